@@ -1,0 +1,14 @@
+module espalier.dev
+
+go 1.26.0
+
+require (
+	espalier.dev/api v0.0.0
+	k8s.io/api v0.37.1
+	k8s.io/apiextensions-apiserver v0.37.1
+	k8s.io/apimachinery v0.37.1
+	k8s.io/client-go v0.37.1
+	sigs.k8s.io/controller-runtime v0.25.2
+)
+
+replace espalier.dev/api => ./api
