@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// modulePath is the path of the root module; all modules of the tree lie below it.
+const modulePath = "espalier.dev"
+
+// layer says what the packages in some folders, sub-folders included, may import. A folder that belongs to no layer
+// is an offence, so that nobody forgets to say where a new package stands.
+type layer struct {
+	folders []string
+	// sees lists the folders of this project whose packages may be imported, beside those of the same folder.
+	// A star stands for all of them.
+	sees []string
+	// libraries lists the only modules and packages of others that may be imported; nil allows all that go.mod names.
+	libraries []string
+}
+
+const everything = "*"
+
+var (
+	// decisions are the pure packages of the kinds. They never see each other: an installation knows an execution
+	// as a fact about a child.
+	decisions = []string{
+		"internal/installation", "internal/continuous", "internal/execution", "internal/deployitem", "internal/pipeline",
+	}
+	// adapters each speak to one kind of system outside.
+	adapters = []string{
+		"internal/deployer", "internal/target", "internal/fleet", "internal/component", "internal/gitforge", "internal/approval",
+	}
+	apimachinery = []string{"k8s.io/apimachinery"}
+)
+
+// layers is the table of docs/architecture.md, from the bottom up.
+var layers = slices.Concat(
+	[]layer{
+		{folders: []string{"api"}, libraries: apimachinery},
+		{folders: []string{"internal/failure"}, libraries: apimachinery},
+		{folders: []string{"internal/decision"}, libraries: apimachinery},
+		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
+		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
+		{folders: []string{"internal/run"}, sees: []string{"api", "internal/failure", "internal/decision"}, libraries: apimachinery},
+		{
+			folders:   []string{"internal/blueprint"},
+			sees:      []string{"api", "internal/failure", "internal/graph", "internal/dataflow"},
+			libraries: append(apimachinery, "sigs.k8s.io/yaml", "github.com/Masterminds/sprig", "github.com/mandelsoft/spiff", "github.com/santhosh-tekuri/jsonschema"),
+		},
+	},
+	decisionLayers(),
+	[]layer{
+		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/decision", "internal/run"}},
+		{folders: []string{"internal/target", "internal/component", "internal/gitforge"}, sees: []string{"api", "internal/failure"}},
+		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/target"}},
+		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/pipeline"}},
+		{
+			folders: []string{"internal/deployer"},
+			sees: []string{
+				"api", "internal/failure", "internal/decision", "internal/run", "internal/deployitem", "internal/loop",
+				"internal/target", "internal/component",
+			},
+		},
+		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop"}, purePackages, adapters)},
+		{folders: []string{"internal/cli", "internal/dashboard"}, sees: slices.Concat([]string{"api", "internal/dashboard", "ui"}, purePackages)},
+		{folders: []string{"internal/house", "internal/conformance"}, libraries: []string{}},
+		{folders: []string{"internal/testkit"}, sees: []string{everything}},
+		{folders: []string{"cmd", "config", "test", "examples"}, sees: []string{everything}},
+		{folders: []string{"ui", "tools"}},
+	},
+)
+
+func decisionLayers() []layer {
+	var result []layer
+	for _, folder := range decisions {
+		result = append(result, layer{
+			folders:   []string{folder},
+			sees:      []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow"},
+			libraries: apimachinery,
+		})
+	}
+	return result
+}
+
+// islands may be imported by nobody outside themselves, or by tests only.
+var islands = []struct {
+	folder     string
+	testsMay   bool
+	complaint  string
+	exceptions []string
+}{
+	{folder: "cmd", complaint: "commands are the end of the line; nothing imports them"},
+	{folder: "test", complaint: "test suites are imported by nobody"},
+	{folder: testkitDir, testsMay: true, complaint: "the test kit is for tests", exceptions: []string{"test"}},
+	{folder: "internal/house", testsMay: true, complaint: "the house rules are run by their own tests"},
+	{folder: "internal/conformance", testsMay: true, complaint: "the conformance check is run by its own tests"},
+}
+
+func findForbiddenImports(tree *Tree) []Offence {
+	var offences []Offence
+	for _, file := range tree.goFiles(everyFile) {
+		for _, spec := range file.Go.Imports {
+			if complaint := judgeImport(file, importPath(spec)); complaint != "" {
+				offences = append(offences, tree.offence(file, spec.Pos(), "%s", complaint))
+			}
+		}
+		if layerOf(file.Dir()) == nil {
+			offences = append(offences, tree.offence(file, file.Go.Package, "folder %s belongs to no layer; give it a place in internal/house/imports.go and docs/architecture.md", file.Dir()))
+		}
+	}
+	return offences
+}
+
+// judgeImport returns what is wrong with an import, or nothing. Layers bind production code only, for a test may use
+// whatever shows that the code works; islands bind tests too.
+func judgeImport(file *File, imported string) string {
+	folder, ours := ourFolder(imported)
+	if ours {
+		if complaint := judgeIsland(file, folder); complaint != "" {
+			return complaint
+		}
+	}
+	own := layerOf(file.Dir())
+	if file.IsTest() || own == nil {
+		return ""
+	}
+	if ours {
+		return own.judgeOurs(file.Dir(), folder)
+	}
+	return own.judgeLibrary(imported)
+}
+
+func judgeIsland(file *File, folder string) string {
+	for _, island := range islands {
+		inside := within(file.Dir(), island.folder) && sameCommand(file.Dir(), folder)
+		if !within(folder, island.folder) || inside || withinAny(file.Dir(), island.exceptions) {
+			continue
+		}
+		if !island.testsMay || !file.IsTest() {
+			return fmt.Sprintf("%s must not be imported here: %s", folder, island.complaint)
+		}
+	}
+	return ""
+}
+
+// sameCommand tells apart the commands below cmd, each of which is an island of its own.
+func sameCommand(from, to string) bool {
+	if !within(from, "cmd") {
+		return true
+	}
+	return second(from) == second(to)
+}
+
+func second(folder string) string {
+	parts := strings.SplitN(folder, "/", 3)
+	return parts[min(1, len(parts)-1)]
+}
+
+func (l *layer) judgeOurs(from, to string) string {
+	if slices.Contains(l.sees, everything) || withinAny(to, l.sees) {
+		return ""
+	}
+	for _, folder := range l.folders {
+		if within(from, folder) && within(to, folder) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s may not import %s (see the layers in internal/house/imports.go)", from, to)
+}
+
+func (l *layer) judgeLibrary(imported string) string {
+	if l.libraries == nil || isStandard(imported) || withinAny(imported, l.libraries) {
+		return ""
+	}
+	return fmt.Sprintf("this layer may not import %s", imported)
+}
+
+// isStandard follows the convention that only paths outside the standard library begin with a host name.
+func isStandard(imported string) bool {
+	host, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(host, ".")
+}
+
+// ourFolder returns the folder of a package of this project.
+func ourFolder(imported string) (string, bool) {
+	if imported == modulePath {
+		return ".", true
+	}
+	folder, ours := strings.CutPrefix(imported, modulePath+"/")
+	return path.Clean(folder), ours
+}
+
+func layerOf(folder string) *layer {
+	for i := range layers {
+		if withinAny(folder, layers[i].folders) {
+			return &layers[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package house
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+const header = "// SPDX-FileCopyrightText: The Espalier authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
+
+func findMissingHeaders(tree *Tree) []Offence {
+	var offences []Offence
+	for _, file := range tree.goFiles(everyFile) {
+		if !hasHeader(file) {
+			offences = append(offences, Offence{Path: file.Path, Line: 1, Message: "the file does not begin with the two SPDX lines and an empty one"})
+		}
+	}
+	return offences
+}
+
+// hasHeader accepts a header further down in generated files, because generators put build constraints first.
+func hasHeader(file *File) bool {
+	if file.IsGenerated() {
+		before, _, _ := bytes.Cut(file.Text, []byte("\npackage "))
+		return bytes.Contains(before, []byte(strings.TrimSpace(header)))
+	}
+	return bytes.HasPrefix(file.Text, []byte(header))
+}
+
+var (
+	unfinishedWord = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
+	unfinishedMark = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b *[:(]`)
+)
+
+// findUnfinishedWork looks at the comments of Go files, and for the usual marks everywhere else.
+func findUnfinishedWork(tree *Tree) []Offence {
+	var offences []Offence
+	for _, file := range tree.Files {
+		if file.Go == nil {
+			offences = append(offences, findInLines(file, unfinishedMark, "unfinished work: ")...)
+			continue
+		}
+		for _, group := range file.Go.Comments {
+			for _, comment := range group.List {
+				if word := unfinishedWord.FindString(comment.Text); word != "" {
+					offences = append(offences, tree.offence(file, comment.Pos(), "unfinished work: %s", word))
+				}
+			}
+		}
+	}
+	return offences
+}
+
+// machinePath matches absolute paths below the folders in which people and machines keep their own things. What
+// precedes must not make it part of a URL, of a longer path or of a variable.
+var machinePath = regexp.MustCompile(`(^|[^\w.~})/-])/(root|home|work|Users)(/|\b)`)
+
+func findMachinePaths(tree *Tree) []Offence {
+	var offences []Offence
+	for _, file := range tree.Files {
+		offences = append(offences, findInLines(file, machinePath, "a path of somebody's machine: ")...)
+	}
+	return offences
+}
+
+func findInLines(file *File, pattern *regexp.Regexp, message string) []Offence {
+	var offences []Offence
+	line := 0
+	for text := range bytes.Lines(file.Text) {
+		line++
+		if found := pattern.Find(text); found != nil {
+			offences = append(offences, Offence{Path: file.Path, Line: line, Message: message + strings.TrimSpace(string(found))})
+		}
+	}
+	return offences
+}
