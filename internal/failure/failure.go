@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package failure names the kinds of errors that the controllers tell apart, so that one ladder can turn a kind into a
+// phase, conditions and a retry.
+//
+//   - Terminal: a retry cannot help until somebody changes something. The run ends as failed.
+//   - Waiting: nothing is wrong, something else has to happen first. It is never shown as an error.
+//   - Retryable: everything else. The phase is repeated in growing intervals.
+//
+// An error is classified at the edge where it arises, by the code that knows what it means; everything above only
+// wraps it. Classification survives wrapping with %w and errors.Join.
+package failure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Kind is the answer to "what can be done about it".
+type Kind int
+
+const (
+	// Retryable means that repeating the same step may succeed.
+	Retryable Kind = iota
+	// Waiting means that the step goes on by itself when something named has happened.
+	Waiting
+	// Terminal means that repeating the step cannot succeed.
+	Terminal
+)
+
+// String returns the word that metrics and logs use for the kind.
+func (k Kind) String() string {
+	switch k {
+	case Waiting:
+		return "waiting"
+	case Terminal:
+		return "terminal"
+	default:
+		return "retryable"
+	}
+}
+
+// Details is what a status tells of an error.
+type Details struct {
+	// Operation is what was attempted, for example "RenderBlueprint".
+	Operation string
+	// Reason is a CamelCase word out of a closed list.
+	Reason string
+	// Codes are the error codes of the API, for example "ERR_TIMEOUT".
+	Codes []string
+}
+
+type classified struct {
+	Details
+	kind  Kind
+	cause error
+}
+
+func (c *classified) Error() string { return c.cause.Error() }
+func (c *classified) Unwrap() error { return c.cause }
+
+// NewTerminal marks cause as an error that no retry mends. A nil cause stays nil.
+func NewTerminal(d Details, cause error) error { return classify(Terminal, d, cause) }
+
+// NewRetryable adds details to an error that a retry may mend. A nil cause stays nil.
+func NewRetryable(d Details, cause error) error { return classify(Retryable, d, cause) }
+
+func classify(kind Kind, d Details, cause error) error {
+	if cause == nil {
+		return nil
+	}
+	d.Codes = slices.Clone(d.Codes)
+	return &classified{Details: d, kind: kind, cause: cause}
+}
+
+// Wait says what has to happen before a step can go on. It is an error only so that code far below a decision can
+// return it.
+type Wait struct {
+	// Reason is a CamelCase word out of a closed list, for example "WaitingForPredecessor".
+	Reason string
+	// For names the object or event that is waited for, for example "installation default/database".
+	For string
+	// Since is when the waiting began; zero if unknown.
+	Since time.Time
+	// Until is when the waiting ends by itself; zero if it does not.
+	Until time.Time
+}
+
+// Error says what is waited for, since when and until when.
+func (w *Wait) Error() string {
+	text := "waiting for " + w.For
+	if !w.Since.IsZero() {
+		text += " since " + w.Since.UTC().Format(time.RFC3339)
+	}
+	if !w.Until.IsZero() {
+		text += " until " + w.Until.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// KindOf classifies an error tree. The outermost classification of a chain counts. Of joined errors the one that
+// leaves the least hope counts: a terminal one makes the whole terminal, because repeating the step meets it again.
+func KindOf(err error) Kind {
+	switch e := err.(type) {
+	case nil:
+		return Retryable
+	case *classified:
+		return e.kind
+	case *Wait:
+		return Waiting
+	case interface{ Unwrap() []error }:
+		return worst(e.Unwrap())
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return KindOf(inner)
+	}
+	return Retryable
+}
+
+func worst(joined []error) Kind {
+	kind := Waiting
+	for _, err := range joined {
+		switch KindOf(err) {
+		case Terminal:
+			return Terminal
+		case Retryable:
+			kind = Retryable
+		}
+	}
+	if len(joined) == 0 {
+		return Retryable
+	}
+	return kind
+}
+
+// DetailsOf returns the details of the outermost classified error, or a general reason when there are none.
+func DetailsOf(err error) Details {
+	var c *classified
+	if errors.As(err, &c) {
+		return c.Details
+	}
+	var w *Wait
+	if errors.As(err, &w) {
+		return Details{Reason: w.Reason}
+	}
+	return Details{Reason: "Error"}
+}
+
+// AsWait returns what an error waits for, if waiting is all that it says.
+func AsWait(err error) (*Wait, bool) {
+	if KindOf(err) != Waiting {
+		return nil, false
+	}
+	var w *Wait
+	ok := errors.As(err, &w)
+	return w, ok
+}
+
+// Terminalf is NewTerminal with a formatted cause.
+func Terminalf(d Details, format string, args ...any) error {
+	return NewTerminal(d, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
+)
+
+// Kind is what the loop needs to know of a kind: T is the API type, O its facts, P its phases, E its effects.
+type Kind[T client.Object, O any, P ~string, E any] interface {
+	// Observe reads everything that a decision may depend on. On error the facts that are known about the object
+	// itself are returned as well, so that Settle can record the error.
+	Observe(ctx context.Context, object T, now time.Time) (O, error)
+	// Decide is pure and total.
+	Decide(observed O) decision.Of[P, E]
+	// Act executes one effect and returns the facts as they are after it. It may change the metadata of object, by
+	// PatchMetadata; it never touches its status.
+	Act(ctx context.Context, object T, observed O, effect E) (O, error)
+	// Settle is pure: it writes the outcome of a decision into the status of object and returns the facts as they
+	// stand then. A non-nil error is what Observe or one of the effects returned; the decision is zero if it was
+	// Observe.
+	Settle(object T, observed O, d decision.Of[P, E], err error) O
+	// Phase returns the phase in the status, empty for kinds without phases.
+	Phase(object T) P
+	// Status returns a pointer to the status of object.
+	Status(object T) any
+}
+
+// maxSteps bounds the decisions of one pass. A kind that never waits is a programming error; it must not hold a worker.
+const maxSteps = 32
+
+// Loop reconciles one kind. Fields are set before the first use and not changed later.
+type Loop[T client.Object, O any, P ~string, E any] struct {
+	// Name is the kind as people read it in logs, metrics and events, for example "installation".
+	Name string
+	Kind Kind[T, O, P, E]
+	// New returns an empty object to read into.
+	New func() T
+	// Reader reads the object itself, usually from the cache.
+	Reader client.Reader
+	// Writer writes its status.
+	Writer client.StatusClient
+	Clock  clock.PassiveClock
+	// Announce is told of each pass that changed a phase, after the write. Optional.
+	Announce func(ctx context.Context, news News[T, P])
+
+	ledger    ledger
+	conflicts lazyBackoff
+}
+
+// Reconcile makes one pass over one object.
+func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	ctx, span := l.startSpan(ctx, req)
+	defer span.End()
+	object := l.New()
+	if err := l.Reader.Get(ctx, req.NamespacedName, object); err != nil {
+		if !apierrors.IsNotFound(err) {
+			return reconcile.Result{}, fmt.Errorf("read %s %s: %w", l.Name, req.NamespacedName, err)
+		}
+		l.ledger.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	fresh, err := l.fresh(ctx, object)
+	if err != nil || !fresh {
+		l.count(outcomeStale)
+		return reconcile.Result{}, err
+	}
+	p := newPass(l, object)
+	p.run(ctx)
+	return l.conclude(ctx, req, p)
+}
+
+// fresh tells whether object shows this loop's own last write. If not, the event that brings it will wake the object.
+func (l *Loop[T, O, P, E]) fresh(ctx context.Context, object T) (bool, error) {
+	if !l.ledger.behind(object) {
+		return true, nil
+	}
+	// From here on our own write wakes. It may have arrived since object was read, so read once more: the cache
+	// stores an object before it tells anybody.
+	l.ledger.wakeNext(client.ObjectKeyFromObject(object))
+	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(object), object)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return !l.ledger.behind(object), nil
+}
+
+// conclude stores what the pass came to, announces it, and says when to come back.
+func (l *Loop[T, O, P, E]) conclude(ctx context.Context, req reconcile.Request, p *pass[T, O, P, E]) (reconcile.Result, error) {
+	stored := p.save(ctx, false)
+	if stored == nil {
+		l.announce(ctx, p)
+	}
+	err := errors.Join(p.err, stored)
+	switch {
+	case p.conflict || isConflict(stored):
+		l.count(outcomeConflict)
+		return reconcile.Result{RequeueAfter: l.conflicts.get().When(req)}, nil
+	case stored != nil:
+		l.count(outcomeRetry)
+		return reconcile.Result{}, fmt.Errorf("store the status of %s %s: %w", l.Name, req.NamespacedName, err)
+	}
+	l.conflicts.get().Forget(req)
+	if p.err == nil {
+		l.count(outcomeSettled)
+		return reconcile.Result{RequeueAfter: p.last.Again}, nil
+	}
+	return l.concludeError(ctx, p)
+}
+
+func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, p *pass[T, O, P, E]) (reconcile.Result, error) {
+	switch failure.KindOf(p.err) {
+	case failure.Terminal:
+		l.count(outcomeFailed)
+		log.FromContext(ctx).Info("Failed", "kind", l.Name, "phase", l.Kind.Phase(p.object), "error", p.err.Error())
+		return reconcile.Result{}, nil
+	case failure.Waiting:
+		l.count(outcomeWaiting)
+		return reconcile.Result{RequeueAfter: l.untilEndOf(p.err)}, nil
+	default:
+		l.count(outcomeRetry)
+		return reconcile.Result{}, p.err
+	}
+}
+
+// safetyRecheck is when an object that waits because of an error of that kind is looked at again, should the event
+// that it waits for not come.
+const safetyRecheck = 5 * time.Minute
+
+func (l *Loop[T, O, P, E]) untilEndOf(err error) time.Duration {
+	wait, ok := failure.AsWait(err)
+	if !ok || wait.Until.IsZero() {
+		return safetyRecheck
+	}
+	return max(time.Millisecond, min(safetyRecheck, wait.Until.Sub(l.Clock.Now())))
+}
+
+func isConflict(err error) bool { return err != nil && apierrors.IsConflict(err) }

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/decision"
+)
+
+// pass is one walk over one object: as many decisions as can be made without waiting.
+type pass[T client.Object, O any, P ~string, E any] struct {
+	loop *Loop[T, O, P, E]
+	// object is a private copy; stored is its status as the API server has it.
+	object      T
+	stored      []byte
+	last        decision.Of[P, E]
+	transitions []Transition[P]
+	// err is what ended the pass early. A conflict is not an error but a reason to look again.
+	err      error
+	conflict bool
+}
+
+func newPass[T client.Object, O any, P ~string, E any](l *Loop[T, O, P, E], object T) *pass[T, O, P, E] {
+	p := &pass[T, O, P, E]{loop: l, object: object.DeepCopyObject().(T)}
+	p.stored = p.status()
+	return p
+}
+
+func (p *pass[T, O, P, E]) run(ctx context.Context) {
+	kind := p.loop.Kind
+	observed, err := kind.Observe(ctx, p.object, p.loop.Clock.Now())
+	if err != nil {
+		p.settle(observed, decision.Of[P, E]{}, fmt.Errorf("observe: %w", err))
+		return
+	}
+	for range maxSteps {
+		p.last = kind.Decide(observed)
+		var ok bool
+		if observed, ok = p.step(ctx, observed, p.last); !ok || p.last.Wait {
+			return
+		}
+	}
+	err = fmt.Errorf("no end after %d decisions; the last one was %q (%s): this is a defect of the controller",
+		maxSteps, p.last.Why.Code, p.last.Why.Message)
+	p.settle(observed, decision.Of[P, E]{}, err)
+}
+
+// step executes one decision and reports whether it went through.
+func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P, E]) (O, bool) {
+	if d.SaveFirst {
+		if err := p.save(ctx, true); err != nil {
+			p.interrupt(err)
+			return observed, false
+		}
+	}
+	for _, effect := range d.Do {
+		after, err := p.loop.Kind.Act(ctx, p.object, observed, effect)
+		if isConflict(err) || ctx.Err() != nil {
+			p.interrupt(cmp.Or(err, ctx.Err()))
+			return observed, false
+		}
+		if err != nil {
+			p.settle(observed, d, fmt.Errorf("%s: %w", describe(effect), err))
+			return observed, false
+		}
+		observed = after
+	}
+	return p.settle(observed, d, nil), true
+}
+
+// interrupt ends the pass without a word in the status: the view was stale or the process stops. What earlier steps
+// of the pass came to is still stored.
+func (p *pass[T, O, P, E]) interrupt(err error) {
+	if isConflict(err) {
+		p.conflict = true
+		return
+	}
+	p.err = err
+}
+
+func (p *pass[T, O, P, E]) settle(observed O, d decision.Of[P, E], err error) O {
+	kind := p.loop.Kind
+	from := kind.Phase(p.object)
+	observed = kind.Settle(p.object, observed, d, err)
+	if to := kind.Phase(p.object); to != from {
+		p.transitions = append(p.transitions, Transition[P]{From: from, To: to, Why: d.Why})
+	}
+	p.err = err
+	return observed
+}
+
+// save writes the status if it differs from what is stored, or in any case if proof is set, since a write that is
+// accepted proves that the object was read in its newest version.
+func (p *pass[T, O, P, E]) save(ctx context.Context, proof bool) error {
+	if gone(p.object) {
+		p.loop.ledger.forget(client.ObjectKeyFromObject(p.object))
+		return nil
+	}
+	status := p.status()
+	patch, err := statusPatch(p.object, p.stored, status)
+	if err != nil {
+		return err
+	}
+	if patch == nil && !proof {
+		return nil
+	}
+	if patch == nil {
+		patch = lockedPatch(p.object, []byte("{}"))
+	}
+	return p.write(ctx, patch, status)
+}
+
+func (p *pass[T, O, P, E]) write(ctx context.Context, patch, status []byte) error {
+	ledger := &p.loop.ledger
+	key := client.ObjectKeyFromObject(p.object)
+	ledger.writing(key, status)
+	answer := p.object.DeepCopyObject().(T)
+	err := p.loop.Writer.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch))
+	if apierrors.IsNotFound(err) {
+		ledger.forget(key)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.object.SetResourceVersion(answer.GetResourceVersion())
+	ledger.written(p.object)
+	p.stored = status
+	p.loop.countWrite()
+	return nil
+}
+
+func (p *pass[T, O, P, E]) status() []byte {
+	return mustJSON(p.loop.Kind.Status(p.object))
+}
+
+// mustJSON panics only if a type cannot be marshalled at all, which no input can cause.
+func mustJSON(value any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("marshal %T: %v", value, err))
+	}
+	return text
+}
+
+// statusPatch returns the locked merge patch from before to after, nil if they are equal.
+func statusPatch(object client.Object, before, after []byte) ([]byte, error) {
+	diff, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil {
+		return nil, fmt.Errorf("compute the status patch: %w", err)
+	}
+	if string(diff) == "{}" {
+		return nil, nil
+	}
+	return lockedPatch(object, diff), nil
+}
+
+func lockedPatch(object client.Object, status []byte) []byte {
+	return mustJSON(map[string]any{
+		"metadata": map[string]string{"resourceVersion": object.GetResourceVersion()},
+		"status":   json.RawMessage(status),
+	})
+}
+
+// gone tells whether the API server has removed the object, because its last finalizer went.
+func gone(object client.Object) bool {
+	return !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0
+}
+
+// describe names an effect in errors: by its own words if it has any, else by its type.
+func describe(effect any) string {
+	if s, ok := effect.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprintf("%T", effect)
+}
