@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import "strings"
+
+// Job is the identity of the job an object takes part in, as its status has it.
+type Job struct {
+	// ID is the current job, empty if there never was one.
+	ID string
+	// FinishedID is the job that finished last.
+	FinishedID string
+	// AdoptedID is the job that was last adopted from a grant. It differs from ID once a job began in another way:
+	// passed by a parent, by a deletion, or on time.
+	AdoptedID string
+}
+
+// Running tells whether the current job is unfinished. An object that never had a job is not running.
+func (j Job) Running() bool { return j.ID != j.FinishedID }
+
+// Finish returns the job as finished.
+func (j Job) Finish() Job {
+	j.FinishedID = j.ID
+	return j
+}
+
+// GrantAnnotation carries the ID of a job that was requested and the UID of the object it was granted to.
+const GrantAnnotation = "espalier.dev/granted-job"
+
+const grantSeparator = "/"
+
+// FormatGrant returns the value of the grant annotation.
+func FormatGrant(jobID, uid string) string { return jobID + grantSeparator + uid }
+
+// ParseGrant returns the job ID of a grant that was made for the object with this UID, else nothing.
+func ParseGrant(value, uid string) (jobID string) {
+	jobID, owner, found := strings.Cut(value, grantSeparator)
+	if !found || owner != uid {
+		return ""
+	}
+	return jobID
+}
+
+// Request is what the metadata of a root asks for.
+type Request struct {
+	// Asked is set while the operation annotation asks for a job.
+	Asked bool
+	// GrantedID is the job of the grant, empty if there is none for this very object.
+	GrantedID string
+}
+
+// Opening is the write by which a job comes closer to its beginning.
+type Opening int
+
+const (
+	// NoOpening: nothing is asked for, or a job runs and the request is kept until it has finished.
+	NoOpening Opening = iota
+	// Grant the request: replace it by a grant with a new ID.
+	Grant
+	// Adopt the granted ID as the current job.
+	Adopt
+)
+
+// Open decides by which write a requested job begins.
+func (j Job) Open(r Request) Opening {
+	switch {
+	case j.Running():
+		return NoOpening
+	case r.GrantedID != "" && r.GrantedID != j.AdoptedID:
+		return Adopt
+	case r.Asked:
+		return Grant
+	default:
+		return NoOpening
+	}
+}
+
+// Adopt returns the job that begins with the granted ID.
+func (j Job) Adopt(grantedID string) Job {
+	j.ID, j.AdoptedID = grantedID, grantedID
+	return j
+}

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"testing"
+
+	"espalier.dev/internal/run"
+)
+
+func TestFinishedMeansEqualIDs(t *testing.T) {
+	for name, c := range map[string]struct {
+		job     run.Job
+		running bool
+	}{
+		"never had a job":      {run.Job{}, false},
+		"first job":            {run.Job{ID: "a"}, true},
+		"finished":             {run.Job{ID: "a", FinishedID: "a"}, false},
+		"the next job":         {run.Job{ID: "b", FinishedID: "a"}, true},
+		"finished by Finish()": {run.Job{ID: "b", FinishedID: "a"}.Finish(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.job.Running(); got != c.running {
+				t.Errorf("Running() = %v, want %v", got, c.running)
+			}
+		})
+	}
+}
+
+func TestOpen(t *testing.T) {
+	finished := run.Job{ID: "a", FinishedID: "a", AdoptedID: "a"}
+	for name, c := range map[string]struct {
+		job     run.Job
+		request run.Request
+		want    run.Opening
+	}{
+		"nothing asked, never run":                       {run.Job{}, run.Request{}, run.NoOpening},
+		"asked, never run":                               {run.Job{}, run.Request{Asked: true}, run.Grant},
+		"asked again after a job":                        {finished, run.Request{Asked: true, GrantedID: "a"}, run.Grant},
+		"asked while a job runs":                         {run.Job{ID: "a"}, run.Request{Asked: true}, run.NoOpening},
+		"granted, not adopted":                           {finished, run.Request{GrantedID: "b"}, run.Adopt},
+		"granted and adopted":                            {finished, run.Request{GrantedID: "a"}, run.NoOpening},
+		"granted and asked once more":                    {finished, run.Request{Asked: true, GrantedID: "b"}, run.Adopt},
+		"granted while a job began otherwise":            {run.Job{ID: "c", FinishedID: "a", AdoptedID: "a"}, run.Request{GrantedID: "b"}, run.NoOpening},
+		"a job that began otherwise revives no old one":  {run.Job{ID: "c", FinishedID: "c", AdoptedID: "a"}, run.Request{GrantedID: "a"}, run.NoOpening},
+		"a grant waits out a job that began otherwise":   {run.Job{ID: "c", FinishedID: "c", AdoptedID: "a"}, run.Request{GrantedID: "b"}, run.Adopt},
+		"the status was lost and the grant is the old's": {run.Job{}, run.Request{GrantedID: run.ParseGrant(run.FormatGrant("a", "old uid"), "new uid")}, run.NoOpening},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.job.Open(c.request); got != c.want {
+				t.Errorf("Open() = %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// One request, followed through all interleavings of its two writes with repetitions, gives one job.
+func TestOneRequestOneJob(t *testing.T) {
+	job, request := run.Job{}, run.Request{Asked: true}
+	started := 0
+	for range 10 {
+		switch job.Open(request) {
+		case run.Grant:
+			request = run.Request{GrantedID: "job-1"}
+		case run.Adopt:
+			job = job.Adopt(request.GrantedID)
+			started++
+		case run.NoOpening:
+			job = job.Finish()
+		}
+	}
+	if started != 1 || job.ID != "job-1" || job.Running() {
+		t.Errorf("started %d jobs, ended with %+v, want exactly job-1, finished", started, job)
+	}
+}
+
+func TestGrant(t *testing.T) {
+	if got := run.ParseGrant(run.FormatGrant("job", "uid"), "uid"); got != "job" {
+		t.Errorf("round trip = %q", got)
+	}
+	for _, value := range []string{"", "job", "job/other", "/", "job/uid/uid"} {
+		if got := run.ParseGrant(value, "uid"); got != "" {
+			t.Errorf("ParseGrant(%q) = %q, want nothing", value, got)
+		}
+	}
+}
