@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"espalier.dev/internal/testkit/apiserver"
+)
+
+// APIServer is a real API server in a sub-process. Its methods may be called from several goroutines.
+type APIServer struct {
+	options apiserver.Options
+	dir     string
+
+	mutex   sync.Mutex
+	process *apiserver.Process
+	starts  int // how often it was started; a recorder tells by it whether a lost watch is the test's own doing
+	access  access
+}
+
+// access is everything derived from the kubeconfig. It is replaced as a whole by each start.
+type access struct {
+	config  *rest.Config
+	client  client.WithWatch
+	dynamic dynamic.Interface
+	mapper  meta.RESTMapper
+}
+
+// Option changes how NewServer runs a server.
+type Option func(*settings)
+
+type settings struct {
+	persistent  bool
+	controllers bool
+	projectCRDs bool
+}
+
+// Persistent keeps the server's data until the end of the test, so that it can be stopped and started again.
+func Persistent() Option { return func(s *settings) { s.persistent = true } }
+
+// ClusterControllers also runs the parts of Kubernetes that collect garbage, empty deleted namespaces and the like.
+func ClusterControllers() Option { return func(s *settings) { s.controllers = true } }
+
+// ProjectCRDs installs the project's custom resource definitions. Without it a private server is bare, as a target cluster is.
+func ProjectCRDs() Option { return func(s *settings) { s.projectCRDs = true } }
+
+var shared struct {
+	once   sync.Once
+	server *APIServer
+	err    error
+}
+
+// Server returns the API server that all tests of this process share, with the project's custom resource definitions installed.
+// The first caller starts it. Tests keep apart by working in a Namespace of their own.
+func Server(t testing.TB) *APIServer {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = startShared() })
+	if shared.err != nil {
+		t.Fatalf("the shared API server: %v", shared.err)
+	}
+	return shared.server
+}
+
+func startShared() (*APIServer, error) {
+	dir, err := os.MkdirTemp("", "espalier-testkit-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the kubeconfig: %w", err)
+	}
+	s := &APIServer{dir: dir}
+	if err := s.start(context.Background()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.installCRDs(context.Background(), projectCRDs()); err != nil {
+		return nil, errors.Join(err, s.stop(), os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+// Main runs the tests of a package and stops the shared server after them:
+//
+//	func TestMain(m *testing.M) { testkit.Main(m) }
+//
+// Without it the server stops by itself when the test process ends; with it, the process waits for a clean end.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := stopShared(); err != nil {
+		fmt.Fprintln(os.Stderr, "testkit:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func stopShared() error {
+	if shared.server == nil {
+		return nil
+	}
+	return errors.Join(shared.server.stop(), os.RemoveAll(shared.server.dir))
+}
+
+// NewServer starts an API server that belongs to this test alone: a target cluster, or one that the test will stop and start.
+func NewServer(t testing.TB, options ...Option) *APIServer {
+	t.Helper()
+	var chosen settings
+	for _, option := range options {
+		option(&chosen)
+	}
+	s := &APIServer{dir: t.TempDir()}
+	s.options.ClusterControllers = chosen.controllers
+	if chosen.persistent {
+		s.options.DataDir = filepath.Join(s.dir, "data")
+	}
+	s.Start(t)
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if chosen.projectCRDs {
+		s.InstallCRD(t, projectCRDs()...)
+	}
+	return s
+}
+
+// Start starts a stopped server again, on the same port and with the same data and credentials.
+func (s *APIServer) Start(t testing.TB) {
+	t.Helper()
+	if err := s.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Stop shuts the server down in an orderly way. Only a Persistent server can be started again.
+func (s *APIServer) Stop(t testing.TB) {
+	t.Helper()
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Kill ends the server and its etcd at once, as a crash of the machine's process would.
+func (s *APIServer) Kill() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.process != nil {
+		s.process.Kill()
+		s.process = nil
+	}
+}
+
+func (s *APIServer) start(ctx context.Context) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.process != nil {
+		return errors.New("the API server is running already")
+	}
+	if s.starts > 0 && s.options.DataDir == "" {
+		return errors.New("the API server kept no data to start with: create it with testkit.Persistent()")
+	}
+	binary, err := apiserver.Binary(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	s.options.Binary = binary
+	s.options.Kubeconfig = filepath.Join(s.dir, "kubeconfig")
+	process, err := apiserver.Start(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	if err := s.connect(); err != nil {
+		process.Kill()
+		return err
+	}
+	s.process = process
+	s.starts++
+	return nil
+}
+
+// connect reads the kubeconfig that the server has written. Clients from before a restart stay valid, because the address does.
+func (s *APIServer) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", s.options.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read the kubeconfig of the API server: %w", err)
+	}
+	config.QPS = -1
+	address, err := url.Parse(config.Host)
+	if err != nil {
+		return fmt.Errorf("read the address of the API server: %w", err)
+	}
+	if s.options.Port, err = strconv.Atoi(address.Port()); err != nil {
+		return fmt.Errorf("read the port of the API server from %q: %w", config.Host, err)
+	}
+	s.access, err = newAccess(config)
+	return err
+}
+
+func newAccess(config *rest.Config) (access, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return access{}, err
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return access{}, fmt.Errorf("connect to the API server: %w", err)
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	if err != nil {
+		return access{}, fmt.Errorf("connect to the API server: %w", err)
+	}
+	typed, err := client.NewWithWatch(config, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return access{}, fmt.Errorf("connect to the API server: %w", err)
+	}
+	untyped, err := dynamic.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return access{}, fmt.Errorf("connect to the API server: %w", err)
+	}
+	return access{config: config, client: typed, dynamic: untyped, mapper: mapper}, nil
+}
+
+func (s *APIServer) stop() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.process == nil {
+		return nil
+	}
+	process := s.process
+	s.process = nil
+	return process.Stop()
+}
+
+func (s *APIServer) current() access {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.access
+}
+
+func (s *APIServer) startCount() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.starts
+}
+
+// down tells why the server is not running, if it is not.
+func (s *APIServer) down() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.process == nil {
+		return errors.New("the API server is stopped")
+	}
+	select {
+	case <-s.process.Exited():
+		return fmt.Errorf("the API server has ended on its own\n%s", s.process.Output())
+	default:
+		return nil
+	}
+}
+
+// Config returns a fresh copy of the administrator's client configuration, without a rate limit.
+func (s *APIServer) Config() *rest.Config { return rest.CopyConfig(s.current().config) }
+
+// Client returns an uncached client with the administrator's rights that knows the types of Scheme.
+func (s *APIServer) Client() client.WithWatch { return s.current().client }
+
+// Kubeconfig returns the path of the administrator's kubeconfig.
+func (s *APIServer) Kubeconfig() string { return s.options.Kubeconfig }
