@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// readyPollInterval paces the readiness probe of a starting API server, which offers
+// nothing to watch yet.
+const readyPollInterval = 25 * time.Millisecond
+
+// DefaultName names the context, cluster and user in kubeconfigs.
+const DefaultName = "espalier-local"
+
+// Options say what to start. The zero value is an ephemeral control plane on a free port.
+type Options struct {
+	// DataDir keeps the state between runs. It must be absent, empty or a former data
+	// directory. Empty means ephemeral: a temporary directory that Stop removes, and an
+	// etcd that does not wait for the disk.
+	DataDir string
+
+	// Port on 127.0.0.1. Zero takes the port that the data directory used last if it
+	// is free, else any free one.
+	Port int
+
+	// Kubeconfig is a file that receives the administrator's kubeconfig once the
+	// server is ready. Other entries of an existing file are kept. The data directory
+	// always has one of its own. An ephemeral control plane takes its entries out
+	// again when it stops.
+	Kubeconfig string
+
+	// Name of the kubeconfig's context, cluster and user. Empty means DefaultName.
+	Name string
+
+	// ClusterControllers also runs namespace deletion, garbage collection and cluster
+	// role aggregation.
+	ClusterControllers bool
+
+	// Log receives the logs of etcd and Kubernetes. Nil means the file
+	// control-plane.log in the data directory.
+	Log io.Writer
+
+	// Progress, if set, is told each step of the start just before it begins.
+	Progress func(step string)
+}
+
+// ControlPlane is a running etcd and kube-apiserver.
+type ControlPlane struct {
+	dir       *dataDir
+	apiserver *apiServer
+	etcd      *etcdServer
+	access    access
+
+	// cleanups undo the start, last one first. That order is the shutdown order
+	// which the package comment promises.
+	cleanups []func() error
+
+	stopOnce sync.Once
+	stopping chan struct{}
+	stopped  chan struct{}
+	stopErr  error
+
+	done chan struct{}
+	err  error
+}
+
+// Start brings a control plane up and returns when its API server is ready. The
+// context bounds the start only; a started control plane runs until Stop.
+func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
+	if opts.Name == "" {
+		opts.Name = DefaultName
+	}
+	if opts.Progress == nil {
+		opts.Progress = func(string) {}
+	}
+	cp := &ControlPlane{
+		stopping: make(chan struct{}),
+		stopped:  make(chan struct{}),
+		done:     make(chan struct{}),
+	}
+	if err := cp.start(ctx, opts); err != nil {
+		return nil, errors.Join(err, cp.teardown())
+	}
+	go cp.watchDeath()
+	return cp, nil
+}
+
+func (cp *ControlPlane) start(ctx context.Context, opts Options) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("start the control plane: %w", err)
+	}
+	dir, err := openDataDir(opts.DataDir)
+	if err != nil {
+		return err
+	}
+	cp.dir = dir
+	cp.onStop(dir.close)
+
+	log, err := openLog(opts.Log, dir)
+	if err != nil {
+		return err
+	}
+	cp.onStop(log.close)
+
+	if err := cp.startServers(ctx, opts, log); err != nil {
+		return log.explain(err)
+	}
+	if err := cp.publish(opts); err != nil {
+		return err
+	}
+	if opts.ClusterControllers {
+		opts.Progress("starting the cluster controllers")
+		stop, err := startClusterControllers(cp.RESTConfig())
+		if err != nil {
+			return err
+		}
+		cp.onStop(stop)
+	}
+	return nil
+}
+
+// startServers returns when the API server answers as ready.
+func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *logSink) error {
+	listener, err := listen(opts.Port, cp.dir.state.Port)
+	if err != nil {
+		return err
+	}
+	cp.onStop(func() error { return ignoreClosed(listener.Close()) })
+
+	keys, err := openKeys(cp.dir.path("pki"), time.Now())
+	if err != nil {
+		return err
+	}
+	cp.access = newAccess(opts.Name, listener.Addr().String(), keys)
+
+	opts.Progress("starting etcd")
+	cp.etcd, err = startEtcd(ctx, cp.dir, log)
+	if err != nil {
+		return err
+	}
+	cp.onStop(cp.etcd.stop)
+
+	opts.Progress("starting the API server")
+	cp.apiserver, err = startAPIServer(apiServerConfig{listener: listener, keys: keys, etcd: cp.etcd.url})
+	if err != nil {
+		return err
+	}
+	cp.onStop(cp.apiserver.stop)
+
+	opts.Progress("waiting for the API server to be ready")
+	return cp.awaitReady(ctx, log)
+}
+
+// publish tells the world where the ready server is.
+func (cp *ControlPlane) publish(opts Options) error {
+	if err := cp.dir.remember(cp.access.port()); err != nil {
+		return err
+	}
+	if err := cp.access.writeKubeconfig(cp.KubeconfigPath()); err != nil {
+		return err
+	}
+	if opts.Kubeconfig == "" {
+		return nil
+	}
+	if err := cp.access.writeKubeconfig(opts.Kubeconfig); err != nil {
+		return err
+	}
+	if cp.dir.ephemeral {
+		cp.onStop(func() error { return cp.access.removeFromKubeconfig(opts.Kubeconfig) })
+	}
+	return nil
+}
+
+func (cp *ControlPlane) onStop(undo func() error) {
+	cp.cleanups = append(cp.cleanups, undo)
+}
+
+func (cp *ControlPlane) teardown() error {
+	var errs []error
+	for i := len(cp.cleanups) - 1; i >= 0; i-- {
+		errs = append(errs, cp.cleanups[i]())
+	}
+	cp.cleanups = nil
+	return errors.Join(errs...)
+}
+
+// Stop ends the control plane and waits until it has ended. When the context is done
+// first, Stop returns an error while the shutdown goes on. Stopping twice is fine.
+func (cp *ControlPlane) Stop(ctx context.Context) error {
+	cp.stopOnce.Do(func() {
+		close(cp.stopping)
+		go func() {
+			defer close(cp.stopped)
+			cp.stopErr = cp.teardown()
+		}()
+	})
+	select {
+	case <-cp.stopped:
+		return cp.stopErr
+	case <-ctx.Done():
+		return fmt.Errorf("stop the control plane: %w", context.Cause(ctx))
+	}
+}
+
+// Done is closed when the control plane has ended, by Stop or by itself. A control
+// plane that ended by itself still wants a Stop, which cleans up after it.
+func (cp *ControlPlane) Done() <-chan struct{} { return cp.done }
+
+// Err says, once Done is closed, why the control plane ended by itself. It is nil
+// after a Stop.
+func (cp *ControlPlane) Err() error { return cp.err }
+
+func (cp *ControlPlane) watchDeath() {
+	defer close(cp.done)
+	var died error
+	select {
+	case <-cp.stopping:
+	case <-cp.apiserver.exited:
+		died = fmt.Errorf("the API server ended by itself: %w", cp.apiserver.err)
+	case err := <-cp.etcd.died:
+		died = fmt.Errorf("etcd ended by itself: %w", err)
+	}
+	select {
+	case <-cp.stopping:
+		<-cp.stopped
+	default:
+		cp.err = died
+	}
+}
+
+// RESTConfig connects as administrator, without a client-side rate limit.
+func (cp *ControlPlane) RESTConfig() *rest.Config { return cp.access.restConfig() }
+
+// URL of the API server.
+func (cp *ControlPlane) URL() string { return cp.access.url() }
+
+// Kubeconfig connects as administrator.
+func (cp *ControlPlane) Kubeconfig() ([]byte, error) { return cp.access.kubeconfig() }
+
+// KubeconfigPath is the kubeconfig in the data directory.
+func (cp *ControlPlane) KubeconfigPath() string { return KubeconfigIn(cp.dir.root) }
+
+// DataDir is where the control plane keeps its files.
+func (cp *ControlPlane) DataDir() string { return cp.dir.root }
+
+// awaitReady returns when the server reports ready and has made its first namespaces,
+// or when that cannot happen any more.
+func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
+	client, err := kubernetes.NewForConfig(cp.RESTConfig())
+	if err != nil {
+		return fmt.Errorf("make a client for the new API server: %w", err)
+	}
+	ticker := time.NewTicker(readyPollInterval)
+	defer ticker.Stop()
+	for !isReady(ctx, client) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the API server: %w", context.Cause(ctx))
+		case <-cp.apiserver.exited:
+			return fmt.Errorf("run the API server: %w", cp.apiserver.err)
+		case err := <-cp.etcd.died:
+			return fmt.Errorf("run etcd: %w", err)
+		case <-log.fatal:
+			return errGaveUp
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+func isReady(ctx context.Context, client kubernetes.Interface) bool {
+	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return false
+	}
+	_, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
+	return err == nil
+}

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// maxSocketPath is what every supported system accepts as the path of a unix socket.
+const maxSocketPath = 100
+
+type etcdServer struct {
+	url       string
+	etcd      *embed.Etcd
+	socketDir string
+
+	// died receives the reason if etcd ends without having been stopped.
+	died chan error
+}
+
+// startEtcd returns when etcd answers requests.
+func startEtcd(ctx context.Context, dir *dataDir, log *logSink) (*etcdServer, error) {
+	socketDir, err := makeSocketDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	socket := url.URL{Scheme: "unix", Path: filepath.Join(socketDir, "etcd.sock")}
+	s := &etcdServer{url: socket.String(), socketDir: socketDir, died: make(chan error, 1)}
+	config := etcdConfig(dir, socket)
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.zapLogger(s.noteDeath))
+
+	err = guard(func() (err error) {
+		s.etcd, err = embed.StartEtcd(config)
+		return err
+	})
+	if err == nil {
+		err = s.awaitReady(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start etcd: %w", err), s.stop())
+	}
+	go s.watch()
+	return s, nil
+}
+
+func etcdConfig(dir *dataDir, socket url.URL) *embed.Config {
+	config := embed.NewConfig()
+	config.Dir = dir.path("etcd")
+	config.ListenClientUrls = []url.URL{socket}
+	config.AdvertiseClientUrls = []url.URL{socket}
+	config.ListenPeerUrls = nil // A cluster of one. Nobody may join it.
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	config.EnableGRPCGateway = false
+	config.UnsafeNoFsync = dir.ephemeral
+	// A lone member elects itself; short ticks only make it do so at once.
+	config.TickMs, config.ElectionMs = 10, 100
+	// A developer's laptop is not a production disk; do not log its hiccups.
+	config.WarningApplyDuration = time.Second
+	config.WarningUnaryRequestDuration = time.Second
+	return config
+}
+
+// makeSocketDir gives the socket a directory that only the owner may enter. Socket
+// paths are limited, so below a deep data directory it lies elsewhere.
+func makeSocketDir(dir *dataDir) (string, error) {
+	path := dir.path("run")
+	if len(filepath.Join(path, "etcd.sock")) > maxSocketPath {
+		path, err := os.MkdirTemp("", "espalier-run-")
+		if err != nil {
+			return "", fmt.Errorf("make directory for the etcd socket: %w", err)
+		}
+		return path, nil
+	}
+	// What a killed process left behind would make etcd fail to listen.
+	if err := os.RemoveAll(path); err != nil {
+		return "", fmt.Errorf("clear directory for the etcd socket: %w", err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return "", fmt.Errorf("make directory for the etcd socket: %w", err)
+	}
+	return path, nil
+}
+
+func (s *etcdServer) awaitReady(ctx context.Context) error {
+	select {
+	case <-s.etcd.Server.ReadyNotify():
+		return nil
+	case err := <-s.died:
+		return err
+	case err := <-s.etcd.Err():
+		return err
+	case <-s.etcd.Server.StopNotify():
+		return errors.New("it stopped at once")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// watch ends when etcd does.
+func (s *etcdServer) watch() {
+	select {
+	case err, open := <-s.etcd.Err():
+		if open {
+			s.noteDeath(err.Error())
+		}
+	case <-s.etcd.Server.StopNotify():
+		s.noteDeath("the server stopped")
+	}
+}
+
+func (s *etcdServer) noteDeath(why string) {
+	select {
+	case s.died <- errors.New(why):
+	default:
+	}
+}
+
+func (s *etcdServer) stop() error {
+	if s.etcd != nil {
+		s.etcd.Close()
+	}
+	if err := os.RemoveAll(s.socketDir); err != nil {
+		return fmt.Errorf("remove the etcd socket: %w", err)
+	}
+	return nil
+}
