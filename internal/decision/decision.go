@@ -33,18 +33,3 @@ type Reason struct {
 	Code    string
 	Message string
 }
-
-// Stay waits in the same phase for the given reason.
-func Stay[P ~string, E any](why Reason, again time.Duration) Of[P, E] {
-	return Of[P, E]{Why: why, Wait: true, Again: again}
-}
-
-// Go executes the effects, moves to the next phase and decides again.
-func Go[P ~string, E any](next P, why Reason, effects ...E) Of[P, E] {
-	return Of[P, E]{Do: effects, Next: next, Why: why}
-}
-
-// End executes the effects, moves to a phase in which nothing more is to be done, and ends the pass.
-func End[P ~string, E any](next P, why Reason, effects ...E) Of[P, E] {
-	return Of[P, E]{Do: effects, Next: next, Why: why, Wait: true}
-}

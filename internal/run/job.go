@@ -3,27 +3,30 @@
 
 package run
 
-import "strings"
+import (
+	"strings"
 
-// Job is the identity of the job an object takes part in, as its status has it.
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// Job is the identity of the job an object takes part in: a fact for decisions.
 type Job struct {
 	// ID is the current job, empty if there never was one.
 	ID string
 	// FinishedID is the job that finished last.
 	FinishedID string
-	// AdoptedID is the job that was last adopted from a grant. It differs from ID once a job began in another way:
+	// RequestedID is the job that was last adopted from a grant. It differs from ID once a job began in another way:
 	// passed by a parent, by a deletion, or on time.
-	AdoptedID string
+	RequestedID string
+}
+
+// JobOf reads the identity of the job from a status.
+func JobOf(status *lsv1alpha1.RunStatus) Job {
+	return Job{ID: status.JobID, FinishedID: status.JobIDFinished, RequestedID: status.JobIDRequested}
 }
 
 // Running tells whether the current job is unfinished. An object that never had a job is not running.
 func (j Job) Running() bool { return j.ID != j.FinishedID }
-
-// Finish returns the job as finished.
-func (j Job) Finish() Job {
-	j.FinishedID = j.ID
-	return j
-}
 
 // GrantAnnotation carries the ID of a job that was requested and the UID of the object it was granted to.
 const GrantAnnotation = "espalier.dev/granted-job"
@@ -67,17 +70,11 @@ func (j Job) Open(r Request) Opening {
 	switch {
 	case j.Running():
 		return NoOpening
-	case r.GrantedID != "" && r.GrantedID != j.AdoptedID:
+	case r.GrantedID != "" && r.GrantedID != j.RequestedID:
 		return Adopt
 	case r.Asked:
 		return Grant
 	default:
 		return NoOpening
 	}
-}
-
-// Adopt returns the job that begins with the granted ID.
-func (j Job) Adopt(grantedID string) Job {
-	j.ID, j.AdoptedID = grantedID, grantedID
-	return j
 }

@@ -6,6 +6,7 @@ package run_test
 import (
 	"testing"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/run"
 )
 
@@ -14,11 +15,10 @@ func TestFinishedMeansEqualIDs(t *testing.T) {
 		job     run.Job
 		running bool
 	}{
-		"never had a job":      {run.Job{}, false},
-		"first job":            {run.Job{ID: "a"}, true},
-		"finished":             {run.Job{ID: "a", FinishedID: "a"}, false},
-		"the next job":         {run.Job{ID: "b", FinishedID: "a"}, true},
-		"finished by Finish()": {run.Job{ID: "b", FinishedID: "a"}.Finish(), false},
+		"never had a job": {run.Job{}, false},
+		"first job":       {run.Job{ID: "a"}, true},
+		"finished":        {run.Job{ID: "a", FinishedID: "a"}, false},
+		"the next job":    {run.Job{ID: "b", FinishedID: "a"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.job.Running(); got != c.running {
@@ -29,7 +29,7 @@ func TestFinishedMeansEqualIDs(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	finished := run.Job{ID: "a", FinishedID: "a", AdoptedID: "a"}
+	finished := run.Job{ID: "a", FinishedID: "a", RequestedID: "a"}
 	for name, c := range map[string]struct {
 		job     run.Job
 		request run.Request
@@ -42,9 +42,9 @@ func TestOpen(t *testing.T) {
 		"granted, not adopted":                           {finished, run.Request{GrantedID: "b"}, run.Adopt},
 		"granted and adopted":                            {finished, run.Request{GrantedID: "a"}, run.NoOpening},
 		"granted and asked once more":                    {finished, run.Request{Asked: true, GrantedID: "b"}, run.Adopt},
-		"granted while a job began otherwise":            {run.Job{ID: "c", FinishedID: "a", AdoptedID: "a"}, run.Request{GrantedID: "b"}, run.NoOpening},
-		"a job that began otherwise revives no old one":  {run.Job{ID: "c", FinishedID: "c", AdoptedID: "a"}, run.Request{GrantedID: "a"}, run.NoOpening},
-		"a grant waits out a job that began otherwise":   {run.Job{ID: "c", FinishedID: "c", AdoptedID: "a"}, run.Request{GrantedID: "b"}, run.Adopt},
+		"granted while a job began otherwise":            {run.Job{ID: "c", FinishedID: "a", RequestedID: "a"}, run.Request{GrantedID: "b"}, run.NoOpening},
+		"a job that began otherwise revives no old one":  {run.Job{ID: "c", FinishedID: "c", RequestedID: "a"}, run.Request{GrantedID: "a"}, run.NoOpening},
+		"a grant waits out a job that began otherwise":   {run.Job{ID: "c", FinishedID: "c", RequestedID: "a"}, run.Request{GrantedID: "b"}, run.Adopt},
 		"the status was lost and the grant is the old's": {run.Job{}, run.Request{GrantedID: run.ParseGrant(run.FormatGrant("a", "old uid"), "new uid")}, run.NoOpening},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,21 +57,21 @@ func TestOpen(t *testing.T) {
 
 // One request, followed through all interleavings of its two writes with repetitions, gives one job.
 func TestOneRequestOneJob(t *testing.T) {
-	job, request := run.Job{}, run.Request{Asked: true}
+	status, request := lsv1alpha1.RunStatus{}, run.Request{Asked: true}
 	started := 0
 	for range 10 {
-		switch job.Open(request) {
+		switch run.JobOf(&status).Open(request) {
 		case run.Grant:
 			request = run.Request{GrantedID: "job-1"}
 		case run.Adopt:
-			job = job.Adopt(request.GrantedID)
+			run.Adopt(&status, request.GrantedID, lsv1alpha1.PhaseInit, now)
 			started++
 		case run.NoOpening:
-			job = job.Finish()
+			run.Settle(&status, run.Outcome{Next: lsv1alpha1.PhaseSucceeded, Now: now})
 		}
 	}
-	if started != 1 || job.ID != "job-1" || job.Running() {
-		t.Errorf("started %d jobs, ended with %+v, want exactly job-1, finished", started, job)
+	if started != 1 || status.JobID != "job-1" || !status.IsFinished() {
+		t.Errorf("started %d jobs, ended with %+v, want exactly job-1, finished", started, status)
 	}
 }
 

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
+)
+
+// Outcome is how one step of a run went.
+type Outcome struct {
+	// Next and Why are what the decision said; Next is empty if the phase stays.
+	Next lsv1alpha1.Phase
+	Why  decision.Reason
+	// Err is what prevented the step, nil if it went well.
+	Err error
+	// Deleting is set in the deletion flow.
+	Deleting bool
+	Now      time.Time
+}
+
+// Settle is the ladder from the outcome of a step to what the status shows:
+//
+//	went well        the next phase; the last error is over
+//	waiting          the phase stays; what is waited for stands in the conditions, not in the last error
+//	retryable error  the phase stays and is repeated; the last error says why
+//	terminal error   Failed, or DeleteFailed in the deletion flow; the job is finished
+//
+// A final phase finishes the job in the same status, and so in the same write. The conditions speak of
+// status.observedGeneration, which the kind sets when it takes a spec into account.
+//
+// A run that has ended stays as it ended: a pass that begins nothing new, well or not, has nothing to add to it.
+func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
+	if ended := status.Phase.IsFinal() && status.IsFinished(); ended && (o.Next == "" || o.Err != nil) {
+		return
+	}
+	at := metav1.NewTime(o.Now)
+	if next := nextPhase(status.Phase, o); next != status.Phase {
+		status.Phase, status.PhaseTransitionTime = next, &at
+	}
+	if status.Phase.IsFinal() && !status.IsFinished() {
+		status.JobIDFinished = status.JobID
+		times(status).FinishedTime = &at
+	}
+	status.LastError = sinceFirst(status.LastError, problem(status.Phase, o), at)
+	status.Conditions = conditions(status, o, at)
+}
+
+// Begin makes id the current job and forgets what the status says of the one before.
+func Begin(status *lsv1alpha1.RunStatus, id string, first lsv1alpha1.Phase, now time.Time) {
+	at := metav1.NewTime(now)
+	status.JobID = id
+	status.Phase, status.PhaseTransitionTime = first, &at
+	status.LastError = nil
+	status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &at, InitTime: &at}
+}
+
+// Adopt begins the job that a grant carries, and remembers that this grant is used up.
+func Adopt(status *lsv1alpha1.RunStatus, granted string, first lsv1alpha1.Phase, now time.Time) {
+	Begin(status, granted, first, now)
+	status.JobIDRequested = granted
+}
+
+func times(status *lsv1alpha1.RunStatus) *lsv1alpha1.TransitionTimes {
+	if status.TransitionTimes == nil {
+		status.TransitionTimes = &lsv1alpha1.TransitionTimes{}
+	}
+	return status.TransitionTimes
+}
+
+func nextPhase(phase lsv1alpha1.Phase, o Outcome) lsv1alpha1.Phase {
+	switch {
+	case o.Err == nil:
+		return cmp.Or(o.Next, phase)
+	case failure.KindOf(o.Err) != failure.Terminal:
+		return phase
+	case o.Deleting:
+		return lsv1alpha1.PhaseDeleteFailed
+	default:
+		return lsv1alpha1.PhaseFailed
+	}
+}
+
+// problem is what the last error shall say, nil if all is well. A decision that ends a run as failed is a problem too:
+// its reason says why.
+func problem(phase lsv1alpha1.Phase, o Outcome) *lsv1alpha1.Error {
+	if o.Err == nil {
+		if phase != lsv1alpha1.PhaseFailed && phase != lsv1alpha1.PhaseDeleteFailed {
+			return nil
+		}
+		return &lsv1alpha1.Error{Operation: defaultOperation, Reason: o.Why.Code, Message: o.Why.Message}
+	}
+	if failure.KindOf(o.Err) == failure.Waiting {
+		return nil
+	}
+	d := failure.DetailsOf(o.Err)
+	e := &lsv1alpha1.Error{Operation: cmp.Or(d.Operation, defaultOperation), Reason: d.Reason, Message: o.Err.Error()}
+	for _, code := range d.Codes {
+		e.Codes = append(e.Codes, lsv1alpha1.ErrorCode(code))
+	}
+	return e
+}
+
+// defaultOperation stands where the code that failed did not say what it attempted.
+const defaultOperation = "Reconcile"
+
+// sinceFirst keeps the time at which an error occurred first for as long as errors of the same sort follow each other.
+// The message does not count: it often holds a port or a request ID.
+func sinceFirst(before, now *lsv1alpha1.Error, at metav1.Time) *lsv1alpha1.Error {
+	if now == nil {
+		return nil
+	}
+	now.LastTransitionTime, now.LastUpdateTime = at, at
+	if before != nil && before.Operation == now.Operation && before.Reason == now.Reason && slices.Equal(before.Codes, now.Codes) {
+		now.LastTransitionTime = before.LastTransitionTime
+	}
+	return now
+}

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
+)
+
+var (
+	now      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	later    = now.Add(time.Minute)
+	terminal = failure.Terminalf(failure.Details{Operation: "Render", Reason: "TemplateError", Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}, "line 3")
+	retry    = failure.NewRetryable(failure.Details{Operation: "ReadImports", Reason: "ImportMissing"}, errors.New("no data object x"))
+	waiting  = &failure.Wait{Reason: lsv1alpha1.ReasonWaitingForPredecessors, For: "installation a", Since: now}
+)
+
+func running(phase lsv1alpha1.Phase) lsv1alpha1.RunStatus {
+	status := lsv1alpha1.RunStatus{ObservedGeneration: 4}
+	run.Begin(&status, "job", phase, now)
+	return status
+}
+
+// The ladder, rung by rung, in both flows.
+func TestSettleLadder(t *testing.T) {
+	for name, c := range map[string]struct {
+		from     lsv1alpha1.Phase
+		outcome  run.Outcome
+		phase    lsv1alpha1.Phase
+		finished bool
+		reason   string // of lastError; empty if none
+		ready    lsv1alpha1.ConditionStatus
+		state    lsv1alpha1.ConditionType // the second standard condition, empty if none
+	}{
+		"went well": {from: "Init", outcome: run.Outcome{Next: "ObjectsCreated"}, phase: "ObjectsCreated", ready: "False", state: "Reconciling"},
+		"stays":     {from: "Progressing", outcome: run.Outcome{Why: decision.Reason{Code: "WaitingForSubObjects"}}, phase: "Progressing", ready: "False", state: "Reconciling"},
+		"waits":     {from: "Init", outcome: run.Outcome{Err: fmt.Errorf("observe: %w", waiting)}, phase: "Init", ready: "False", state: "Reconciling"},
+		"is retried, whatever the decision hoped for": {from: "Init", outcome: run.Outcome{Next: "ObjectsCreated", Err: retry},
+			phase: "Init", reason: "ImportMissing", ready: "False", state: "Reconciling"},
+		"fails for good": {from: "Init", outcome: run.Outcome{Next: "ObjectsCreated", Err: terminal},
+			phase: "Failed", finished: true, reason: "TemplateError", ready: "False", state: "Stalled"},
+		"is decided to have failed": {from: "Progressing", outcome: run.Outcome{Next: "Failed", Why: decision.Reason{Code: "SubObjectFailed", Message: "execution a failed"}},
+			phase: "Failed", finished: true, reason: "SubObjectFailed", ready: "False", state: "Stalled"},
+		"succeeds": {from: "Completing", outcome: run.Outcome{Next: "Succeeded"}, phase: "Succeeded", finished: true, ready: "True"},
+		"deletion fails for good": {from: "Deleting", outcome: run.Outcome{Err: terminal, Deleting: true},
+			phase: "DeleteFailed", finished: true, reason: "TemplateError", ready: "False", state: "Stalled"},
+		"deletion is retried": {from: "Deleting", outcome: run.Outcome{Err: retry, Deleting: true},
+			phase: "Deleting", reason: "ImportMissing", ready: "False", state: "Reconciling"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := running(c.from)
+			c.outcome.Now = later
+			run.Settle(&status, c.outcome)
+			if status.Phase != c.phase || status.IsFinished() != c.finished {
+				t.Errorf("phase %s, finished %v, want %s, %v", status.Phase, status.IsFinished(), c.phase, c.finished)
+			}
+			if got := reasonOf(status.LastError); got != c.reason {
+				t.Errorf("reason of lastError = %q, want %q", got, c.reason)
+			}
+			if moved := status.PhaseTransitionTime.Time.Equal(later); moved != (c.phase != c.from) {
+				t.Errorf("phaseTransitionTime moved: %v", moved)
+			}
+			checkConditions(t, status, c.ready, c.state)
+		})
+	}
+}
+
+func reasonOf(e *lsv1alpha1.Error) string {
+	if e == nil {
+		return ""
+	}
+	return e.Reason
+}
+
+func checkConditions(t *testing.T, status lsv1alpha1.RunStatus, ready lsv1alpha1.ConditionStatus, state lsv1alpha1.ConditionType) {
+	t.Helper()
+	want := map[lsv1alpha1.ConditionType]lsv1alpha1.ConditionStatus{lsv1alpha1.ConditionReady: ready}
+	if state != "" {
+		want[state] = lsv1alpha1.ConditionTrue
+	}
+	got := map[lsv1alpha1.ConditionType]lsv1alpha1.ConditionStatus{}
+	for _, c := range status.Conditions {
+		got[c.Type] = c.Status
+		if c.ObservedGeneration != status.ObservedGeneration || c.Reason == "" {
+			t.Errorf("condition %+v: want observedGeneration %d and a reason", c, status.ObservedGeneration)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("conditions %v, want %v", got, want)
+	}
+}
+
+func TestWaitingSaysForWhatInTheConditions(t *testing.T) {
+	status := running(lsv1alpha1.PhaseInit)
+	run.Settle(&status, run.Outcome{Err: waiting, Now: later})
+	for _, c := range status.Conditions {
+		if c.Reason != lsv1alpha1.ReasonWaitingForPredecessors || c.Message != waiting.Error() {
+			t.Errorf("condition %s says %s: %q", c.Type, c.Reason, c.Message)
+		}
+	}
+}
+
+func TestLastErrorKeepsItsFirstTimeWhileItLasts(t *testing.T) {
+	status := running(lsv1alpha1.PhaseInit)
+	run.Settle(&status, run.Outcome{Err: retry, Now: now})
+	run.Settle(&status, run.Outcome{Err: fmt.Errorf("again on port 4711: %w", retry), Now: later})
+	if e := status.LastError; !e.LastTransitionTime.Time.Equal(now) || !e.LastUpdateTime.Time.Equal(later) {
+		t.Errorf("first %v, last %v, want %v and %v", e.LastTransitionTime, e.LastUpdateTime, now, later)
+	}
+	run.Settle(&status, run.Outcome{Err: terminal, Now: later})
+	if !status.LastError.LastTransitionTime.Time.Equal(later) {
+		t.Error("another error kept the time of the one before")
+	}
+}
+
+func TestLastErrorEndsWhenAStepGoesWell(t *testing.T) {
+	status := running(lsv1alpha1.PhaseInit)
+	run.Settle(&status, run.Outcome{Err: retry, Now: now})
+	run.Settle(&status, run.Outcome{Next: lsv1alpha1.PhaseObjectsCreated, Now: later})
+	if status.LastError != nil {
+		t.Errorf("lastError = %+v after a step that went well", status.LastError)
+	}
+}
+
+func TestSettlingTheSameAgainChangesNothing(t *testing.T) {
+	for name, o := range map[string]run.Outcome{
+		"waiting":   {Err: waiting},
+		"staying":   {Why: decision.Reason{Code: "WaitingForSubObjects", Message: "execution a"}},
+		"succeeded": {Next: lsv1alpha1.PhaseSucceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := running(lsv1alpha1.PhaseProgressing)
+			o.Now = now
+			run.Settle(&status, o)
+			before := *status.DeepCopy()
+			o.Now = later
+			run.Settle(&status, o)
+			if !reflect.DeepEqual(status, before) {
+				t.Errorf("a repetition wrote\n%+v\nover\n%+v", status, before)
+			}
+		})
+	}
+}
+
+func TestAnEndedRunStaysAsItEnded(t *testing.T) {
+	for name, end := range map[string]run.Outcome{
+		"failed":    {Err: terminal},
+		"succeeded": {Next: lsv1alpha1.PhaseSucceeded},
+	} {
+		for pass, o := range map[string]run.Outcome{
+			"an idle pass":           {Why: decision.Reason{Code: "Idle", Message: "nothing to do"}},
+			"an error while idle":    {Err: retry},
+			"a terminal one as well": {Err: terminal},
+		} {
+			t.Run(name+", then "+pass, func(t *testing.T) {
+				status := running(lsv1alpha1.PhaseProgressing)
+				end.Now, o.Now = now, later
+				run.Settle(&status, end)
+				before := *status.DeepCopy()
+				run.Settle(&status, o)
+				if !reflect.DeepEqual(status, before) {
+					t.Errorf("the pass wrote\n%+v\nover\n%+v", status, before)
+				}
+			})
+		}
+	}
+}
+
+func TestForeignConditionsSurvive(t *testing.T) {
+	status := running(lsv1alpha1.PhaseInit)
+	foreign := lsv1alpha1.Condition{Type: lsv1alpha1.ConditionValidateImports, Status: lsv1alpha1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
+	status.Conditions = []lsv1alpha1.Condition{foreign}
+	run.Settle(&status, run.Outcome{Err: retry, Now: later})
+	run.Settle(&status, run.Outcome{Next: lsv1alpha1.PhaseSucceeded, Now: later})
+	if !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return reflect.DeepEqual(c, foreign) }) {
+		t.Errorf("conditions = %+v, want the foreign one unchanged among them", status.Conditions)
+	}
+}
+
+func TestBeginForgetsTheJobBefore(t *testing.T) {
+	status := running(lsv1alpha1.PhaseInit)
+	run.Settle(&status, run.Outcome{Err: terminal, Now: now})
+	run.Adopt(&status, "next", lsv1alpha1.PhaseInit, later)
+	if status.IsFinished() || status.LastError != nil || status.TransitionTimes.FinishedTime != nil || status.JobIDRequested != "next" {
+		t.Errorf("status of a new job = %+v", status)
+	}
+	if status.JobIDFinished != "job" {
+		t.Errorf("jobIDFinished = %q, want the job before", status.JobIDFinished)
+	}
+}
