@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 is the API group landscaper.gardener.cloud/v1alpha1: trees of installations with typed imports and
+// exports.
+//
+// An Installation names a Blueprint and binds its imports and exports. Processing it creates nested Installations and
+// at most one Execution; the Execution creates DeployItems, which deployers bring to the clusters that Targets
+// describe. DataObjects and Targets carry the values that flow between installations. A Context holds what all
+// installations of a namespace share, such as registries and their credentials.
+//
+// Blueprint and InstallationTemplate are file formats, not resources of the API server.
+//
+// The types accept every object that the original controllers of this group accept; decoding one never fails because
+// of the value of a single field, so one odd object cannot make a whole List unreadable.
+//
+// +kubebuilder:object:generate=true
+// +groupName=landscaper.gardener.cloud
+package v1alpha1

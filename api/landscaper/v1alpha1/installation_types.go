@@ -1,0 +1,466 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Installation asks for a component to be installed: it names a blueprint and says where the blueprint's imports come
+// from and where its exports go.
+//
+// Nothing happens until somebody asks for it: annotate a root installation with
+// landscaper.gardener.cloud/operation=reconcile, or choose spec.flow Continuous.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=inst,categories=espalier
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Execution",type=string,JSONPath=`.status.executionRef.name`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Ready",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 58 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name must have at most 58 characters (metadata.generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values"
+// +kubebuilder:validation:XValidation:rule=`(has(self.spec.flow) ? self.spec.flow : "Job") == (has(oldSelf.spec.flow) ? oldSelf.spec.flow : "Job") || !has(self.status) || ((!has(self.status.phase) || self.status.phase in ["", "Succeeded", "Failed", "Aborted"]) && (has(self.status.jobID) ? self.status.jobID : "") == (has(self.status.jobIDFinished) ? self.status.jobIDFinished : ""))`,message="spec.flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt"
+type Installation struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says what to install.
+	// +required
+	Spec InstallationSpec `json:"spec"`
+
+	// status says how far the installation has come. It is written by controllers.
+	// +optional
+	Status InstallationStatus `json:"status,omitzero"`
+}
+
+// InstallationList is a list of Installations.
+//
+// +kubebuilder:object:root=true
+type InstallationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Installation `json:"items"`
+}
+
+// Flow is the way in which an installation and everything below it is processed.
+//
+// +kubebuilder:validation:Enum=Job;Continuous
+type Flow string
+
+const (
+	// FlowJob processes a tree of installations in jobs that somebody asks for.
+	FlowJob Flow = "Job"
+	// FlowContinuous processes installations whenever their spec or their imports change.
+	FlowContinuous Flow = "Continuous"
+)
+
+// OrDefault returns the flow, or FlowJob if none is chosen.
+func (f Flow) OrDefault() Flow {
+	if f == "" {
+		return FlowJob
+	}
+	return f
+}
+
+// InstallationSpec says what to install.
+type InstallationSpec struct {
+	// context is the name of the Context with the registries and credentials to use. If it is empty, it is "default".
+	// +optional
+	Context string `json:"context,omitempty"`
+
+	// flow is the way in which the installation is processed. Job, also if nothing is chosen: nothing happens until
+	// somebody asks for a job, and a job works on the whole tree with one consistent set of data. Continuous: a change
+	// of the spec or of an import is enough. Only root installations choose; nested ones follow their root. It can be
+	// changed only while the installation is at rest.
+	// +optional
+	Flow Flow `json:"flow,omitempty"`
+
+	// verification asks for the component's signature to be checked before anything is installed.
+	// +optional
+	Verification *Verification `json:"verification,omitempty"`
+
+	// componentDescriptor names the component that contains the blueprint and what it deploys. A blueprint that is
+	// given inline may do without.
+	// +optional
+	ComponentDescriptor *ComponentDescriptorDefinition `json:"componentDescriptor,omitempty"`
+
+	// blueprint says how to install the component.
+	// +required
+	Blueprint BlueprintDefinition `json:"blueprint"`
+
+	// imports say where the blueprint's imports come from.
+	// +optional
+	Imports InstallationImports `json:"imports,omitzero"`
+
+	// importDataMappings restructure the imported data for the blueprint. Each key is the name of a blueprint import,
+	// each value a spiff template over the data imports of this installation. An import without a mapping is passed on
+	// as it is.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ImportDataMappings map[string]AnyJSON `json:"importDataMappings,omitempty"`
+
+	// exports say where the blueprint's exports go.
+	// +optional
+	Exports InstallationExports `json:"exports,omitzero"`
+
+	// exportDataMappings restructure the data that the blueprint exports. Each key is the name of a data export of this
+	// installation, each value a spiff template over the exports of the blueprint. An export without a mapping is
+	// passed on as it is.
+	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ExportDataMappings map[string]AnyJSON `json:"exportDataMappings,omitempty"`
+
+	// automaticReconcile starts jobs by itself at certain times. Without it jobs start only on request.
+	// +optional
+	AutomaticReconcile *AutomaticReconcile `json:"automaticReconcile,omitempty"`
+
+	// optimization spares the search for siblings that exchange data with this installation, which helps when a
+	// namespace holds very many root installations.
+	// +optional
+	Optimization *Optimization `json:"optimization,omitempty"`
+}
+
+// Verification says which signature of the component must be valid.
+type Verification struct {
+	// signatureName is the name of the signature in the component descriptor. The Context says which keys or
+	// certificates are trusted for it.
+	// +required
+	SignatureName string `json:"signatureName"`
+}
+
+// ComponentDescriptorDefinition names a component, or contains its description.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline)",message="set exactly one of ref and inline"
+type ComponentDescriptorDefinition struct {
+	// ref names a component in a repository.
+	// +optional
+	Reference *ComponentDescriptorReference `json:"ref,omitempty"`
+
+	// inline is a component descriptor itself.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	Inline *AnyJSON `json:"inline,omitempty"`
+}
+
+// ComponentDescriptorReference names a version of a component in a repository.
+type ComponentDescriptorReference struct {
+	// repositoryContext says where the repository is. If it is not set, the one of the Context is used.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	RepositoryContext *AnyJSON `json:"repositoryContext,omitempty"`
+
+	// componentName is the name of the component, for example example.com/echo.
+	// +required
+	ComponentName string `json:"componentName"`
+
+	// version of the component.
+	// +required
+	Version string `json:"version"`
+}
+
+// BlueprintDefinition names a blueprint, or contains it.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline)",message="set exactly one of ref and inline"
+type BlueprintDefinition struct {
+	// ref names a blueprint in the component that spec.componentDescriptor names.
+	// +optional
+	Reference *RemoteBlueprintReference `json:"ref,omitempty"`
+
+	// inline is the blueprint itself.
+	// +optional
+	Inline *InlineBlueprint `json:"inline,omitempty"`
+}
+
+// RemoteBlueprintReference names a blueprint among the resources of a component.
+type RemoteBlueprintReference struct {
+	// resourceName is the name of the resource in the component descriptor.
+	// +required
+	ResourceName string `json:"resourceName"`
+}
+
+// InlineBlueprint contains a blueprint.
+type InlineBlueprint struct {
+	// filesystem is the blueprint's directory. Each key is the name of a file or directory; the value is the content of
+	// the file, or an object for a directory. blueprint.yaml at the top is the blueprint.
+	// +required
+	Filesystem AnyJSON `json:"filesystem"`
+}
+
+// InstallationImports say where imports come from.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.data) || !has(self.targets) || [self.data.transformMapEntry(i, d, {d.name: true})].all(taken, self.targets.all(t, !(t.name in taken)))",message="a data import and a target import have the same name: give each import a name of its own"
+type InstallationImports struct {
+	// data imports: any JSON values, from DataObjects, Secrets or ConfigMaps.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Data []DataImport `json:"data,omitempty"`
+
+	// targets imports: Targets, single ones, lists or maps of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=300
+	Targets []TargetImport `json:"targets,omitempty"`
+}
+
+// DataImport says where one data import comes from.
+//
+// +kubebuilder:validation:XValidation:rule=`(self.?dataRef.orValue("") != "" ? 1 : 0) + (has(self.secretRef) ? 1 : 0) + (has(self.configMapRef) ? 1 : 0) == 1`,message="set exactly one of dataRef, secretRef and configMapRef"
+// +kubebuilder:validation:XValidation:rule=`(!has(self.secretRef) || self.secretRef.name != "") && (!has(self.configMapRef) || self.configMapRef.name != "")`,message="the name in secretRef or configMapRef must not be empty"
+type DataImport struct {
+	// name of the import in this installation: the name of a blueprint import, or one that importDataMappings use.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// dataRef is the name of a DataObject: one that another installation exports, or, at the root, one that somebody
+	// created.
+	// +optional
+	DataRef string `json:"dataRef,omitempty"`
+
+	// version has no effect. It is accepted because older manifests contain it.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// secretRef takes the value from a Secret. Only root installations may do that.
+	// +optional
+	SecretRef *LocalSecretReference `json:"secretRef,omitempty"`
+
+	// configMapRef takes the value from a ConfigMap. Only root installations may do that.
+	// +optional
+	ConfigMapRef *LocalConfigMapReference `json:"configMapRef,omitempty"`
+}
+
+// TargetImport says where one target import comes from.
+//
+// +kubebuilder:validation:XValidation:rule=`(self.?target.orValue("") != "" ? 1 : 0) + (has(self.targets) ? 1 : 0) + (self.?targetListRef.orValue("") != "" ? 1 : 0) + (has(self.targetMap) ? 1 : 0) + (self.?targetMapRef.orValue("") != "" ? 1 : 0) == 1`,message="set exactly one of target, targets, targetListRef, targetMap and targetMapRef"
+type TargetImport struct {
+	// name of the import: the name of a blueprint import.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// target is the name of a Target, for a blueprint import of type target.
+	// +optional
+	Target string `json:"target,omitempty"`
+
+	// targets are names of Targets, for a blueprint import of type targetList. An empty list is a value: a target list
+	// without targets.
+	// +optional
+	// +kubebuilder:validation:items:MinLength=1
+	Targets []string `json:"targets,omitzero"`
+
+	// targetListRef is the name of a target list that the parent installation imports. Only nested installations can
+	// use it.
+	// +optional
+	TargetListReference string `json:"targetListRef,omitempty"`
+
+	// targetMap maps keys to names of Targets, for a blueprint import of type targetMap. Keys have at most 63
+	// characters, lower-case letters, digits, '-' and '.', and begin and end with a letter or digit.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=2000
+	// +kubebuilder:validation:XValidation:rule="self.all(key, key.matches('^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$'))",message="keys must have at most 63 characters, only lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule=`self.all(key, self[key] != "")`,message="the name of a Target must not be empty: name one for each key, or remove the key"
+	TargetMap map[string]string `json:"targetMap,omitempty"`
+
+	// targetMapRef is the name of a target map that the parent installation imports. Only nested installations can use
+	// it.
+	// +optional
+	TargetMapReference string `json:"targetMapRef,omitempty"`
+}
+
+// InstallationExports say where exports go.
+type InstallationExports struct {
+	// data exports become DataObjects.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Data []DataExport `json:"data,omitempty"`
+
+	// targets exports become Targets.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Targets []TargetExport `json:"targets,omitempty"`
+}
+
+// DataExport says where one data export goes.
+type DataExport struct {
+	// name of the export: the name of a blueprint export, or one that exportDataMappings produce.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// dataRef is the name by which other installations import the value. At the root it is the name of a DataObject.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	DataRef string `json:"dataRef"`
+}
+
+// TargetExport says where one target export goes.
+type TargetExport struct {
+	// name of the export: the name of a blueprint export.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	// target is the name by which other installations import the value. At the root it is the name of a Target.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Target string `json:"target"`
+}
+
+// AutomaticReconcile starts jobs by itself at certain times.
+type AutomaticReconcile struct {
+	// succeededReconcile starts a new job some time after one that succeeded.
+	// +optional
+	SucceededReconcile *SucceededReconcile `json:"succeededReconcile,omitempty"`
+
+	// failedReconcile starts a new job some time after one that failed.
+	// +optional
+	FailedReconcile *FailedReconcile `json:"failedReconcile,omitempty"`
+}
+
+// SucceededReconcile says when to start a new job after one that succeeded.
+type SucceededReconcile struct {
+	// interval between the end of a job and the start of the next. If it is not set, it is 24h.
+	// +optional
+	Interval *Duration `json:"interval,omitempty"`
+
+	// cronSpec is a schedule of five fields (minute, hour, day of month, month, day of week), or a word such as @daily.
+	// If it is set, interval does not count.
+	// +optional
+	CronSpec CronSpec `json:"cronSpec,omitempty"`
+}
+
+// FailedReconcile says when to start a new job after one that failed.
+type FailedReconcile struct {
+	// numberOfReconciles is how many jobs in a row are started by themselves for one generation of the spec. 0 is none;
+	// if it is not set, there is no limit.
+	// +optional
+	NumberOfReconciles *int32 `json:"numberOfReconciles,omitempty"`
+
+	// interval between the end of a job and the start of the next. If it is not set, it is 5m.
+	// +optional
+	Interval *Duration `json:"interval,omitempty"`
+
+	// cronSpec is a schedule of five fields (minute, hour, day of month, month, day of week), or a word such as @daily.
+	// If it is set, interval does not count.
+	// +optional
+	CronSpec CronSpec `json:"cronSpec,omitempty"`
+}
+
+// CronSpec is a schedule in the syntax of cron. The rule knows its outline only; what a field may contain is checked by
+// whoever uses the schedule.
+//
+// +kubebuilder:validation:MaxLength=1000
+// +kubebuilder:validation:XValidation:rule=`self == "" || self.matches(r'^((CRON_)?TZ=[^ ]* )?\s*(@(yearly|annually|monthly|weekly|daily|midnight|hourly)\s*|@every .+|[^\s\v\x{85}\pZ@][^\s\v\x{85}\pZ]*([\s\v\x{85}\pZ]+[^\s\v\x{85}\pZ]+){4}[\s\v\x{85}\pZ]*)$')`,message="must be a schedule of five fields such as '0 6 * * 1-5', one of @yearly, @monthly, @weekly, @daily and @hourly, or '@every 6h'"
+type CronSpec string
+
+// Optimization spares work that is not needed.
+type Optimization struct {
+	// hasNoSiblingImports promises that no sibling exports anything that this installation imports.
+	// +optional
+	HasNoSiblingImports bool `json:"hasNoSiblingImports,omitempty"`
+
+	// hasNoSiblingExports promises that no sibling imports anything that this installation exports.
+	// +optional
+	HasNoSiblingExports bool `json:"hasNoSiblingExports,omitempty"`
+}
+
+// InstallationStatus says how far an installation has come.
+type InstallationStatus struct {
+	RunStatus `json:",inline"`
+
+	// subInstCache lists the nested installations. If it is not set, they have to be looked up.
+	// +optional
+	SubInstCache *SubInstCache `json:"subInstCache,omitempty"`
+
+	// executionRef names the Execution that deploys the deploy items of the blueprint.
+	// +optional
+	ExecutionReference *ObjectReference `json:"executionRef,omitempty"`
+
+	// importsHash is a hash of all imports that the current or last job used.
+	// +optional
+	ImportsHash string `json:"importsHash,omitempty"`
+
+	// configGeneration changes whenever an update takes a new spec or new imports into account. Installations that
+	// import from this one compare it with what they used. Continuous flow only.
+	// +optional
+	ConfigGeneration string `json:"configGeneration,omitempty"`
+
+	// imports are the versions of the imports that the last update used. Continuous flow only.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Imports []ImportStatus `json:"imports,omitempty"`
+
+	// automaticReconcileStatus counts the jobs that spec.automaticReconcile has started.
+	// +optional
+	AutomaticReconcileStatus *AutomaticReconcileStatus `json:"automaticReconcileStatus,omitempty"`
+
+	// dependentsToTrigger are installations that import from this one and are still to be told about its new exports.
+	// +optional
+	DependentsToTrigger []DependentToTrigger `json:"dependentsToTrigger,omitempty"`
+}
+
+// SubInstCache lists nested installations.
+type SubInstCache struct {
+	// activeSubs are the nested installations that the blueprint contains.
+	// +optional
+	ActiveSubs []NamePair `json:"activeSubs,omitempty"`
+
+	// orphanedSubs are the names of nested installations that the blueprint no longer contains and that are being
+	// deleted.
+	// +optional
+	OrphanedSubs []string `json:"orphanedSubs,omitempty"`
+}
+
+// ImportStatus is the version of an import that the last update used.
+type ImportStatus struct {
+	// name of the import in spec.imports.
+	// +required
+	Name string `json:"name"`
+
+	// sourceRef names the installation that exported the value. If it is not set, none did.
+	// +optional
+	SourceReference *ObjectReference `json:"sourceRef,omitempty"`
+
+	// configGeneration is status.configGeneration of the installation that exported the value, or, if there is none, a
+	// hash of the value.
+	// +optional
+	ConfigGeneration string `json:"configGeneration,omitempty"`
+}
+
+// AutomaticReconcileStatus counts jobs that were started by themselves.
+type AutomaticReconcileStatus struct {
+	// generation of the installation that the counter is for. The counter starts again with a new one.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
+	// numberOfReconciles is how many jobs were started.
+	// +optional
+	NumberOfReconciles int32 `json:"numberOfReconciles,omitempty"`
+
+	// lastReconcileTime is when the last of them was started.
+	// +optional
+	LastReconcileTime *metav1.Time `json:"lastReconcileTime,omitempty"`
+
+	// onFailed is true if the last of them was started because the one before had failed.
+	// +optional
+	OnFailed bool `json:"onFailed,omitempty"`
+}
+
+// DependentToTrigger is an installation that is still to be told about new exports.
+type DependentToTrigger struct {
+	// name of the installation.
+	// +optional
+	Name string `json:"name,omitempty"`
+}
