@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/testkit"
+)
+
+// spy stands in for the test of somebody whose test fails.
+type spy struct {
+	testing.TB
+	mutex    sync.Mutex
+	failed   bool
+	text     strings.Builder
+	cleanups []func()
+}
+
+func (s *spy) Helper() {}
+
+func (s *spy) Log(args ...any)           { s.print(false, fmt.Sprintln(args...)) }
+func (s *spy) Error(args ...any)         { s.print(true, fmt.Sprintln(args...)) }
+func (s *spy) Errorf(f string, a ...any) { s.print(true, fmt.Sprintf(f, a...)) }
+func (s *spy) Fatal(args ...any)         { s.print(true, fmt.Sprintln(args...)); runtime.Goexit() }
+func (s *spy) Fatalf(f string, a ...any) { s.print(true, fmt.Sprintf(f, a...)); runtime.Goexit() }
+func (s *spy) Cleanup(f func())          { s.cleanups = append(s.cleanups, f) }
+func (s *spy) Failed() bool              { s.mutex.Lock(); defer s.mutex.Unlock(); return s.failed }
+func (s *spy) print(fail bool, text string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.failed = s.failed || fail
+	s.text.WriteString(text)
+}
+
+// outcome runs a piece of a test, cleanups included, and returns whether it failed and what it printed.
+func outcome(t *testing.T, piece func(t testing.TB)) (failed bool, text string) {
+	s := &spy{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		piece(s)
+	}()
+	<-done
+	for i := len(s.cleanups) - 1; i >= 0; i-- {
+		s.cleanups[i]()
+	}
+	return s.Failed(), s.text.String()
+}
+
+func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
+}
+
+func mustCreate(t testing.TB, server *testkit.APIServer, objects ...client.Object) {
+	t.Helper()
+	for _, object := range objects {
+		if err := server.Client().Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mustUpdate(t testing.TB, server *testkit.APIServer, object client.Object) {
+	t.Helper()
+	if err := server.Client().Update(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustDelete(t testing.TB, server *testkit.APIServer, object client.Object) {
+	t.Helper()
+	if err := server.Client().Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var ready = testkit.Is("ready", func(m *corev1.ConfigMap) bool { return m.Data["state"] == "ready" })
+
+func TestEventuallySeesTheFuture(t *testing.T) {
+	server := testkit.Server(t)
+	cases := map[string]func(t *testing.T, object *corev1.ConfigMap){
+		"an object that is as wanted already": func(t *testing.T, object *corev1.ConfigMap) {
+			object.Data = map[string]string{"state": "ready"}
+			mustCreate(t, server, object)
+		},
+		"an object that does not exist yet": func(t *testing.T, object *corev1.ConfigMap) {
+			object.Data = map[string]string{"state": "ready"}
+			go func() { _ = server.Client().Create(t.Context(), object) }()
+		},
+		"an object that changes": func(t *testing.T, object *corev1.ConfigMap) {
+			mustCreate(t, server, object)
+			object.Data = map[string]string{"state": "ready"}
+			go func() { _ = server.Client().Update(t.Context(), object) }()
+		},
+	}
+	for name, arrange := range cases {
+		t.Run(name, func(t *testing.T) {
+			object := configMap(server.Namespace(t), "a", nil)
+			arrange(t, object.DeepCopy())
+			found := testkit.Eventually(t, server, object, ready)
+			if found.Data["state"] != "ready" || found.UID == "" {
+				t.Errorf("returned %v", found)
+			}
+		})
+	}
+}
+
+func TestEventuallyTakesUntypedObjects(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	mustCreate(t, server, configMap(namespace, "a", map[string]string{"state": "ready"}))
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	object.SetNamespace(namespace)
+	object.SetName("a")
+	found := testkit.Eventually(t, server, object, testkit.Is("there", func(*unstructured.Unstructured) bool { return true }))
+	if state, _, _ := unstructured.NestedString(found.Object, "data", "state"); state != "ready" {
+		t.Errorf("returned %v", found)
+	}
+}
+
+func TestEventuallyExplainsItsFailure(t *testing.T) {
+	server := testkit.Server(t)
+	object := configMap(server.Namespace(t), "a", map[string]string{"state": "new"})
+	mustCreate(t, server, object)
+	sees := make(chan string, 10)
+	failed, text := outcome(t, func(tb testing.TB) {
+		changed := object.DeepCopy()
+		changed.Data["state"] = "old"
+		go func() {
+			<-sees
+			_ = server.Client().Update(t.Context(), changed)
+		}()
+		testkit.Eventually(tb, server, object, func(m *corev1.ConfigMap) error {
+			sees <- m.Data["state"]
+			return ready(m)
+		}, testkit.Within(2*time.Second))
+	})
+	if !failed {
+		t.Fatal("it did not fail")
+	}
+	for _, want := range []string{"ConfigMap " + object.Namespace + "/a: it is not ready", "state: old", "data.state: new -> old", "modified"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the failure does not say %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestEventuallyShowsNoSecret(t *testing.T) {
+	server := testkit.Server(t)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "a"},
+		StringData: map[string]string{"password": "CANARY"},
+	}
+	mustCreate(t, server, secret)
+	failed, text := outcome(t, func(tb testing.TB) {
+		never := testkit.Is("ever", func(*corev1.Secret) bool { return false })
+		testkit.Eventually(tb, server, secret, never, testkit.Within(time.Second))
+	})
+	if !failed || strings.Contains(text, "CANARY") || strings.Contains(text, "Q0FOQVJZ") {
+		t.Errorf("failed %v, and printed a secret:\n%s", failed, text)
+	}
+	if !strings.Contains(text, "password: (masked") {
+		t.Errorf("does not show which keys there are:\n%s", text)
+	}
+}
+
+func TestEventuallyGone(t *testing.T) {
+	server := testkit.Server(t)
+	t.Run("by deletion", func(t *testing.T) {
+		object := configMap(server.Namespace(t), "a", nil)
+		mustCreate(t, server, object)
+		go func() { _ = server.Client().Delete(t.Context(), object.DeepCopy()) }()
+		testkit.EventuallyGone(t, server, object)
+	})
+	t.Run("a successor is somebody else", func(t *testing.T) {
+		object := configMap(server.Namespace(t), "a", nil)
+		successor := object.DeepCopy()
+		mustCreate(t, server, object)
+		mustDelete(t, server, object.DeepCopy())
+		mustCreate(t, server, successor)
+		testkit.EventuallyGone(t, server, object)
+	})
+	t.Run("not while it exists", func(t *testing.T) {
+		object := configMap(server.Namespace(t), "a", nil)
+		mustCreate(t, server, object)
+		failed, text := outcome(t, func(tb testing.TB) { testkit.EventuallyGone(tb, server, object, testkit.Within(time.Second)) })
+		if !failed || !strings.Contains(text, "it still exists") {
+			t.Errorf("failed %v: %s", failed, text)
+		}
+	})
+}
