@@ -40,12 +40,12 @@ type plantLoop = loop.Loop[*Plant, facts, lsv1alpha1.Phase, effect]
 
 // plantKind is the shell of the small kind: all of its reads and writes.
 type plantKind struct {
-	client.Client
-	live client.Reader
+	cluster client.Client
+	live    client.Reader
 }
 
 func setupPlant(mgr ctrl.Manager, announce func(context.Context, loop.News[*Plant, lsv1alpha1.Phase])) error {
-	kind := &plantKind{Client: mgr.GetClient(), live: mgr.GetAPIReader()}
+	kind := &plantKind{cluster: mgr.GetClient(), live: mgr.GetAPIReader()}
 	l := &plantLoop{
 		Name: "plant", Kind: kind, New: func() *Plant { return &Plant{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{}, Announce: announce,
@@ -92,7 +92,7 @@ func (k *plantKind) reader(f facts) client.Reader {
 	if f.phase == lsv1alpha1.PhaseDeleting {
 		return k.live
 	}
-	return k
+	return k.cluster
 }
 
 func (k *plantKind) hasBasket(ctx context.Context, p *Plant, f facts) (bool, error) {
@@ -111,19 +111,19 @@ func (k *plantKind) Act(ctx context.Context, p *Plant, f facts, e effect) (facts
 	case plantPots:
 		return f, k.plant(ctx, p)
 	case harvest:
-		return f, k.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		return f, k.cluster.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.Namespace, GenerateName: "basket-", Labels: map[string]string{plantLabel: p.Name, jobLabel: f.job.ID}}})
 	case clearPots:
 		return f, k.clear(ctx, p, f)
 	default:
-		return f, loop.PatchMetadata(ctx, k, p, func(m metav1.Object) {
+		return f, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) {
 			m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(s string) bool { return s == finalizer }))
 		})
 	}
 }
 
 func (k *plantKind) grant(ctx context.Context, p *Plant, f facts) (facts, error) {
-	err := loop.PatchMetadata(ctx, k, p, func(m metav1.Object) {
+	err := loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) {
 		annotations := m.GetAnnotations()
 		delete(annotations, operation)
 		annotations[run.GrantAnnotation] = run.FormatGrant(f.freshID, string(p.UID))
@@ -146,10 +146,10 @@ func (k *plantKind) plant(ctx context.Context, p *Plant) error {
 	}
 	for _, name := range p.Spec.Pots {
 		pot := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: map[string]string{plantLabel: p.Name}}}
-		if err := controllerutil.SetControllerReference(p, pot, k.Scheme()); err != nil {
+		if err := controllerutil.SetControllerReference(p, pot, k.cluster.Scheme()); err != nil {
 			return err
 		}
-		if err := k.Create(ctx, pot); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := k.cluster.Create(ctx, pot); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (k *plantKind) clear(ctx context.Context, p *Plant, f facts) error {
 		var pot corev1.ConfigMap
 		err := k.live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, &pot)
 		if err == nil {
-			err = k.Delete(ctx, &pot, client.Preconditions{UID: &pot.UID})
+			err = k.cluster.Delete(ctx, &pot, client.Preconditions{UID: &pot.UID})
 		}
 		all = append(all, client.IgnoreNotFound(err))
 	}

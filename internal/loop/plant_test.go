@@ -151,9 +151,9 @@ func decidePlant(f facts) verdict {
 
 func begin(f facts) verdict {
 	switch f.job.Open(f.request) {
-	case run.Grant:
+	case run.OpenByGrant:
 		return verdict{Do: []effect{grant{}}, Why: because("Requested")}
-	case run.Adopt:
+	case run.OpenByAdoption:
 		return verdict{Next: lsv1alpha1.PhaseInit, Why: because("Granted")}
 	}
 	if f.deleting && !f.phase.IsDeletion() {

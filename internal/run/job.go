@@ -57,24 +57,24 @@ type Request struct {
 type Opening int
 
 const (
-	// NoOpening: nothing is asked for, or a job runs and the request is kept until it has finished.
-	NoOpening Opening = iota
-	// Grant the request: replace it by a grant with a new ID.
-	Grant
-	// Adopt the granted ID as the current job.
-	Adopt
+	// OpenNot: nothing is asked for, or a job runs and the request is kept until it has finished.
+	OpenNot Opening = iota
+	// OpenByGrant: replace the request by a grant with a new ID.
+	OpenByGrant
+	// OpenByAdoption: make the granted ID the current job.
+	OpenByAdoption
 )
 
 // Open decides by which write a requested job begins.
 func (j Job) Open(r Request) Opening {
 	switch {
 	case j.Running():
-		return NoOpening
+		return OpenNot
 	case r.GrantedID != "" && r.GrantedID != j.RequestedID:
-		return Adopt
+		return OpenByAdoption
 	case r.Asked:
-		return Grant
+		return OpenByGrant
 	default:
-		return NoOpening
+		return OpenNot
 	}
 }

@@ -35,17 +35,17 @@ func TestOpen(t *testing.T) {
 		request run.Request
 		want    run.Opening
 	}{
-		"nothing asked, never run":                       {run.Job{}, run.Request{}, run.NoOpening},
-		"asked, never run":                               {run.Job{}, run.Request{Asked: true}, run.Grant},
-		"asked again after a job":                        {finished, run.Request{Asked: true, GrantedID: "a"}, run.Grant},
-		"asked while a job runs":                         {run.Job{ID: "a"}, run.Request{Asked: true}, run.NoOpening},
-		"granted, not adopted":                           {finished, run.Request{GrantedID: "b"}, run.Adopt},
-		"granted and adopted":                            {finished, run.Request{GrantedID: "a"}, run.NoOpening},
-		"granted and asked once more":                    {finished, run.Request{Asked: true, GrantedID: "b"}, run.Adopt},
-		"granted while a job began otherwise":            {run.Job{ID: "c", FinishedID: "a", RequestedID: "a"}, run.Request{GrantedID: "b"}, run.NoOpening},
-		"a job that began otherwise revives no old one":  {run.Job{ID: "c", FinishedID: "c", RequestedID: "a"}, run.Request{GrantedID: "a"}, run.NoOpening},
-		"a grant waits out a job that began otherwise":   {run.Job{ID: "c", FinishedID: "c", RequestedID: "a"}, run.Request{GrantedID: "b"}, run.Adopt},
-		"the status was lost and the grant is the old's": {run.Job{}, run.Request{GrantedID: run.ParseGrant(run.FormatGrant("a", "old uid"), "new uid")}, run.NoOpening},
+		"nothing asked, never run":                       {run.Job{}, run.Request{}, run.OpenNot},
+		"asked, never run":                               {run.Job{}, run.Request{Asked: true}, run.OpenByGrant},
+		"asked again after a job":                        {finished, run.Request{Asked: true, GrantedID: "a"}, run.OpenByGrant},
+		"asked while a job runs":                         {run.Job{ID: "a"}, run.Request{Asked: true}, run.OpenNot},
+		"granted, not adopted":                           {finished, run.Request{GrantedID: "b"}, run.OpenByAdoption},
+		"granted and adopted":                            {finished, run.Request{GrantedID: "a"}, run.OpenNot},
+		"granted and asked once more":                    {finished, run.Request{Asked: true, GrantedID: "b"}, run.OpenByAdoption},
+		"granted while a job began otherwise":            {run.Job{ID: "c", FinishedID: "a", RequestedID: "a"}, run.Request{GrantedID: "b"}, run.OpenNot},
+		"a job that began otherwise revives no old one":  {run.Job{ID: "c", FinishedID: "c", RequestedID: "a"}, run.Request{GrantedID: "a"}, run.OpenNot},
+		"a grant waits out a job that began otherwise":   {run.Job{ID: "c", FinishedID: "c", RequestedID: "a"}, run.Request{GrantedID: "b"}, run.OpenByAdoption},
+		"the status was lost and the grant is the old's": {run.Job{}, run.Request{GrantedID: run.ParseGrant(run.FormatGrant("a", "old uid"), "new uid")}, run.OpenNot},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.job.Open(c.request); got != c.want {
@@ -61,12 +61,12 @@ func TestOneRequestOneJob(t *testing.T) {
 	started := 0
 	for range 10 {
 		switch run.JobOf(&status).Open(request) {
-		case run.Grant:
+		case run.OpenByGrant:
 			request = run.Request{GrantedID: "job-1"}
-		case run.Adopt:
+		case run.OpenByAdoption:
 			run.Adopt(&status, request.GrantedID, lsv1alpha1.PhaseInit, now)
 			started++
-		case run.NoOpening:
+		case run.OpenNot:
 			run.Settle(&status, run.Outcome{Next: lsv1alpha1.PhaseSucceeded, Now: now})
 		}
 	}

@@ -37,9 +37,10 @@ type Outcome struct {
 // A final phase finishes the job in the same status, and so in the same write. The conditions speak of
 // status.observedGeneration, which the kind sets when it takes a spec into account.
 //
-// A run that has ended stays as it ended: a pass that begins nothing new, well or not, has nothing to add to it.
+// An object that is at rest stays as it is: a pass that begins nothing has nothing to add to the end of the last run,
+// and gives no status to an object that never ran.
 func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
-	if ended := status.Phase.IsFinal() && status.IsFinished(); ended && (o.Next == "" || o.Err != nil) {
+	if atRest(status, o) {
 		return
 	}
 	at := metav1.NewTime(o.Now)
@@ -52,6 +53,17 @@ func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	}
 	status.LastError = sinceFirst(status.LastError, problem(status.Phase, o), at)
 	status.Conditions = conditions(status, o, at)
+}
+
+func atRest(status *lsv1alpha1.RunStatus, o Outcome) bool {
+	switch {
+	case !status.IsFinished():
+		return false
+	case status.Phase == "":
+		return o.Next == "" && o.Err == nil
+	default:
+		return status.Phase.IsFinal() && (o.Next == "" || o.Err != nil)
+	}
 }
 
 // Begin makes id the current job and forgets what the status says of the one before.

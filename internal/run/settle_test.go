@@ -178,6 +178,18 @@ func TestAnEndedRunStaysAsItEnded(t *testing.T) {
 	}
 }
 
+func TestAnObjectThatNeverRan(t *testing.T) {
+	var status lsv1alpha1.RunStatus
+	run.Settle(&status, run.Outcome{Why: decision.Reason{Code: "Idle"}, Now: now})
+	if !reflect.DeepEqual(status, lsv1alpha1.RunStatus{}) {
+		t.Errorf("an idle pass gave it the status %+v", status)
+	}
+	run.Settle(&status, run.Outcome{Err: retry, Now: now})
+	if reasonOf(status.LastError) != "ImportMissing" {
+		t.Errorf("lastError = %+v: an error before the first run must be visible", status.LastError)
+	}
+}
+
 func TestForeignConditionsSurvive(t *testing.T) {
 	status := running(lsv1alpha1.PhaseInit)
 	foreign := lsv1alpha1.Condition{Type: lsv1alpha1.ConditionValidateImports, Status: lsv1alpha1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
