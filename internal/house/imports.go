@@ -69,7 +69,7 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop"}, purePackages, adapters)},
 		{folders: []string{"internal/cli", "internal/dashboard"}, sees: slices.Concat([]string{"api", "internal/dashboard", "ui"}, purePackages)},
-		{folders: []string{"internal/house"}, libraries: []string{}},
+		{folders: []string{"internal/house", "internal/readme"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/house"}, libraries: []string{}},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
 		{folders: []string{"cmd", "config", "test", "examples"}, sees: []string{everything}},

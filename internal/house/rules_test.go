@@ -132,6 +132,7 @@ var ruleCases = map[string]map[string]ruleCase{
 	},
 	"parameters": {
 		"four and a context":  single("internal/loop/a.go", "package p\n\nimport \"context\"\n\nfunc f(ctx context.Context, a, b, c, d int) {}\n"),
+		"four and a test":     single("internal/testkit/a.go", "package p\n\nimport \"testing\"\n\nfunc f(t testing.TB, a, b, c, d int) {}\n"),
 		"five":                single("internal/loop/a.go", "package p\n\nfunc f(a, b int, c, d, e string) {}\n", "internal/loop/a.go:3"),
 		"five without a name": single("internal/loop/a.go", "package p\n\nfunc f(int, int, int, int, int) {}\n", "internal/loop/a.go:3"),
 	},

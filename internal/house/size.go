@@ -6,6 +6,7 @@ package house
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 )
 
 const (
@@ -82,11 +83,12 @@ func branches(node ast.Node) bool {
 	return false
 }
 
-// countParameters leaves out the context: it is there by convention, not because the function needs one more thing.
+// countParameters leaves out a context and a testing.TB: they are there by convention, not because the function needs one
+// more thing.
 func countParameters(signature *ast.FuncType) int {
 	count := 0
 	for _, field := range signature.Params.List {
-		if selector, ok := field.Type.(*ast.SelectorExpr); ok && selector.Sel.Name == "Context" {
+		if selector, ok := field.Type.(*ast.SelectorExpr); ok && slices.Contains([]string{"Context", "TB"}, selector.Sel.Name) {
 			continue
 		}
 		count += max(1, len(field.Names))

@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: The Espalier authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Everything here needs Go, git and a C compiler, nothing else. Tools are built from the versions pinned in tools/go.mod.
+# Set RELEASE=yes for a reproducible, stripped build; without it the binaries share their compiled packages with the tests,
+# which saves minutes.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# The Go modules with code of the product; tools/ only pins versions.
+MODULES := . api cmd/espalier
+
+VERSION    = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes v||p' cmd/espalier/go.mod)
+K8S_MAJOR  = $(word 1,$(subst ., ,$(KUBERNETES)))
+K8S_MINOR  = $(word 2,$(subst ., ,$(KUBERNETES)))
+
+BUILD_FLAGS := -buildvcs=false $(if $(RELEASE),-trimpath)
+LINK_FLAGS   = $(if $(RELEASE),-s -w) -X espalier.dev/internal/version.version=$(VERSION) \
+	$(foreach package,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
+		-X $(package).gitVersion=v$(KUBERNETES) -X $(package).gitMajor=$(K8S_MAJOR) -X $(package).gitMinor=$(K8S_MINOR))
+
+.PHONY: help
+help: ## Show this help.
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: generate
+generate: ## Write the CRDs, deep copies and other generated files anew.
+	tools/generate.sh
+
+.PHONY: lint
+lint: ## Check formatting, run vet and staticcheck, hold the house rules.
+	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
+	if [ -n "$$unformatted" ]; then echo "gofmt -w would change:"; echo "$$unformatted"; exit 1; fi
+	@staticcheck=$$(go -C tools tool -n staticcheck); \
+	for module in $(MODULES); do \
+		echo "vet and staticcheck: $$module"; \
+		(cd $$module && go vet ./... && "$$staticcheck" ./...); \
+	done
+	go test ./internal/house ./internal/conformance
+
+# The API server that tests start is built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
+# detector stays off where Kubernetes itself would have to be compiled a second time for it.
+.PHONY: test
+test: ## Run all tests of all modules, house rules and conformance included.
+	go run ./internal/testkit/apiserver/prebuild
+	go test -vet=off -race -timeout 20m ./...
+	cd api && go test -vet=off ./...
+	cd cmd/espalier && go test -vet=off -timeout 20m ./...
+
+.PHONY: e2e
+e2e: ## Run the end-to-end tests of the binary.
+	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
+
+.PHONY: faults
+faults: ## Run the tests that inject crashes and failures at every request.
+	go run ./internal/testkit/apiserver/prebuild
+	go test -vet=off -count=1 -timeout 20m -run 'Crash|Fault' ./internal/loop ./internal/testkit/...
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	@grep -rqE '^func Benchmark' --include='*_test.go' . || echo "There are no benchmarks yet."
+	go test -vet=off -run '^$$' -bench . -benchmem ./...
+
+.PHONY: build
+build: ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-controller.
+	go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o bin/espalier-controller ./cmd/espalier-controller
+	cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o ../../bin/espalier .
+	ln -sf espalier bin/kubectl-espalier
+
+.PHONY: up
+up: build ## Start a control plane with all controllers on this machine, with an example in it.
+	bin/espalier up --example hello
