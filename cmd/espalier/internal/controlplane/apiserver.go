@@ -14,7 +14,6 @@ import (
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
-	genericapiserver "k8s.io/apiserver/pkg/server"
 	apiservercompatibility "k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/compatibility"
@@ -96,17 +95,13 @@ func buildAPIServer(ctx context.Context, config apiServerConfig) (run func(conte
 	if err != nil {
 		return nil, fmt.Errorf("create: %w", err)
 	}
-	limitShutdown(server.GenericAPIServer)
+	server.GenericAPIServer.ShutdownTimeout = shutdownGrace
 	prepared, err := server.PrepareRun()
 	if err != nil {
 		server.GenericAPIServer.Destroy()
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
 	return prepared.Run, nil
-}
-
-func limitShutdown(server *genericapiserver.GenericAPIServer) {
-	server.ShutdownTimeout = shutdownGrace
 }
 
 func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {

@@ -25,7 +25,7 @@ const (
 	lockFile  = "lock"
 
 	// spaceNeeded is what etcd allocates when it starts, with room to work.
-	spaceNeeded = 128 << 20
+	spaceNeeded = 64 << 20
 )
 
 // dataDir is a directory that this process has locked for itself.

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+
+	"espalier.dev/cmd/espalier/internal/controlplane/etcdlog"
 )
 
 const logFile = "control-plane.log"
@@ -110,10 +112,11 @@ func (gaveUp fatalHook) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Fi
 	runtime.Goexit()
 }
 
-// kubernetesLog is the output of klog, which is global to the process.
+// kubernetesLog is the output of klog and of kube-apiserver's etcd clients, both of
+// which are global to the process.
 var kubernetesLog logRouter
 
-// logRouter copies klog's lines to all control planes.
+// logRouter copies lines to all control planes.
 type logRouter struct {
 	install sync.Once
 	mu      sync.Mutex
@@ -125,6 +128,7 @@ type logRouter struct {
 func (r *logRouter) attach(s *logSink) {
 	r.install.Do(func() {
 		klog.SetLogger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(r))))
+		etcdlog.To(r)
 		klog.OsExit = func(int) {
 			r.each((*logSink).noteFatal)
 			runtime.Goexit()
