@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Types of the conditions of a Pipeline.
+const (
+	// ConditionReady is True when all targets of the pipeline can be read.
+	ConditionReady = "Ready"
+	// ConditionReconciling is True while a revision is on its way, or waits for something.
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True when nothing more happens until somebody acts.
+	ConditionStalled = "Stalled"
+	// ConditionPromotionPending is True while the first environment has not settled on one healthy revision.
+	ConditionPromotionPending = "PromotionPending"
+)
+
+// Reasons of the conditions.
+const (
+	// ReasonReconciliationSucceeded says that all targets could be read.
+	ReasonReconciliationSucceeded = "ReconciliationSucceeded"
+	// ReasonTargetClusterNotFound says that a clusterRef leads to nothing.
+	ReasonTargetClusterNotFound = "TargetClusterNotFound"
+	// ReasonTargetClusterNotReady says that a cluster is known but cannot be used.
+	ReasonTargetClusterNotReady = "TargetClusterNotReady"
+	// ReasonTargetNotReadable says that the application on a target cannot be read.
+	ReasonTargetNotReadable = "TargetNotReadable"
+	// ReasonEnvironmentNotReady says that the targets of an environment are not all healthy at one revision.
+	ReasonEnvironmentNotReady = "EnvironmentNotReady"
+)

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// PipelineStatus says what was seen, what was done, and what is waited for.
+type PipelineStatus struct {
+	// observedGeneration is the metadata.generation that the status speaks of; -1 before the controller has seen the
+	// object.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// conditions tell about single aspects of the state. Ready says whether all targets can be read; PromotionPending is
+	// there while the first environment has not settled on one healthy revision.
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// latestRevision is the revision that the first environment settled on last.
+	// +optional
+	LatestRevision string `json:"latestRevision,omitempty"`
+
+	// run is the walk of that revision through the environments.
+	// +optional
+	Run *Run `json:"run,omitempty"`
+
+	// holds say what keeps revisions from going on, in the order of the environments. It is empty when nothing is held.
+	// +optional
+	// +listType=atomic
+	Holds []Hold `json:"holds,omitempty"`
+
+	// environments tell about each environment, by name.
+	// +optional
+	Environments map[string]EnvironmentStatus `json:"environments,omitempty"`
+}
+
+// Run is the walk of a revision through the environments. Each time the first environment settles on another revision,
+// a new one begins, also if that revision was there before.
+type Run struct {
+	// number of the run, counted from 1.
+	// +required
+	Number int64 `json:"number"`
+
+	// revision that is carried.
+	// +required
+	Revision string `json:"revision"`
+
+	// startTime is when the first environment had settled on the revision.
+	// +required
+	StartTime metav1.Time `json:"startTime"`
+
+	// completionTime is when the last environment was healthy at it.
+	// +optional
+	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
+}
+
+// Hold says what keeps a revision from going on.
+type Hold struct {
+	// environment that the revision does not get into or does not get out of. If it is empty, the whole pipeline is held.
+	// +optional
+	Environment string `json:"environment,omitempty"`
+
+	// reason is one word for machines that says what is waited for.
+	// +required
+	Reason HoldReason `json:"reason"`
+
+	// message says to people what is waited for, with the names of the objects involved, and what can be done.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// revision that is held.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// since is when the hold began.
+	// +required
+	Since metav1.Time `json:"since"`
+
+	// until is when it ends by itself, if that is known.
+	// +optional
+	Until *metav1.Time `json:"until,omitempty"`
+}
+
+// HoldReason says what a revision waits for.
+type HoldReason string
+
+const (
+	// HoldSuspended waits until spec.suspend is taken back.
+	HoldSuspended HoldReason = "Suspended"
+	// HoldUnsettled waits until the first environment is healthy at one revision.
+	HoldUnsettled HoldReason = "Unsettled"
+	// HoldTargetNotReadable waits until a target can be read.
+	HoldTargetNotReadable HoldReason = "TargetNotReadable"
+	// HoldRollingOut waits until all targets of an environment are healthy at the revision that some have.
+	HoldRollingOut HoldReason = "RollingOut"
+	// HoldSoaking waits until an environment has been healthy for minHealthy.
+	HoldSoaking HoldReason = "Soaking"
+	// HoldOutsideWindow waits for a window to open, or for one that denies to close.
+	HoldOutsideWindow HoldReason = "OutsideWindow"
+	// HoldWaitingForApproval waits for somebody to approve.
+	HoldWaitingForApproval HoldReason = "WaitingForApproval"
+	// HoldWaitingForMerge waits for somebody to merge a pull request.
+	HoldWaitingForMerge HoldReason = "WaitingForMerge"
+	// HoldRetrying waits for the next attempt after one that failed.
+	HoldRetrying HoldReason = "Retrying"
+	// HoldFailed waits for somebody to correct what made the promotion fail.
+	HoldFailed HoldReason = "Failed"
+	// HoldAbandoned waits for another revision or a retry, because the pull request was closed without merging.
+	HoldAbandoned HoldReason = "Abandoned"
+	// HoldRejected waits for another revision, because somebody rejected this one.
+	HoldRejected HoldReason = "Rejected"
+	// HoldRolledBack waits for another revision or a retry, because the environment went back from this one.
+	HoldRolledBack HoldReason = "RolledBack"
+	// HoldStalled waits for somebody to find out why a promotion that succeeded does not arrive.
+	HoldStalled HoldReason = "Stalled"
+	// HoldNoStrategy waits until the pipeline says how to promote.
+	HoldNoStrategy HoldReason = "NoStrategy"
+	// HoldNoTargets waits until the environment has targets.
+	HoldNoTargets HoldReason = "NoTargets"
+)
+
+// EnvironmentStatus tells about an environment.
+type EnvironmentStatus struct {
+	// waitingApproval is the promotion to this environment that waits for approval.
+	// +optional
+	WaitingApproval WaitingApproval `json:"waitingApproval"`
+
+	// targets tell about each target, in the order of the spec.
+	// +optional
+	Targets []TargetStatus `json:"targets,omitempty"`
+
+	// healthy is there while all targets are healthy at one revision.
+	// +optional
+	Healthy *EnvironmentHealth `json:"healthy,omitempty"`
+
+	// promotion is the current or last promotion to this environment.
+	// +optional
+	Promotion *PromotionStatus `json:"promotion,omitempty"`
+
+	// history are the promotions to this environment before that one, newest first, at most ten.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	History []PromotionStatus `json:"history,omitempty"`
+}
+
+// MaxHistory is how many promotions EnvironmentStatus.History holds.
+const MaxHistory = 10
+
+// WaitingApproval is a promotion that waits for approval.
+type WaitingApproval struct {
+	// revision that waits. It is empty if nothing does.
+	// +required
+	Revision string `json:"revision"`
+}
+
+// EnvironmentHealth says since when an environment has been healthy at a revision.
+type EnvironmentHealth struct {
+	// revision that all targets run.
+	// +required
+	Revision string `json:"revision"`
+
+	// since is when all of them had become healthy. minHealthy counts from here.
+	// +required
+	Since metav1.Time `json:"since"`
+}
+
+// TargetStatus tells about a target.
+type TargetStatus struct {
+	// clusterAppRef names the application, and the cluster if it is another one.
+	// +required
+	ClusterAppRef ClusterAppReference `json:"clusterAppRef"`
+
+	// namespace of the application on the cluster.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// ready is whether the application was seen to be healthy.
+	// +required
+	Ready bool `json:"ready"`
+
+	// revision that the application runs. If the target cannot be read, it is the last one that was seen.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// error says why the application is not healthy or cannot be read.
+	// +optional
+	Error string `json:"error,omitempty"`
+
+	// unreadableSince is when the target was last readable, if it is not now. revision is as old as that.
+	// +optional
+	UnreadableSince *metav1.Time `json:"unreadableSince,omitempty"`
+}
+
+// ClusterAppReference names an application on a cluster.
+type ClusterAppReference struct {
+	AppReference `json:",inline"`
+
+	// clusterRef names the cluster. If it is not set, it is the one that contains the Pipeline.
+	// +optional
+	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
+}
