@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package crd holds the CustomResourceDefinitions of all kinds that Espalier serves. They are generated from the types in
+// the module espalier.dev/api by tools/generate.sh.
+package crd
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// All returns the definitions of all kinds, sorted by group and then by plural name. The caller may change them.
+func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("list embedded CRDs: %w", err)
+	}
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(names))
+	for _, name := range names {
+		crd, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		crds = append(crds, crd)
+	}
+	return crds, nil
+}
+
+func read(name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read embedded CRD: %w", err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
+	if err := decoder.Decode(crd); err != nil {
+		return nil, fmt.Errorf("read embedded CRD %s: %w", name, err)
+	}
+	return crd, nil
+}

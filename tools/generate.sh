@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Espalier authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Writes all generated files anew: deep copies next to the API types, and the CRDs in config/crd. Running it twice gives
+# the same bytes.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+controller_gen=$(go -C "$root/tools" tool -n controller-gen)
+
+# A CRD or deep copy whose type is gone must not stay behind.
+rm -f "$root"/config/crd/*.yaml
+find "$root/api" -name zz_generated.deepcopy.go -delete
+
+cd "$root/api"
+"$controller_gen" \
+	object:headerFile=../tools/boilerplate.go.txt \
+	crd:headerFile=../tools/boilerplate.yaml.txt \
+	paths=./... \
+	output:crd:artifacts:config=../config/crd
