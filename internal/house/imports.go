@@ -51,7 +51,7 @@ var layers = slices.Concat(
 		{
 			folders:   []string{"internal/blueprint"},
 			sees:      []string{"api", "internal/failure", "internal/graph", "internal/dataflow"},
-			libraries: append(apimachinery, "sigs.k8s.io/yaml", "github.com/Masterminds/sprig", "github.com/mandelsoft/spiff", "github.com/santhosh-tekuri/jsonschema"),
+			libraries: append(apimachinery, "sigs.k8s.io/json", "sigs.k8s.io/yaml", "github.com/Masterminds/sprig", "github.com/mandelsoft/spiff", "github.com/santhosh-tekuri/jsonschema"),
 		},
 	},
 	decisionLayers(),
