@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"fmt"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// Blueprint is a blueprint that was read and found to be sound. It is never changed afterwards, so that one can serve
+// many installations at once.
+type Blueprint struct {
+	*lsv1alpha1.Blueprint
+	Files Files
+	// Warnings name what has no effect: fields that do not exist, and the like.
+	Warnings []string
+}
+
+// Parse reads the blueprint in a directory. What it does not know is warned about and left alone; what it cannot work
+// with is a terminal error that names each field.
+func Parse(files Files) (*Blueprint, error) {
+	content, err := files.read(lsv1alpha1.BlueprintFileName)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	b := &Blueprint{Blueprint: &lsv1alpha1.Blueprint{}, Files: files}
+	b.Warnings, err = decode(content, b.Blueprint)
+	if err != nil {
+		return nil, invalid(fmt.Errorf("%s: %w", lsv1alpha1.BlueprintFileName, err))
+	}
+	if err := b.loadSubinstallations(); err != nil {
+		return nil, invalid(err)
+	}
+	findings := Validate(b.Blueprint)
+	b.Warnings = append(b.Warnings, findings.Warnings...)
+	if len(findings.Errors) > 0 {
+		return nil, invalid(fmt.Errorf("%s: %s", lsv1alpha1.BlueprintFileName, strings.Join(findings.Errors, "; ")))
+	}
+	return b, nil
+}
+
+// loadSubinstallations replaces references to files by what the files contain.
+func (b *Blueprint) loadSubinstallations() error {
+	for i := range b.Subinstallations {
+		s := &b.Subinstallations[i]
+		if s.File == "" {
+			continue
+		}
+		where := fmt.Sprintf("subinstallations[%d].file", i)
+		content, err := b.Files.read(s.File)
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, err)
+		}
+		loaded := &lsv1alpha1.InstallationTemplate{}
+		warnings, err := decode(content, loaded)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", where, s.File, err)
+		}
+		for _, warning := range warnings {
+			b.Warnings = append(b.Warnings, s.File+": "+warning)
+		}
+		s.InstallationTemplate = loaded
+	}
+	return nil
+}
+
+// decode reads YAML into a type of the API. Fields that the type lacks come back as warnings.
+func decode(content []byte, into any) (warnings []string, err error) {
+	text, err := yaml.YAMLToJSON(content)
+	if err != nil {
+		return nil, fmt.Errorf("not valid YAML: %w", err)
+	}
+	strict, err := kjson.UnmarshalStrict(text, into)
+	if err != nil {
+		return nil, fmt.Errorf("not what is expected here: %w", err)
+	}
+	for _, warning := range strict {
+		warnings = append(warnings, warning.Error()+": it has no effect")
+	}
+	return warnings, nil
+}
+
+func invalid(err error) error {
+	return failure.NewTerminal(failure.Details{
+		Operation: "ReadBlueprint", Reason: "InvalidBlueprint", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	}, err)
+}

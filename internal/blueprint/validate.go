@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"fmt"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// Findings is what validation has to say. Each one begins with the path of the field.
+type Findings struct {
+	// Errors keep the blueprint from being used.
+	Errors []string
+	// Warnings are likely mistakes that do no harm.
+	Warnings []string
+}
+
+func (f *Findings) wrong(path, format string, args ...any) {
+	f.Errors = append(f.Errors, path+": "+fmt.Sprintf(format, args...))
+}
+
+func (f *Findings) odd(path, format string, args ...any) {
+	f.Warnings = append(f.Warnings, path+": "+fmt.Sprintf(format, args...))
+}
+
+// Validate checks what can be checked without values. Executors without a name and the like, which always worked, are
+// no errors.
+func Validate(b *lsv1alpha1.Blueprint) Findings {
+	f := &Findings{}
+	if b.Kind != "" && b.Kind != "Blueprint" {
+		f.wrong("kind", "is %q, must be Blueprint", b.Kind)
+	}
+	f.imports("imports", b.Imports, map[string]string{})
+	f.exports(b.Exports)
+	f.subinstallations(b.Subinstallations)
+	f.executors("importExecutions", b.ImportExecutions)
+	f.executors("subinstallationExecutions", b.SubinstallationExecutions)
+	f.executors("deployExecutions", b.DeployExecutions)
+	f.executors("exportExecutions", b.ExportExecutions)
+	return *f
+}
+
+func (f *Findings) imports(path string, imports []lsv1alpha1.ImportDefinition, taken map[string]string) {
+	for i := range imports {
+		d := &imports[i]
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f.unique(at, d.Name, taken)
+		f.value(at, &d.FieldValueDefinition)
+		f.importRules(at, d)
+		f.imports(at+".imports", d.ConditionalImports, taken)
+	}
+}
+
+func (f *Findings) importRules(at string, d *lsv1alpha1.ImportDefinition) {
+	isData := TypeOf(&d.FieldValueDefinition) == lsv1alpha1.ImportTypeData
+	if d.Default != nil && !isData {
+		f.wrong(at+".default", "only data can have a default value")
+	}
+	if d.Default != nil && d.IsRequired() {
+		f.odd(at+".default", "a required import never takes its default value: set required to false")
+	}
+	if len(d.ConditionalImports) > 0 && (d.IsRequired() || !isData) {
+		f.wrong(at+".imports", "only an import of type data that is not required can have conditional imports")
+	}
+}
+
+func (f *Findings) exports(exports []lsv1alpha1.ExportDefinition) {
+	taken := map[string]string{}
+	for i := range exports {
+		d := &exports[i].FieldValueDefinition
+		at := fmt.Sprintf("exports[%d]", i)
+		f.unique(at, d.Name, taken)
+		f.value(at, d)
+		if kind := TypeOf(d); kind == lsv1alpha1.ImportTypeTargetList || kind == lsv1alpha1.ImportTypeTargetMap {
+			f.wrong(at+".type", "is %q, an export is data or target", kind)
+		}
+	}
+}
+
+func (f *Findings) unique(at, name string, taken map[string]string) {
+	if name == "" {
+		f.wrong(at+".name", "is required")
+		return
+	}
+	if other, found := taken[name]; found {
+		f.wrong(at+".name", "%q is taken by %s already", name, other)
+	}
+	taken[name] = at
+}
+
+// value checks that the type and what describes the value go together.
+func (f *Findings) value(at string, d *lsv1alpha1.FieldValueDefinition) {
+	hasSchema := d.Schema != nil && !d.Schema.IsNull()
+	switch TypeOf(d) {
+	case lsv1alpha1.ImportTypeData:
+		if !hasSchema {
+			f.odd(at+".schema", "is missing: any value is accepted")
+		}
+		if d.TargetType != "" {
+			f.wrong(at+".targetType", "goes with targets, not with data")
+		}
+	case lsv1alpha1.ImportTypeTarget, lsv1alpha1.ImportTypeTargetList, lsv1alpha1.ImportTypeTargetMap:
+		if d.TargetType == "" {
+			f.odd(at+".targetType", "is missing: targets of any type are accepted")
+		}
+		if hasSchema {
+			f.wrong(at+".schema", "goes with data, not with targets")
+		}
+	case "":
+		f.wrong(at, "needs a type, or a schema (then it is data) or a targetType (then it is a target)")
+	default:
+		f.wrong(at+".type", "is %q, must be data, target, targetList or targetMap", d.Type)
+	}
+}
+
+// TypeOf returns the type of an import or export, inferred from what describes it if it is not given. Empty means that
+// it cannot be inferred.
+func TypeOf(d *lsv1alpha1.FieldValueDefinition) lsv1alpha1.ImportType {
+	switch {
+	case d.Type != "":
+		return d.Type
+	case d.Schema != nil && !d.Schema.IsNull() && d.TargetType == "":
+		return lsv1alpha1.ImportTypeData
+	case d.TargetType != "" && (d.Schema == nil || d.Schema.IsNull()):
+		return lsv1alpha1.ImportTypeTarget
+	default:
+		return ""
+	}
+}
+
+// TargetTypeOf returns the full type of the targets that a definition asks for: a type without a slash is one of the
+// API's own.
+func TargetTypeOf(d *lsv1alpha1.FieldValueDefinition) string {
+	if d.TargetType == "" || strings.Contains(d.TargetType, "/") {
+		return d.TargetType
+	}
+	return lsv1alpha1.GroupName + "/" + d.TargetType
+}
+
+func (f *Findings) executors(path string, executors []lsv1alpha1.TemplateExecutor) {
+	taken := map[string]string{}
+	for i := range executors {
+		e := &executors[i]
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if other, found := taken[e.Name]; found {
+			f.odd(at+".name", "is the same as that of %s: they share their state", other)
+		} else if e.Name == "" {
+			f.odd(at+".name", "is missing: the state of a template is kept under its name")
+		}
+		taken[e.Name] = at
+		if e.Type != lsv1alpha1.TemplateTypeGo && e.Type != lsv1alpha1.TemplateTypeSpiff {
+			f.wrong(at+".type", "is %q, must be GoTemplate or Spiff", e.Type)
+		}
+		hasTemplate := e.Template != nil && !e.Template.IsNull()
+		if hasTemplate == (e.File != "") {
+			f.wrong(at, "needs exactly one of file and template")
+		}
+	}
+}
+
+func (f *Findings) subinstallations(subs []lsv1alpha1.SubinstallationTemplate) {
+	taken := map[string]string{}
+	for i := range subs {
+		at := fmt.Sprintf("subinstallations[%d]", i)
+		if subs[i].InstallationTemplate == nil {
+			f.wrong(at, "needs a file, or the fields of an InstallationTemplate")
+			continue
+		}
+		f.unique(at, subs[i].Name, taken)
+	}
+}
