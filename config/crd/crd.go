@@ -6,13 +6,12 @@
 package crd
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 //go:embed *.yaml
@@ -41,8 +40,7 @@ func read(name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 		return nil, fmt.Errorf("read embedded CRD: %w", err)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
-	if err := decoder.Decode(crd); err != nil {
+	if err := yaml.UnmarshalStrict(text, crd); err != nil {
 		return nil, fmt.Errorf("read embedded CRD %s: %w", name, err)
 	}
 	return crd, nil
