@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MaxHold ends a hold that was to end with a write which does not come.
+const MaxHold = 5 * time.Second
+
+// Plan says what goes wrong on one transport. The zero plan is a good day. Where two faults apply to one request, the first counts.
+type Plan struct {
+	Requests []RequestFault
+	Watches  []WatchFault
+}
+
+// At returns the plan with a single fault, at write number n.
+func At(n int, action Action) Plan {
+	return Plan{Requests: []RequestFault{{What: Pattern{Verb: anyWrite}, Which: Which{Number: n}, Do: action}}}
+}
+
+// And returns the plan with the faults of both.
+func (p Plan) And(other Plan) Plan {
+	return Plan{
+		Requests: append(append([]RequestFault(nil), p.Requests...), other.Requests...),
+		Watches:  append(append([]WatchFault(nil), p.Watches...), other.Watches...),
+	}
+}
+
+// String is the form that Parse reads.
+func (p Plan) String() string {
+	var faults []string
+	for _, fault := range p.Requests {
+		faults = append(faults, fault.String())
+	}
+	for _, fault := range p.Watches {
+		faults = append(faults, fault.String())
+	}
+	return strings.Join(faults, ";")
+}
+
+// Parse reads the printed form of a plan, which the package's documentation describes.
+func Parse(text string) (Plan, error) {
+	var plan Plan
+	for part := range strings.SplitSeq(text, ";") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		if err := plan.add(part); err != nil {
+			return Plan{}, fmt.Errorf("fault %q: %w", part, err)
+		}
+	}
+	return plan, nil
+}
+
+// MustParse is Parse for plans that are written in the test's source.
+func MustParse(text string) Plan {
+	plan, err := Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return plan
+}
+
+func (p *Plan) add(text string) error {
+	parts := strings.Split(text, ":")
+	if parts[0] == "watch" {
+		fault, err := parseWatchFault(parts[1:])
+		p.Watches = append(p.Watches, fault)
+		return err
+	}
+	fault, err := parseRequestFault(parts)
+	p.Requests = append(p.Requests, fault)
+	return err
+}

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// CrashPoints are the three ways in which a process can be interrupted at a write.
+var CrashPoints = []Action{CrashBefore, CrashAfter, LoseAnswer}
+
+// EachWrite returns one plan for every write of a reference run and every action. Without actions it takes CrashPoints.
+func EachWrite(reference Log, actions ...Action) []Plan {
+	if len(actions) == 0 {
+		actions = CrashPoints
+	}
+	var plans []Plan
+	for _, entry := range reference.Writes() {
+		for _, action := range actions {
+			plans = append(plans, At(entry.Write, action))
+		}
+	}
+	return plans
+}
+
+// Sweep runs the workload once per plan, each in a subtest of the plan's name, and prints for each that fails how to repeat it alone.
+//
+//	reference := run(t, faults.Plan{}).Log()
+//	faults.Sweep(t, faults.EachWrite(reference), func(t *testing.T, plan faults.Plan) {
+//		run(t, plan)
+//	})
+//
+// A sweep without plans fails: it would prove nothing.
+func Sweep(t *testing.T, plans []Plan, workload func(t *testing.T, plan Plan)) {
+	t.Helper()
+	if len(plans) == 0 {
+		t.Error("there is no plan to sweep: did the reference run write anything?")
+	}
+	for _, plan := range plans {
+		t.Run(plan.String(), func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log("to repeat it: " + replayCommand(t.Name()))
+				}
+			})
+			workload(t, plan)
+		})
+	}
+}
+
+// replayCommand is the go command that runs one subtest of the package in whose folder the test runs.
+func replayCommand(test string) string {
+	var pattern []string
+	for part := range strings.SplitSeq(test, "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	return fmt.Sprintf("go test -count=1 -run '%s' %s", strings.Join(pattern, "/"), packageFolder())
+}
+
+// packageFolder is the working folder, in which go runs tests, relative to the module that it belongs to.
+func packageFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	for root := dir; ; root = filepath.Dir(root) {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			rel, err := filepath.Rel(root, dir)
+			if err != nil {
+				return "."
+			}
+			return "./" + filepath.ToSlash(rel)
+		} else if !errors.Is(err, fs.ErrNotExist) || root == filepath.Dir(root) {
+			return "."
+		}
+	}
+}
