@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command line of Espalier: the root command, and how a command
+// ends. Each command is a package below this one. It has an options struct, a function
+// New that turns flags and arguments into options, and a function run that does the
+// work, so that tests can call either without a process.
+//
+// Data goes to standard output, everything else to standard error. Exit codes: 0 when
+// all went well, 1 for wrong usage and any other error, and whatever an ExitError says.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Exit codes of the command.
+const (
+	ExitOK    = 0
+	ExitError = 1
+)
+
+// CodedError is an error that ends the process with a code of its own.
+type CodedError struct {
+	Code int
+	Err  error
+}
+
+func (e *CodedError) Error() string { return e.Err.Error() }
+
+func (e *CodedError) Unwrap() error { return e.Err }
+
+// NewRoot returns the command espalier with the given commands below it.
+func NewRoot(streams genericiooptions.IOStreams, commands ...*cobra.Command) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "espalier",
+		Short: "Deliver software to Kubernetes, tier by tier",
+		Long: `Espalier installs trees of components on Kubernetes, with data flowing between
+them, and carries revisions from one environment to the next as each proves healthy.
+
+To try it without a cluster:  espalier up`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
+	})
+	root.AddCommand(commands...)
+	return root
+}
+
+// Run executes the root command and returns the exit code.
+func Run(ctx context.Context, root *cobra.Command) int {
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	return report(root.ErrOrStderr(), err)
+}
+
+func report(w io.Writer, err error) int {
+	fmt.Fprintf(w, "error: %v\n", err)
+	var coded *CodedError
+	if errors.As(err, &coded) {
+		return coded.Code
+	}
+	return ExitError
+}

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+func execute(t *testing.T, kubernetes string, args ...string) (stdout string, err error) {
+	t.Helper()
+	streams, _, out, _ := genericiooptions.NewTestIOStreams()
+	cmd := New(streams, kubernetes)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err = cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestText(t *testing.T) {
+	out, err := execute(t, "v1.37.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"espalier ", runtime.Version(), "kubernetes v1.37.1, embedded\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q: %s", want, out)
+		}
+	}
+}
+
+func TestTextWithoutKubernetes(t *testing.T) {
+	out, err := execute(t, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out, "\n") != 1 {
+		t.Errorf("the output has more than one line: %s", out)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	out, err := execute(t, "v1.37.1", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]string
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if got["version"] == "" || got["go"] != runtime.Version() || got["kubernetes"] != "v1.37.1" || got["platform"] == "" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	tests := map[string][]string{
+		`unknown output format "xml"`: {"-o", "xml"},
+		`unknown command "more"`:      {"more"},
+	}
+	for want, args := range tests {
+		if _, err := execute(t, "", args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}

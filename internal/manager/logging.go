@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// Log formats.
+const (
+	LogJSON    = "json"
+	LogConsole = "console"
+)
+
+// maxVerbosity is the highest V-level that anybody logs at.
+const maxVerbosity = 10
+
+// LogOptions say how a process logs.
+type LogOptions struct {
+	Format string
+	// Level is error, info, debug, or a verbosity from 0 (info) to 10.
+	Level string
+}
+
+// DefaultLogOptions are for machines.
+func DefaultLogOptions() LogOptions { return LogOptions{Format: LogJSON, Level: "info"} }
+
+// AddFlags binds the options to flags, with their present values as defaults.
+func (o *LogOptions) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Format, "log-format", o.Format, "format of the log: json or console")
+	flags.StringVar(&o.Level, "log-level", o.Level, "what to log: error, info, debug, or a verbosity from 0 (info) to 10")
+}
+
+// NewLogger logs to w.
+func NewLogger(w io.Writer, opts LogOptions) (logr.Logger, error) {
+	level, err := parseLevel(opts.Level)
+	if err != nil {
+		return logr.Discard(), err
+	}
+	encoder, err := encoderFor(opts.Format)
+	if err != nil {
+		return logr.Discard(), err
+	}
+	return zap.New(zap.WriteTo(w), zap.Level(level), encoder), nil
+}
+
+// UseLogger makes it the logger of controller-runtime and of Kubernetes' client
+// library in this process.
+func UseLogger(log logr.Logger) {
+	ctrl.SetLogger(log)
+	klog.SetLogger(log.WithName("client-go"))
+}
+
+func encoderFor(format string) (zap.Opts, error) {
+	timed := func(c *zapcore.EncoderConfig) {
+		c.TimeKey = "time"
+		c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	}
+	switch format {
+	case LogJSON:
+		return zap.JSONEncoder(timed), nil
+	case LogConsole:
+		return zap.ConsoleEncoder(timed), nil
+	default:
+		return nil, fmt.Errorf("--log-format is %q: it must be json or console", format)
+	}
+}
+
+// parseLevel returns a zap level, in which a greater verbosity is a smaller number.
+func parseLevel(level string) (zapcore.Level, error) {
+	switch level {
+	case "error":
+		return zapcore.ErrorLevel, nil
+	case "info":
+		return zapcore.InfoLevel, nil
+	case "debug":
+		return zapcore.DebugLevel, nil
+	}
+	verbosity, err := strconv.Atoi(level)
+	if err != nil || verbosity < 0 || verbosity > maxVerbosity {
+		return 0, fmt.Errorf("--log-level is %q: it must be error, info, debug, or a number from 0 to %d", level, maxVerbosity)
+	}
+	return zapcore.Level(-verbosity), nil
+}

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// LeaseName is the name of the lease for leader election.
+const LeaseName = "espalier-controller"
+
+// syncPatience is how long a readiness probe waits for the caches.
+const syncPatience = time.Second
+
+// New builds a manager with the selected controllers. It talks to no server but to
+// find out which kinds there are; nothing runs until the manager is started.
+func New(config *rest.Config, opts Options, log logr.Logger) (ctrl.Manager, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	selected, err := Select(opts.Controllers)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, managerOptions(opts, scheme, log))
+	if err != nil {
+		return nil, fmt.Errorf("build the manager: %w", err)
+	}
+	for _, c := range selected {
+		if err := c.Setup(mgr, opts); err != nil {
+			return nil, err
+		}
+	}
+	if err := addProbes(mgr); err != nil {
+		return nil, err
+	}
+	log.Info("Controllers selected", "controllers", namesOf(selected))
+	return mgr, nil
+}
+
+// NewScheme knows the kinds of Kubernetes and of both APIs.
+func NewScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, landscaper.AddToScheme, pipelines.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+func managerOptions(opts Options, scheme *runtime.Scheme, log logr.Logger) ctrl.Options {
+	l := opts.LeaderElection
+	return ctrl.Options{
+		Scheme: scheme,
+		Logger: log,
+		// Nobody reads managed fields, and they can be larger than the rest.
+		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics:                       server.Options{BindAddress: opts.MetricsAddress},
+		HealthProbeBindAddress:        opts.ProbeAddress,
+		LeaderElection:                l.Enabled,
+		LeaderElectionID:              LeaseName,
+		LeaderElectionNamespace:       l.Namespace,
+		LeaderElectionReleaseOnCancel: true, // The process ends when the manager does.
+		LeaseDuration:                 &l.LeaseDuration,
+		RenewDeadline:                 &l.RenewDeadline,
+		RetryPeriod:                   &l.RetryPeriod,
+	}
+}
+
+// addProbes makes the process alive when it answers and ready when its caches are
+// filled. A replica that waits for the lease is ready, too.
+func addProbes(mgr ctrl.Manager) error {
+	err := errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", func(request *http.Request) error {
+			ctx, cancel := context.WithTimeout(request.Context(), syncPatience)
+			defer cancel()
+			if !mgr.GetCache().WaitForCacheSync(ctx) {
+				return errors.New("the caches are not filled yet")
+			}
+			return nil
+		}),
+	)
+	if err != nil {
+		return fmt.Errorf("add health checks: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Disabled as an address means not to listen.
+const Disabled = "0"
+
+// Options say which controllers to run and how.
+type Options struct {
+	// Controllers is a selection, see Select.
+	Controllers []string
+
+	// Workers is how many objects each controller works on at once; Concurrent has
+	// other numbers for single controllers, by name.
+	Workers    int
+	Concurrent map[string]int
+
+	// DefaultContextExcludeNamespaces get no default Context.
+	DefaultContextExcludeNamespaces []string
+
+	// MetricsAddress and ProbeAddress are host:port, or Disabled.
+	MetricsAddress string
+	ProbeAddress   string
+
+	LeaderElection LeaderElection
+}
+
+// LeaderElection makes sure that of several managers one works.
+type LeaderElection struct {
+	Enabled bool
+	// Namespace of the lease. Empty means the namespace that the process runs in.
+	Namespace     string
+	LeaseDuration time.Duration
+	RenewDeadline time.Duration
+	RetryPeriod   time.Duration
+}
+
+// DefaultOptions run all controllers in a cluster.
+func DefaultOptions() Options {
+	return Options{
+		Controllers:                     []string{"*"},
+		Workers:                         8,
+		DefaultContextExcludeNamespaces: []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"},
+		MetricsAddress:                  ":8080",
+		ProbeAddress:                    ":8081",
+		LeaderElection: LeaderElection{
+			Enabled:       true,
+			LeaseDuration: 15 * time.Second,
+			RenewDeadline: 10 * time.Second,
+			RetryPeriod:   2 * time.Second,
+		},
+	}
+}
+
+// AddFlags binds the options to flags, with their present values as defaults.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.Controllers, "controllers", o.Controllers, "controllers to run: * for all, names, and -name for all but that one.\n"+describe(all))
+	flags.IntVar(&o.Workers, "workers", o.Workers, "how many objects each controller works on at once")
+	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
+	flags.StringSliceVar(&o.DefaultContextExcludeNamespaces, "default-context-exclude-namespaces", o.DefaultContextExcludeNamespaces, "namespaces that get no default Context")
+	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
+	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
+	l := &o.LeaderElection
+	flags.BoolVar(&l.Enabled, "leader-elect", l.Enabled, "wait for a lease before working, so that several replicas may run")
+	flags.StringVar(&l.Namespace, "leader-elect-namespace", l.Namespace, "namespace of the lease (default: the namespace of the pod, or of the kubeconfig's context)")
+	flags.DurationVar(&l.LeaseDuration, "leader-elect-lease-duration", l.LeaseDuration, "how long others wait before they take over a lease that is not renewed")
+	flags.DurationVar(&l.RenewDeadline, "leader-elect-renew-deadline", l.RenewDeadline, "how long the leader tries to renew its lease before it gives up")
+	flags.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", l.RetryPeriod, "time between attempts to get or renew the lease")
+}
+
+func describe(controllers []Controller) string {
+	var lines []string
+	for _, c := range controllers {
+		lines = append(lines, fmt.Sprintf("  %s: %s", c.Name, c.Description))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Validate names the flag that is wrong.
+func (o *Options) Validate() error {
+	if _, err := Select(o.Controllers); err != nil {
+		return fmt.Errorf("--controllers: %w", err)
+	}
+	if o.Workers < 1 {
+		return fmt.Errorf("--workers is %d: it must be at least 1", o.Workers)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Concurrent)) {
+		if !known(name) {
+			return fmt.Errorf("--concurrent: %w", unknownController(name))
+		}
+		if o.Concurrent[name] < 1 {
+			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
+		}
+	}
+	return o.LeaderElection.validate()
+}
+
+func (l *LeaderElection) validate() error {
+	if !l.Enabled {
+		return nil
+	}
+	if l.RetryPeriod <= 0 {
+		return errors.New("--leader-elect-retry-period must be positive")
+	}
+	if l.RenewDeadline <= l.RetryPeriod {
+		return errors.New("--leader-elect-renew-deadline must be longer than --leader-elect-retry-period")
+	}
+	if l.LeaseDuration <= l.RenewDeadline {
+		return errors.New("--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline")
+	}
+	return nil
+}
+
+func (o *Options) workersOf(controller string) int {
+	if n, ok := o.Concurrent[controller]; ok {
+		return n
+	}
+	return o.Workers
+}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+func parse(t *testing.T, args ...string) Options {
+	t.Helper()
+	opts := DefaultOptions()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	opts.AddFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return opts
+}
+
+func TestFlagsDefaultToDefaultOptions(t *testing.T) {
+	opts := parse(t)
+	if err := opts.Validate(); err != nil {
+		t.Errorf("the defaults are invalid: %v", err)
+	}
+	opts.Concurrent = nil // An empty map is as good.
+	if want := DefaultOptions(); !reflect.DeepEqual(opts, want) {
+		t.Errorf("got %+v, want %+v", opts, want)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	opts := parse(t, "--controllers=-contexts", "--workers=3", "--concurrent=contexts=5", "--default-context-exclude-namespaces=a,b",
+		"--metrics-address=0", "--health-probe-address=:1", "--leader-elect=false", "--leader-elect-namespace=n",
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
+	want := Options{
+		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
+		DefaultContextExcludeNamespaces: []string{"a", "b"}, MetricsAddress: "0", ProbeAddress: ":1",
+		LeaderElection: LeaderElection{Namespace: "n", LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second},
+	}
+	if !reflect.DeepEqual(opts, want) {
+		t.Errorf("got %+v, want %+v", opts, want)
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	opts := Options{Workers: 3, Concurrent: map[string]int{"contexts": 5}}
+	if got := opts.workersOf("contexts"); got != 5 {
+		t.Errorf("a controller with a number of its own has %d workers", got)
+	}
+	if got := opts.workersOf("other"); got != 3 {
+		t.Errorf("a controller without has %d workers", got)
+	}
+}
+
+func TestValidateNamesTheFlag(t *testing.T) {
+	tests := map[string][]string{
+		`--controllers: unknown controller "nope"`: {"--controllers=nope"},
+		"--workers is 0": {"--workers=0"},
+		`--concurrent: unknown controller "nope"`:                            {"--concurrent=nope=1"},
+		"--concurrent: contexts is -1":                                       {"--concurrent=contexts=-1"},
+		"--leader-elect-retry-period must be positive":                       {"--leader-elect-retry-period=0"},
+		"--leader-elect-renew-deadline must be longer than --leader-elect-r": {"--leader-elect-renew-deadline=2s"},
+		"--leader-elect-lease-duration must be longer than --leader-elect-r": {"--leader-elect-lease-duration=10s"},
+	}
+	for want, args := range tests {
+		opts := parse(t, args...)
+		if err := opts.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	opts := parse(t, "--leader-elect=false", "--leader-elect-retry-period=0")
+	if err := opts.Validate(); err != nil {
+		t.Errorf("the timing of an election that does not take place matters: %v", err)
+	}
+}

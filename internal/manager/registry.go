@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"espalier.dev/internal/controller"
+)
+
+// Controller is one that a manager can run.
+type Controller struct {
+	// Name is what selections and flags call it.
+	Name string
+	// Description says in one line what it does.
+	Description string
+	// Setup adds it to a manager.
+	Setup func(ctrl.Manager, Options) error
+}
+
+// all is in the order in which help texts list the controllers.
+var all = []Controller{
+	{
+		Name:        controller.ContextsName,
+		Description: "keep a Context named default in every namespace",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return controller.SetupContexts(mgr, controller.ContextsOptions{
+				ExcludedNamespaces: opts.DefaultContextExcludeNamespaces,
+				Workers:            opts.workersOf(controller.ContextsName),
+			})
+		},
+	},
+}
+
+// Controllers lists all controllers.
+func Controllers() []Controller { return slices.Clone(all) }
+
+// Select returns the controllers that a selection asks for. In a selection "*" stands
+// for all, a name for itself, and "-name" takes one away, wherever it stands. A
+// selection of nothing but exclusions begins with all.
+func Select(selection []string) ([]Controller, error) {
+	included, excluded := map[string]bool{}, map[string]bool{}
+	for _, entry := range selection {
+		if err := checkEntry(entry); err != nil {
+			return nil, err
+		}
+		if name, minus := strings.CutPrefix(entry, "-"); minus {
+			excluded[name] = true
+		} else {
+			included[name] = true
+		}
+	}
+	everything := included["*"] || len(included) == 0 && len(excluded) > 0
+	return slices.DeleteFunc(Controllers(), func(c Controller) bool {
+		return excluded[c.Name] || !everything && !included[c.Name]
+	}), nil
+}
+
+func checkEntry(entry string) error {
+	if entry == "*" || known(strings.TrimPrefix(entry, "-")) {
+		return nil
+	}
+	return unknownController(entry)
+}
+
+func unknownController(name string) error {
+	return fmt.Errorf("unknown controller %q: the controllers are %s", name, strings.Join(namesOf(all), ", "))
+}
+
+func known(name string) bool { return slices.Contains(namesOf(all), name) }
+
+func namesOf(controllers []Controller) []string {
+	var names []string
+	for _, c := range controllers {
+		names = append(names, c.Name)
+	}
+	return names
+}
