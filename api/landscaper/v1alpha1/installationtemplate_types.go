@@ -12,10 +12,10 @@ type InstallationTemplate struct {
 	metav1.TypeMeta `json:",inline"`
 
 	// name of the nested installation, unique within the blueprint.
-	Name string `json:"name,omitempty"`
+	Name string `json:"name"`
 
 	// blueprint of the nested installation.
-	Blueprint InstallationTemplateBlueprint `json:"blueprint,omitzero"`
+	Blueprint InstallationTemplateBlueprint `json:"blueprint"`
 
 	// imports say where the imports of the nested installation come from: imports of the parent, or exports of other
 	// nested installations.

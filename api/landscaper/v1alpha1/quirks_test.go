@@ -193,7 +193,10 @@ func TestSubinstallationIsAFileOrATemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := blueprint.Subinstallations[0], blueprint.Subinstallations[1]
-	if first.File != "/sub.yaml" || first.Name != "" || second.File != "" || second.Name != "db" || second.Blueprint.Ref != "cd://resources/db" {
-		t.Errorf("got %+v and %+v", first, second)
+	if first.File != "/sub.yaml" || first.InstallationTemplate != nil {
+		t.Errorf("the file became %+v", first)
+	}
+	if second.File != "" || second.InstallationTemplate == nil || second.Name != "db" || second.Blueprint.Ref != "cd://resources/db" {
+		t.Errorf("the template became %+v", second)
 	}
 }
