@@ -84,6 +84,7 @@ var ruleCases = map[string]map[string]ruleCase{
 		"the loop sees a controller":          single("internal/loop/a.go", "package p\n\nimport \"espalier.dev/internal/controller\"\n", "internal/loop/a.go:3"),
 		"the command line sees a controller":  single("internal/cli/why/a.go", "package p\n\nimport \"espalier.dev/internal/controller\"\n", "internal/cli/why/a.go:3"),
 		"the dashboard sees a controller":     single("internal/dashboard/a.go", "package p\n\nimport \"espalier.dev/internal/controller\"\n", "internal/dashboard/a.go:3"),
+		"the command line sees the manager":   single("internal/cli/why/a.go", "package p\n\nimport \"espalier.dev/internal/manager\"\n", "internal/cli/why/a.go:3"),
 		"the command line sees a decision":    single("internal/cli/why/a.go", "package p\n\nimport \"espalier.dev/internal/installation\"\n"),
 		"a controller sees nearly everything": single("internal/controller/a.go", "package p\n\nimport (\n\t\"espalier.dev/internal/loop\"\n\t\"espalier.dev/internal/pipeline\"\n\t\"espalier.dev/internal/target\"\n)\n"),
 		"somebody sees a command":             single("internal/cli/a.go", "package p\n\nimport \"espalier.dev/cmd/espalier/internal/controlplane\"\n", "internal/cli/a.go:3"),
