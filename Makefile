@@ -57,7 +57,8 @@ e2e: ## Run the end-to-end tests of the binary.
 .PHONY: faults
 faults: ## Run the tests that inject crashes and failures at every request.
 	go run ./internal/testkit/apiserver/prebuild
-	go test -vet=off -count=1 -timeout 20m -run 'Crash|Fault' ./internal/loop ./internal/testkit/...
+	go test -vet=off -count=1 -timeout 20m -run 'Crash|Every(Write|Request)|Fault' ./internal/loop
+	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
 
 .PHONY: bench
 bench: ## Run the benchmarks.
