@@ -8,42 +8,87 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// Dependencies maps the modules that a go.mod file asks for directly to their versions.
+// Dependencies maps modules to their versions.
 type Dependencies map[string]string
 
-// ReadDependencies returns the direct dependencies of a go.mod file, modules of this project left out. The modules of
-// its tools count as direct, although the go command marks them otherwise.
-func ReadDependencies(goMod string) (Dependencies, error) {
-	output, err := exec.Command("go", "mod", "edit", "-json", goMod).Output()
+// Module is one Go module of the tree.
+type Module struct {
+	// GoMod is the path of its go.mod file, relative to the root of the tree.
+	GoMod string
+	// requires holds all modules that the build list names, direct or not.
+	requires Dependencies
+	// tools are the packages of pinned developer tools.
+	tools []string
+}
+
+// ReadModule reads a go.mod file. The name is relative to the given root.
+func ReadModule(root, goMod string) (*Module, error) {
+	output, err := exec.Command("go", "mod", "edit", "-json", filepath.Join(root, filepath.FromSlash(goMod))).Output()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", goMod, err)
 	}
-	var module struct {
-		Require []struct {
-			Path, Version string
-			Indirect      bool
-		}
-		Tool []struct{ Path string }
+	var file struct {
+		Require []struct{ Path, Version string }
+		Tool    []struct{ Path string }
 	}
-	if err := json.Unmarshal(output, &module); err != nil {
+	if err := json.Unmarshal(output, &file); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", goMod, err)
 	}
+	module := &Module{GoMod: goMod, requires: Dependencies{}}
+	for _, required := range file.Require {
+		module.requires[required.Path] = required.Version
+	}
+	for _, tool := range file.Tool {
+		module.tools = append(module.tools, tool.Path)
+	}
+	return module, nil
+}
+
+// Direct returns the modules of others that packages of this module import, tests included, or that its tools come
+// from. It looks at the imports, because go.mod says "indirect" until somebody tidies it.
+func (m *Module) Direct(tree *Tree, all []*Module) Dependencies {
 	direct := Dependencies{}
-	for _, required := range module.Require {
-		usedByTool := false
-		for _, tool := range module.Tool {
-			usedByTool = usedByTool || within(tool.Path, required.Path)
-		}
-		if (usedByTool || !required.Indirect) && !within(required.Path, modulePath) {
-			direct[required.Path] = required.Version
+	for _, file := range tree.goFiles(func(f *File) bool { return m.owns(f, all) }) {
+		for _, spec := range file.Go.Imports {
+			m.addProvider(direct, importPath(spec))
 		}
 	}
-	return direct, nil
+	for _, tool := range m.tools {
+		m.addProvider(direct, tool)
+	}
+	return direct
+}
+
+// owns tells whether a file belongs to this module and not to one nested in it.
+func (m *Module) owns(file *File, all []*Module) bool {
+	for _, other := range all {
+		if within(other.folder(), m.folder()) && other != m && within(file.Dir(), other.folder()) {
+			return false
+		}
+	}
+	return within(file.Dir(), m.folder())
+}
+
+func (m *Module) folder() string { return path.Dir(m.GoMod) }
+
+// addProvider finds the module that an imported package comes from: the required one with the longest matching path.
+func (m *Module) addProvider(direct Dependencies, imported string) {
+	provider := ""
+	for required := range m.requires {
+		if within(imported, required) && len(required) > len(provider) {
+			provider = required
+		}
+	}
+	if provider != "" && !within(provider, modulePath) {
+		direct[provider] = m.requires[provider]
+	}
 }
 
 // dependencyRow matches "| `path` | version | reason |".

@@ -16,22 +16,32 @@ import (
 
 const dependencyPage = "docs/dependencies.md"
 
-// TestEveryDependencyHasAReason compares the page with the go.mod files of the tree.
+// TestEveryDependencyHasAReason compares the page with the modules of the tree.
 func TestEveryDependencyHasAReason(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependencyPage)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules := map[string]Dependencies{}
+	tree, err := Load(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modules []*Module
 	for _, goMod := range findModules(t) {
-		if modules[goMod], err = ReadDependencies(filepath.Join(root, filepath.FromSlash(goMod))); err != nil {
+		module, err := ReadModule(root, goMod)
+		if err != nil {
 			t.Fatal(err)
 		}
+		modules = append(modules, module)
 	}
 	if len(modules) < 4 {
-		t.Fatalf("found only %v", slices.Sorted(maps.Keys(modules)))
+		t.Fatalf("found only %d modules", len(modules))
 	}
-	for _, problem := range CompareDependencies(string(page), modules) {
+	direct := map[string]Dependencies{}
+	for _, module := range modules {
+		direct[module.GoMod] = module.Direct(tree, modules)
+	}
+	for _, problem := range CompareDependencies(string(page), direct) {
 		t.Errorf("%s: %s", dependencyPage, problem)
 	}
 }
@@ -58,9 +68,21 @@ func findModules(t *testing.T) []string {
 	return modules
 }
 
-func TestReadDependencies(t *testing.T) {
-	goMod := filepath.Join(t.TempDir(), "go.mod")
-	text := `module espalier.dev/tools
+func writeModule(t *testing.T, text string) *Module {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	module, err := ReadModule(folder, "go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return module
+}
+
+func TestDirectDependencies(t *testing.T) {
+	module := writeModule(t, `module espalier.dev
 
 go 1.26.0
 
@@ -69,32 +91,44 @@ tool example.org/lint/cmd/lint
 require (
 	espalier.dev/api v0.0.0
 	example.org/direct v1.2.3
+	example.org/direct/nested v0.9.0 // indirect
 	example.org/far v0.1.0 // indirect
 	example.org/lint v0.8.2 // indirect
+	example.org/unused v1.0.0
 )
 
 require example.org/single v2.0.0+incompatible
-`
-	if err := os.WriteFile(goMod, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+`)
+	inner := &Module{GoMod: "inner/go.mod", requires: Dependencies{"example.org/far": "v0.1.0"}}
+	loaded := tree(t, map[string]string{
+		"a/a.go":       "package a\n\nimport (\n\t\"fmt\"\n\t\"espalier.dev/api/v1\"\n\t\"example.org/direct/part\"\n)\n",
+		"a/a_test.go":  "package a\n\nimport \"example.org/direct/nested/part\"\n",
+		"inner/a.go":   "package inner\n\nimport \"example.org/far\"\n",
+		"innermost.go": "package root\n\nimport \"example.org/single\"\n",
+	})
+	cases := map[*Module]Dependencies{
+		module: {
+			"example.org/direct":        "v1.2.3",
+			"example.org/direct/nested": "v0.9.0",
+			"example.org/lint":          "v0.8.2",
+			"example.org/single":        "v2.0.0+incompatible",
+		},
+		inner: {"example.org/far": "v0.1.0"},
 	}
-	got, err := ReadDependencies(goMod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Dependencies{"example.org/direct": "v1.2.3", "example.org/lint": "v0.8.2", "example.org/single": "v2.0.0+incompatible"}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	for of, want := range cases {
+		if got := of.Direct(loaded, []*Module{module, inner}); !maps.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", of.GoMod, got, want)
+		}
 	}
 }
 
-func TestReadDependenciesNamesTheBrokenFile(t *testing.T) {
-	goMod := filepath.Join(t.TempDir(), "go.mod")
-	if err := os.WriteFile(goMod, []byte("nonsense"), 0o600); err != nil {
+func TestReadModuleNamesTheBrokenFile(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadDependencies(goMod); err == nil || !strings.Contains(err.Error(), goMod) {
-		t.Errorf("got %v, want an error that names %s", err, goMod)
+	if _, err := ReadModule(folder, "go.mod"); err == nil || !strings.Contains(err.Error(), "go.mod") {
+		t.Errorf("got %v, want an error that names the file", err)
 	}
 }
 

@@ -146,7 +146,7 @@ func importedAs(file *ast.File, name string) string {
 
 // within tells whether a folder or import path is base or lies below it.
 func within(name, base string) bool {
-	return name == base || strings.HasPrefix(name, base+"/")
+	return name == base || base == "." || strings.HasPrefix(name, base+"/")
 }
 
 func withinAny(name string, bases []string) bool {
