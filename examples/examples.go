@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package examples holds manifests to try Espalier with. Each example is a folder with
+// YAML files, applied in the order of their names, and a line that describes it.
+package examples
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+//go:embed */*.yaml */description.txt
+var files embed.FS
+
+// Names lists the examples, sorted.
+func Names() []string {
+	folders, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil // Embedded folders can be read.
+	}
+	var names []string
+	for _, folder := range folders {
+		names = append(names, folder.Name())
+	}
+	return names
+}
+
+// Describe returns one line about an example, or nothing if there is none of that name.
+func Describe(name string) string {
+	text, err := files.ReadFile(path.Join(name, "description.txt"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Read returns the objects of an example in the order in which to create them.
+func Read(name string) ([]*unstructured.Unstructured, error) {
+	if !slices.Contains(Names(), name) {
+		return nil, fmt.Errorf("unknown example %q: there is %s", name, strings.Join(Names(), ", "))
+	}
+	paths, err := fs.Glob(files, name+"/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("find example %s: %w", name, err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, p := range paths {
+		more, err := readFile(p)
+		if err != nil {
+			return nil, fmt.Errorf("read example %s: %w", p, err)
+		}
+		objects = append(objects, more...)
+	}
+	return objects, nil
+}
+
+func readFile(name string) ([]*unstructured.Unstructured, error) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text))
+	var objects []*unstructured.Unstructured
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}

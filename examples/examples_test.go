@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package examples
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/config/crd"
+	"espalier.dev/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// Applying with strict validation refuses fields that the server would otherwise drop.
+func TestEveryExampleIsAccepted(t *testing.T) {
+	server := testkit.Server(t)
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.InstallCRD(t, crds...)
+	if len(Names()) == 0 {
+		t.Fatal("there are no examples")
+	}
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			if Describe(name) == "" {
+				t.Error("it has no description")
+			}
+			objects, err := Read(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				strict := client.WithFieldValidation(server.Client(), "Strict")
+				if err := strict.Create(t.Context(), object); err != nil {
+					t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+				}
+			}
+		})
+	}
+}
+
+func TestInlineBlueprintsAreWellFormed(t *testing.T) {
+	for _, name := range Names() {
+		objects, err := Read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			if object.GetKind() != "Installation" {
+				continue
+			}
+			checkBlueprint(t, object)
+		}
+	}
+}
+
+func checkBlueprint(t *testing.T, object client.Object) {
+	t.Helper()
+	raw, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var installation landscaper.Installation
+	if err := yaml.UnmarshalStrict(raw, &installation); err != nil {
+		t.Fatal(err)
+	}
+	var folder map[string]string
+	if err := installation.Spec.Blueprint.Inline.Filesystem.Decode(&folder); err != nil {
+		t.Fatal(err)
+	}
+	var blueprint landscaper.Blueprint
+	if err := yaml.UnmarshalStrict([]byte(folder["blueprint.yaml"]), &blueprint); err != nil {
+		t.Fatalf("blueprint of %s: %v", object.GetName(), err)
+	}
+	var provided []string
+	for _, i := range installation.Spec.Imports.Data {
+		provided = append(provided, i.Name)
+	}
+	for _, i := range installation.Spec.Imports.Targets {
+		provided = append(provided, i.Name)
+	}
+	for _, i := range blueprint.Imports {
+		if !slices.Contains(provided, i.Name) {
+			t.Errorf("installation %s does not provide import %s", object.GetName(), i.Name)
+		}
+	}
+	if len(blueprint.DeployExecutions) == 0 {
+		t.Errorf("the blueprint of %s deploys nothing", object.GetName())
+	}
+}
+
+func TestUnknownExample(t *testing.T) {
+	for _, name := range []string{"nope", "", ".", "hello-world/..", "../examples/hello-world"} {
+		if _, err := Read(name); err == nil || !strings.Contains(err.Error(), "hello-world") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if Describe(name) != "" {
+			t.Error("an unknown example is described")
+		}
+	}
+}
