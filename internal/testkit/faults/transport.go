@@ -5,7 +5,6 @@ package faults
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -218,7 +217,7 @@ func (r roundTripper) executeOnly(httpRequest *http.Request, told error, then fu
 		then()
 		return nil, 0, err
 	}
-	_, _ = io.Copy(io.Discard, response.Body)
+	// The head of an answer comes when the work is done. The body is not read: that of a watch never ends.
 	_ = response.Body.Close()
 	then()
 	return nil, response.StatusCode, told
