@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,12 +15,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"espalier.dev/internal/testkit/apiserver"
 )
@@ -99,12 +102,23 @@ func startShared() (*APIServer, error) {
 //
 // Without it the server stops by itself when the test process ends; with it, the process waits for a clean end.
 func Main(m *testing.M) {
+	crlog.SetLogger(controllerLog())
 	code := m.Run()
 	if err := stopShared(); err != nil {
 		fmt.Fprintln(os.Stderr, "testkit:", err)
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+// LogVariable names the environment variable that, when it is set, makes the controllers under test log to standard error.
+const LogVariable = "ESPALIER_TEST_LOG"
+
+func controllerLog() logr.Logger {
+	if os.Getenv(LogVariable) == "" {
+		return logr.Discard()
+	}
+	return logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))
 }
 
 func stopShared() error {

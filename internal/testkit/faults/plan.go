@@ -67,6 +67,18 @@ func MustParse(text string) Plan {
 	return plan
 }
 
+// parseTime reads a time that takes a while; nothing lasts zero or less.
+func parseTime(text string) (time.Duration, error) {
+	duration, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, err
+	}
+	if duration <= 0 {
+		return 0, fmt.Errorf("%q is not a time above zero", text)
+	}
+	return duration, nil
+}
+
 func (p *Plan) add(text string) error {
 	parts := strings.Split(text, ":")
 	if parts[0] == "watch" {

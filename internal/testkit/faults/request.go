@@ -24,9 +24,8 @@ type Request struct {
 	Path        string   // of the URL
 	Fields      []string // what the body of a write speaks of: "spec" in an update, "status.phase" in a patch
 
-	DryRun bool
-	// streamsList says that a watch begins with the events that replace a list.
-	streamsList bool
+	DryRun      bool // it stores nothing
+	StreamsList bool // a watch that begins with events which stand for a list
 }
 
 // IsWrite tells whether the request stores something.
@@ -76,7 +75,7 @@ func describe(httpRequest *http.Request) (Request, error) {
 	query := httpRequest.URL.Query()
 	request.Verb = verbOf(httpRequest.Method, request, query)
 	request.DryRun = query.Has("dryRun")
-	request.streamsList = request.Verb == "watch" && query.Get("sendInitialEvents") == "true"
+	request.StreamsList = request.Verb == "watch" && query.Get("sendInitialEvents") == "true"
 	if !request.IsWrite() || httpRequest.Body == nil {
 		return request, nil
 	}

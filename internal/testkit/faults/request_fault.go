@@ -200,7 +200,7 @@ func parseAction(text string) (Action, error) {
 		return action, nil
 	}
 	if name, detail, found := strings.Cut(text, "="); found && name == slow {
-		delay, err := time.ParseDuration(detail)
+		delay, err := parseTime(detail)
 		return Slow(delay), err
 	}
 	return Action{}, fmt.Errorf("there is no action %q", text)

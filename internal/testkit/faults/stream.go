@@ -40,7 +40,7 @@ func (t *Transport) intercept(r Request, response *http.Response) error {
 	if err != nil || form != jsonType {
 		return fmt.Errorf("the watch of %s answers in %q, and faults need JSON", r.GroupResource(), response.Header.Get("Content-Type"))
 	}
-	s := &stream{transport: t, request: r, upstream: response.Body, listing: r.streamsList}
+	s := &stream{transport: t, request: r, upstream: response.Body, listing: r.StreamsList}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	if t.isCrashed() {

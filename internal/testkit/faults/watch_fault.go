@@ -79,7 +79,7 @@ func (f *WatchFault) parseAction(text string) error {
 		return nil
 	}
 	var err error
-	f.Delay, err = time.ParseDuration(detail)
+	f.Delay, err = parseTime(detail)
 	return err
 }
 
@@ -93,7 +93,7 @@ func (f *WatchFault) parseRange(text string) error {
 		return nil
 	}
 	if duration, ok := strings.CutPrefix(to, "+"); ok {
-		f.For, err = time.ParseDuration(duration)
+		f.For, err = parseTime(duration)
 		return err
 	}
 	if f.To, err = strconv.Atoi(to); err != nil || f.To < f.From {
