@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// RepositoryContext says where a repository of components is: an object with a type and whatever the type needs. Two
+// are equal, also for Go's ==, if they are the same JSON. The zero value names no repository.
+type RepositoryContext struct {
+	// canonical is JSON without blanks and with sorted keys.
+	canonical string
+}
+
+// NewRepositoryContext makes a repository context of its JSON object.
+func NewRepositoryContext(object map[string]any) (RepositoryContext, error) {
+	kind, ok := object["type"].(string)
+	if !ok || kind == "" {
+		return RepositoryContext{}, errors.New("a repository context needs a type, for example ociRegistry")
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return RepositoryContext{}, err
+	}
+	return RepositoryContext{canonical: string(text)}, nil
+}
+
+// ParseRepositoryContext reads a repository context of the API; nothing and null are the zero value.
+func ParseRepositoryContext(raw *lsv1alpha1.AnyJSON) (RepositoryContext, error) {
+	if raw == nil || raw.IsNull() {
+		return RepositoryContext{}, nil
+	}
+	value, err := readDocument(raw.Raw, DefaultLimits)
+	if err != nil {
+		return RepositoryContext{}, fmt.Errorf("repository context: %w", err)
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return RepositoryContext{}, fmt.Errorf("repository context: must be an object, is %s", kindOf(value))
+	}
+	return NewRepositoryContext(object)
+}
+
+// IsZero tells whether no repository is named.
+func (c RepositoryContext) IsZero() bool { return c.canonical == "" }
+
+// Type returns the type, empty for the zero value.
+func (c RepositoryContext) Type() string { return c.field("type") }
+
+// BaseURL returns where a registry is, empty if the type has no such field.
+func (c RepositoryContext) BaseURL() string { return c.field("baseUrl") }
+
+func (c RepositoryContext) field(name string) string {
+	text, _ := c.Object()[name].(string)
+	return text
+}
+
+// Object returns a copy of the JSON object, nil for the zero value.
+func (c RepositoryContext) Object() map[string]any {
+	if c.IsZero() {
+		return nil
+	}
+	value, err := readJSON([]byte(c.canonical), unlimited)
+	object, ok := value.(map[string]any)
+	if err != nil || !ok {
+		return nil
+	}
+	return object
+}
+
+// unlimited is for what was within limits before.
+var unlimited = Limits{Bytes: maxInt, Depth: maxInt, Values: maxInt, Elements: maxInt}
+
+const maxInt = int(^uint(0) >> 1)
+
+// API returns the form of the API, nil for the zero value.
+func (c RepositoryContext) API() *lsv1alpha1.AnyJSON {
+	if c.IsZero() {
+		return nil
+	}
+	return &lsv1alpha1.AnyJSON{Raw: json.RawMessage(c.canonical)}
+}
+
+// String names the repository for people: its URL, or else its type. It never shows credentials.
+func (c RepositoryContext) String() string {
+	switch {
+	case c.IsZero():
+		return "no repository"
+	case c.BaseURL() != "":
+		return withoutCredentials(c.BaseURL())
+	default:
+		return "a repository of type " + c.Type()
+	}
+}
+
+// withoutCredentials removes what a URL may hide before the host and after the path.
+func withoutCredentials(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	scheme, rest, found := strings.Cut(address, "://")
+	if !found {
+		scheme, rest = "", address
+	} else {
+		scheme += "://"
+	}
+	host, path, hasPath := strings.Cut(rest, "/")
+	if at := strings.LastIndex(host, "@"); at >= 0 {
+		host = host[at+1:]
+	}
+	if hasPath {
+		path = "/" + path
+	}
+	return scheme + host + path
+}
+
+// Coordinates say where a version of a component is.
+type Coordinates struct {
+	RepositoryContext RepositoryContext
+	Name              string
+	Version           string
+}
+
+// CoordinatesOf reads a reference of the API. A reference without a repository context is looked up in fallback.
+func CoordinatesOf(ref lsv1alpha1.ComponentDescriptorReference, fallback RepositoryContext) (Coordinates, error) {
+	context, err := ParseRepositoryContext(ref.RepositoryContext)
+	if err != nil {
+		return Coordinates{}, err
+	}
+	if context.IsZero() {
+		context = fallback
+	}
+	return Coordinates{RepositoryContext: context, Name: ref.ComponentName, Version: ref.Version}, nil
+}
+
+// InlineCoordinates says where the component of a descriptor that is given inline belongs. A descriptor that does not
+// say belongs to fallback.
+func InlineCoordinates(d *Descriptor, fallback RepositoryContext) Coordinates {
+	context := d.EffectiveRepositoryContext()
+	if context.IsZero() {
+		context = fallback
+	}
+	return Coordinates{RepositoryContext: context, Name: d.Name, Version: d.Version}
+}
+
+// ID returns what names the component version, wherever it is.
+func (c Coordinates) ID() ID { return ID{Name: c.Name, Version: c.Version} }
+
+// Reference returns the form of the API.
+func (c Coordinates) Reference() lsv1alpha1.ComponentDescriptorReference {
+	return lsv1alpha1.ComponentDescriptorReference{
+		RepositoryContext: c.RepositoryContext.API(), ComponentName: c.Name, Version: c.Version,
+	}
+}
+
+// String names the component and its repository for people.
+func (c Coordinates) String() string {
+	if c.RepositoryContext.IsZero() {
+		return c.ID().String()
+	}
+	return c.ID().String() + " in " + c.RepositoryContext.String()
+}
+
+// Difference says for people what is different between coordinates and what they were overwritten with; it is empty if
+// nothing is.
+func (c Coordinates) Difference(overwritten Coordinates) string {
+	var parts []string
+	if c.Name != overwritten.Name {
+		parts = append(parts, fmt.Sprintf("componentName: %s -> %s", c.Name, overwritten.Name))
+	}
+	if c.Version != overwritten.Version {
+		parts = append(parts, fmt.Sprintf("version: %s -> %s", c.Version, overwritten.Version))
+	}
+	if c.RepositoryContext != overwritten.RepositoryContext {
+		parts = append(parts, fmt.Sprintf("repositoryContext: %s -> %s", c.RepositoryContext, overwritten.RepositoryContext))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+// Descriptor describes one version of a component. It is never changed once it is read, so it may be shared.
+type Descriptor struct {
+	// Schema is the one in which the descriptor was written.
+	Schema  Schema
+	Name    string
+	Version string
+	Labels  []Label
+	// Provider is who provides the component.
+	Provider Provider
+	// CreationTime is kept as it was written.
+	CreationTime string
+	// RepositoryContexts are the repositories through which the component came, the latest last.
+	RepositoryContexts []RepositoryContext
+	Sources            []Source
+	References         []Reference
+	Resources          []Resource
+
+	unknown unknownFields
+}
+
+// unknownFields are the fields that this package does not understand, by the object that they were found in.
+type unknownFields struct {
+	top, meta, component, metadata, spec map[string]any
+}
+
+// ID names a version of a component, wherever it is.
+type ID struct {
+	Name    string
+	Version string
+}
+
+// String returns name and version, separated by a colon.
+func (i ID) String() string { return i.Name + ":" + i.Version }
+
+// ID returns what names the component version.
+func (d *Descriptor) ID() ID { return ID{Name: d.Name, Version: d.Version} }
+
+// EffectiveRepositoryContext returns the repository through which the component came last; it is zero if the
+// descriptor names none.
+func (d *Descriptor) EffectiveRepositoryContext() RepositoryContext {
+	if len(d.RepositoryContexts) == 0 {
+		return RepositoryContext{}
+	}
+	return d.RepositoryContexts[len(d.RepositoryContexts)-1]
+}
+
+// Provider is who provides a component.
+type Provider struct {
+	Name   string
+	Labels []Label
+
+	unknown map[string]any
+}
+
+// Label is a named value of any kind.
+type Label struct {
+	Name string
+	// Value is JSON: nil, bool, int64, float64, string, []any or map[string]any.
+	Value any
+
+	unknown map[string]any
+}
+
+// Element is what resources, sources and references have in common.
+type Element struct {
+	Name          string
+	Version       string
+	ExtraIdentity map[string]string
+	Labels        []Label
+
+	unknown map[string]any
+}
+
+// Label returns the value of a label.
+func (e *Element) Label(name string) (any, bool) {
+	for i := range e.Labels {
+		if e.Labels[i].Name == name {
+			return e.Labels[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// Resource is something that a component delivers.
+type Resource struct {
+	Element
+	Type string
+	// Relation is "local" if the resource is made by the component's provider, otherwise "external".
+	Relation string
+	Access   Access
+}
+
+// relationLocal is the relation of resources that share their version with the component if they have none.
+const relationLocal = "local"
+
+// Types of resources that installations refer to.
+const (
+	TypeBlueprint      = "landscaper.gardener.cloud/blueprint"
+	typeBlueprintShort = "blueprint"
+	TypeJSONSchema     = "landscaper.gardener.cloud/jsonschema"
+)
+
+// IsBlueprint tells whether the resource says that it is a blueprint.
+func (r *Resource) IsBlueprint() bool { return r.Type == TypeBlueprint || r.Type == typeBlueprintShort }
+
+// Source is what a component is made from.
+type Source struct {
+	Element
+	Type string
+	// Access is empty if the descriptor does not say where the source is.
+	Access Access
+}
+
+// Reference refers to a version of another component.
+type Reference struct {
+	Element
+	ComponentName string
+}
+
+// Target returns what the reference refers to before overwrites.
+func (r *Reference) Target() ID { return ID{Name: r.ComponentName, Version: r.Version} }

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ImageReference is a reference to an artifact in an OCI registry, in its parts. Nothing is added and nothing is left
+// out: a name without a host stays one.
+type ImageReference struct {
+	// Repository is host, port and path.
+	Repository string
+	// Tag and Digest are empty if they are not given.
+	Tag    string
+	Digest string
+}
+
+// defaultTag is what registries and runtimes take if a reference has neither tag nor digest.
+const defaultTag = "latest"
+
+// maxRepository is the limit of the registries.
+const maxRepository = 255
+
+var (
+	hostPattern   = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(:[0-9]+)?$`)
+	pathPattern   = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+	tagPattern    = regexp.MustCompile(`^[\w][\w.-]{0,127}$`)
+	digestPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
+)
+
+// ParseImageReference takes a reference apart. A scheme in front, such as oci://, is dropped.
+func ParseImageReference(text string) (ImageReference, error) {
+	rest := text
+	if _, address, found := strings.Cut(text, "://"); found {
+		rest = address
+	}
+	var ref ImageReference
+	rest, digest, hasDigest := strings.Cut(rest, "@")
+	if hasDigest && !digestPattern.MatchString(digest) {
+		return ref, fmt.Errorf("image reference %q: %q is not a digest such as sha256:4f5e...", text, digest)
+	}
+	ref.Repository, ref.Digest = rest, digest
+	if colon := strings.LastIndex(rest, ":"); colon > strings.LastIndex(rest, "/") {
+		ref.Repository, ref.Tag = rest[:colon], rest[colon+1:]
+		if !tagPattern.MatchString(ref.Tag) {
+			return ImageReference{}, fmt.Errorf("image reference %q: %q is not a tag", text, ref.Tag)
+		}
+	}
+	if !validRepository(ref.Repository) {
+		return ImageReference{}, fmt.Errorf("image reference %q: %q is not a repository such as registry.example.com:5000/team/image", text, ref.Repository)
+	}
+	return ref, nil
+}
+
+// validRepository follows the rule that the first part is a host if it looks like one.
+func validRepository(repository string) bool {
+	if len(repository) > maxRepository {
+		return false
+	}
+	first, rest, found := strings.Cut(repository, "/")
+	if found && (strings.ContainsAny(first, ".:") || first == "localhost" || first != strings.ToLower(first)) {
+		return hostPattern.MatchString(first) && pathPattern.MatchString(rest)
+	}
+	return pathPattern.MatchString(repository)
+}
+
+// Version returns what picks the artifact out of its repository: the digest if there is one, otherwise the tag,
+// otherwise the tag that registries assume.
+func (r ImageReference) Version() string {
+	switch {
+	case r.Digest != "":
+		return r.Digest
+	case r.Tag != "":
+		return r.Tag
+	default:
+		return defaultTag
+	}
+}
+
+// String puts the reference together again.
+func (r ImageReference) String() string {
+	text := r.Repository
+	if r.Tag != "" {
+		text += ":" + r.Tag
+	}
+	if r.Digest != "" {
+		text += "@" + r.Digest
+	}
+	return text
+}

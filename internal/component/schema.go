@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import "fmt"
+
+// Schema is a way to write a component descriptor.
+type Schema string
+
+const (
+	// SchemaV2 is marked by meta.schemaVersion: v2.
+	SchemaV2 Schema = "v2"
+	// SchemaV3 is marked by apiVersion: ocm.software/v3alpha1.
+	SchemaV3 Schema = "ocm.software/v3alpha1"
+)
+
+// SchemaAnnotation is the annotation of a blueprint that says in which schema its templates see component descriptors.
+const SchemaAnnotation = "ocmSchemaVersion"
+
+// kindV3 is the kind of a descriptor of schema v3alpha1.
+const kindV3 = "ComponentVersion"
+
+// ParseSchema understands the name of a schema.
+func ParseSchema(text string) (Schema, error) {
+	switch text {
+	case string(SchemaV2):
+		return SchemaV2, nil
+	case string(SchemaV3), "v3alpha1":
+		return SchemaV3, nil
+	default:
+		return "", fmt.Errorf("unknown schema %q of component descriptors: use %s or %s", text, SchemaV2, SchemaV3)
+	}
+}
+
+// SchemaFor returns the schema in which the templates of a blueprint see component descriptors: the one that the
+// blueprint's annotations ask for, otherwise the one in which the installation's component is written. The latter may be
+// nil.
+func SchemaFor(annotations map[string]string, root *Descriptor) (Schema, error) {
+	if wanted := annotations[SchemaAnnotation]; wanted != "" {
+		schema, err := ParseSchema(wanted)
+		if err != nil {
+			return "", fmt.Errorf("annotation %s: %w", SchemaAnnotation, err)
+		}
+		return schema, nil
+	}
+	if root != nil {
+		return root.Schema, nil
+	}
+	return SchemaV2, nil
+}
