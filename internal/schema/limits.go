@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+// Limits bound what schemas and data may cost.
+type Limits struct {
+	// DocumentBytes is the size of one schema; Bytes that of a schema with all that it refers to.
+	DocumentBytes, Bytes int
+	// Documents is the number of schemas that one may refer to, itself included.
+	Documents int
+	// Nodes is the number of objects and lists in all of them together, Depth how deep they may be nested.
+	Nodes, Depth int
+	// ReferenceHops is how often a reference may lead to nothing but another reference.
+	ReferenceHops int
+	// PatternBytes is the length of a regular expression.
+	PatternBytes int
+	// Steps is what a validation may cost, plus StepsPerValue for each object, list or other value in the data. A step is
+	// about one schema applied to one value.
+	Steps, StepsPerValue int
+	// Problems is how many problems an error lists.
+	Problems int
+}
+
+// DefaultLimits are far above what people write by hand, and low enough for a hostile schema to fail within a second.
+func DefaultLimits() Limits {
+	return Limits{
+		DocumentBytes: 512 << 10,
+		Bytes:         1 << 20,
+		Documents:     100,
+		Nodes:         5000,
+		Depth:         100,
+		ReferenceHops: 32,
+		PatternBytes:  2000,
+		Steps:         200_000,
+		StepsPerValue: 50,
+		Problems:      10,
+	}
+}

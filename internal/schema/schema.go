@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"strings"
+	"sync"
+)
+
+// Compiler makes schemas ready for use and remembers them by their content. It is safe for concurrent use.
+type Compiler struct {
+	limits Limits
+	mutex  sync.Mutex
+	cache  *cache
+}
+
+// NewCompiler returns a compiler that remembers schemas up to a number of bytes of their texts.
+func NewCompiler(limits Limits, cacheBytes int) *Compiler {
+	return &Compiler{limits: limits, cache: newCache(cacheBytes)}
+}
+
+// Compile returns the schema in text, which is JSON. What names the import or export that it belongs to, for example
+// `import "config"`; errors begin with it.
+//
+// An invalid schema is a terminal error with ReasonInvalidSchema. Errors of a Finder keep their kind.
+func (c *Compiler) Compile(what string, text []byte, sources Sources) (*Schema, error) {
+	key := keyOf(text, &sources)
+	if known := c.find(key, &sources); known != nil {
+		return known, nil
+	}
+	b, err := collect(text, &sources, c.limits)
+	if err != nil {
+		return nil, schemaError(what, err)
+	}
+	ready, err := compile(b)
+	if err != nil {
+		return nil, schemaError(what, err)
+	}
+	result := &Schema{compiled: ready}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.cache.add(newEntry(key, b, result))
+	return result, nil
+}
+
+func (c *Compiler) find(key digest, sources *Sources) *Schema {
+	c.mutex.Lock()
+	candidates := c.cache.candidates(key)
+	c.mutex.Unlock()
+	for _, candidate := range candidates {
+		if candidate.matches(sources, c.limits.DocumentBytes) {
+			c.mutex.Lock()
+			c.cache.touch(candidate)
+			c.mutex.Unlock()
+			return candidate.schema
+		}
+	}
+	return nil
+}
+
+// Validate compiles a schema and checks a value against it.
+func (c *Compiler) Validate(what string, text []byte, sources Sources, value any) error {
+	compiled, err := c.Compile(what, text, sources)
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(what, value)
+}
+
+// Schema is a schema that is ready for use. It is safe for concurrent use.
+type Schema struct {
+	// mutex protects the budget that all validations with this schema use in turn.
+	mutex    sync.Mutex
+	compiled *compiled
+}
+
+// Validate checks a value, which consists of what JSON decodes to. A value that does not match is a terminal error with
+// ReasonSchemaValidationFailed. It says where and what was expected, and contains nothing of the value but the names of
+// its properties.
+func (s *Schema) Validate(what string, value any) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	problems, err := s.compiled.validate(value)
+	if err != nil {
+		return terminal(ReasonSchemaTooExpensive, "the value of %s cannot be checked: %w", what, err)
+	}
+	if len(problems) > 0 {
+		return terminal(ReasonSchemaValidationFailed, "the value of %s does not match its schema: %s", what, strings.Join(problems, "; "))
+	}
+	return nil
+}
