@@ -94,7 +94,7 @@ var ruleCases = map[string]map[string]ruleCase{
 		"a product package sees the test kit": single("internal/controller/a.go", "package p\n\nimport \"espalier.dev/internal/testkit\"\n", "internal/controller/a.go:3"),
 		"a command sees the test kit":         single("cmd/espalier/a.go", "package p\n\nimport \"espalier.dev/internal/testkit\"\n", "cmd/espalier/a.go:3"),
 		"a test sees the test kit":            single("internal/controller/a_test.go", "package p\n\nimport \"espalier.dev/internal/testkit\"\n"),
-		"a package without a layer":           single("internal/novelty/a.go", "package p\n", "internal/novelty/a.go:1"),
+		"a package without a layer":           {files: map[string]string{"internal/novelty/a.go": "package p\n", "internal/novelty/b.go": "package p\n"}, want: []string{"internal/novelty/a.go:1"}},
 	},
 	"purity": {
 		"a clock":                 single("internal/run/a.go", "package p\n\nimport \"time\"\n\nvar t = time.Now()\n", "internal/run/a.go:5"),
