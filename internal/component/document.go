@@ -29,18 +29,12 @@ func readDocument(data []byte, limits Limits) (any, error) {
 		return readYAML(data, limits)
 	}
 	value, err := readJSON(data, limits)
-	var malformed *malformedJSONError
-	if errors.As(err, &malformed) {
+	if malformed, _ := kjson.SyntaxErrorOffset(err); malformed {
 		// A YAML document may begin with a brace as well.
 		return readYAML(data, limits)
 	}
 	return value, err
 }
-
-// malformedJSONError says that a text is no JSON at all.
-type malformedJSONError struct{ cause error }
-
-func (e *malformedJSONError) Error() string { return e.cause.Error() }
 
 func readJSON(data []byte, limits Limits) (any, error) {
 	if err := measureJSON(data, limits); err != nil {
@@ -49,7 +43,7 @@ func readJSON(data []byte, limits Limits) (any, error) {
 	var value any
 	duplicates, err := kjson.UnmarshalStrict(data, &value, kjson.DisallowDuplicateFields)
 	if err != nil {
-		return nil, &malformedJSONError{cause: err}
+		return nil, err
 	}
 	if len(duplicates) > 0 {
 		return nil, errors.Join(duplicates...)
@@ -166,6 +160,9 @@ type yamlReader struct {
 
 func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
 	r.values++
+	if node.Kind == yaml.MappingNode || node.Kind == yaml.SequenceNode {
+		depth++
+	}
 	if err := r.limits.check(depth, r.values); err != nil {
 		return nil, err
 	}
@@ -174,9 +171,9 @@ func (r *yamlReader) value(node *yaml.Node, depth int) (any, error) {
 	}
 	switch node.Kind {
 	case yaml.MappingNode:
-		return r.object(node, depth+1)
+		return r.object(node, depth)
 	case yaml.SequenceNode:
-		return r.list(node, depth+1)
+		return r.list(node, depth)
 	default:
 		return scalar(node)
 	}

@@ -25,7 +25,11 @@ func (r *reading) wrong(path, format string, args ...any) {
 		r.more++
 		return
 	}
-	r.problems = append(r.problems, path+": "+fmt.Sprintf(format, args...))
+	problem := fmt.Sprintf(format, args...)
+	if path != "" {
+		problem = path + ": " + problem
+	}
+	r.problems = append(r.problems, problem)
 }
 
 func (r *reading) err() error {

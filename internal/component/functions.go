@@ -18,7 +18,7 @@ type Content struct {
 	MediaType string
 }
 
-// ContentProvider returns the content behind an access of a component. It may refuse.
+// ContentProvider returns the content behind an access of a component, or an error that may be shown to users.
 type ContentProvider func(of *Descriptor, access Access) (Content, error)
 
 // FunctionOptions say what the template functions work on.
@@ -32,12 +32,12 @@ type FunctionOptions struct {
 	Content ContentProvider
 }
 
-// Functions returns the template functions over components, by name. All of them have the type
-//
-//	func(arguments ...any) (any, error)
-//
-// and speak JSON values only, so that every template engine can call them in the same way. What they return belongs to
-// the caller. The functions are:
+// Function is a template function. All functions have this type and speak JSON values only, so that every template
+// engine can call them in the same way. What they return belongs to the caller.
+type Function = func(arguments ...any) (any, error)
+
+// Functions returns the template functions over components, by name. Their errors may be shown to users: they quote
+// selectors, references and descriptors, but no other value. The functions are:
 //
 //	getResource [DESCRIPTOR] KEY VALUE ...    the first resource with these attributes of its identity
 //	getResources [DESCRIPTOR] KEY VALUE ...   all resources with these attributes
@@ -53,12 +53,12 @@ type FunctionOptions struct {
 // A DESCRIPTOR is an object in either schema; without one the component of the installation is meant. KEY is name,
 // version, a key of the extra identity or, for getComponent, componentName. A REFERENCE to a resource is a cd:// URI or a
 // document with the fields resource and referencePath.
-func Functions(options FunctionOptions) map[string]any {
+func Functions(options FunctionOptions) map[string]Function {
 	f := &functions{FunctionOptions: options}
 	if options.Set != nil {
 		f.root = options.Set.Root().View(options.Schema)
 	}
-	return map[string]any{
+	return map[string]Function{
 		"getResource":          f.getResource,
 		"getResources":         f.getResources,
 		"getComponent":         f.getComponent,

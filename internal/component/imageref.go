@@ -4,7 +4,7 @@
 package component
 
 import (
-	"fmt"
+	"errors"
 	"regexp"
 	"strings"
 )
@@ -32,26 +32,25 @@ var (
 	digestPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
 )
 
-// ParseImageReference takes a reference apart. A scheme in front, such as oci://, is dropped.
+// ParseImageReference takes a reference apart. A scheme in front, such as oci://, is dropped. Errors do not quote the
+// text, for by mistake it may be a URL with credentials.
 func ParseImageReference(text string) (ImageReference, error) {
-	rest := text
 	if _, address, found := strings.Cut(text, "://"); found {
-		rest = address
+		text = address
 	}
-	var ref ImageReference
-	rest, digest, hasDigest := strings.Cut(rest, "@")
+	name, digest, hasDigest := strings.Cut(text, "@")
 	if hasDigest && !digestPattern.MatchString(digest) {
-		return ref, fmt.Errorf("image reference %q: %q is not a digest such as sha256:4f5e...", text, digest)
+		return ImageReference{}, errors.New("image reference: after @ must come a digest, such as sha256 with a colon and 64 hexadecimal digits")
 	}
-	ref.Repository, ref.Digest = rest, digest
-	if colon := strings.LastIndex(rest, ":"); colon > strings.LastIndex(rest, "/") {
-		ref.Repository, ref.Tag = rest[:colon], rest[colon+1:]
+	ref := ImageReference{Repository: name, Digest: digest}
+	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {
+		ref.Repository, ref.Tag = name[:colon], name[colon+1:]
 		if !tagPattern.MatchString(ref.Tag) {
-			return ImageReference{}, fmt.Errorf("image reference %q: %q is not a tag", text, ref.Tag)
+			return ImageReference{}, errors.New("image reference: after the last colon must come a tag: at most 128 letters, digits, dots, dashes and underscores")
 		}
 	}
 	if !validRepository(ref.Repository) {
-		return ImageReference{}, fmt.Errorf("image reference %q: %q is not a repository such as registry.example.com:5000/team/image", text, ref.Repository)
+		return ImageReference{}, errors.New("image reference: it must begin with a repository such as registry.example.com:5000/team/image, in lower case but for the host")
 	}
 	return ref, nil
 }
