@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -57,6 +59,15 @@ To try it without a cluster:  espalier up`,
 	})
 	root.AddCommand(commands...)
 	return root
+}
+
+// NameAfter lets help texts call the command as the user did: kubectl runs the binary
+// kubectl-espalier for "kubectl espalier".
+func NameAfter(root *cobra.Command, binary string) {
+	name := strings.TrimSuffix(filepath.Base(binary), ".exe")
+	if name == "kubectl-espalier" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl espalier"}
+	}
 }
 
 // Run executes the root command and returns the exit code.

@@ -50,6 +50,24 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestNameAfter(t *testing.T) {
+	tests := map[string]string{
+		"espalier":                        "Usage:\n  espalier",
+		"/usr/bin/kubectl-espalier":       "Usage:\n  kubectl espalier",
+		"kubectl-espalier.exe":            "Usage:\n  kubectl espalier",
+		"/opt/kubectl-espalier/otherwise": "Usage:\n  espalier",
+	}
+	for binary, want := range tests {
+		streams, _, stdout, _ := genericiooptions.NewTestIOStreams()
+		root := NewRoot(streams, testCommands()...)
+		NameAfter(root, binary)
+		root.SetArgs([]string{"--help"})
+		if code := Run(t.Context(), root); code != 0 || !strings.Contains(stdout.String(), want) {
+			t.Errorf("%s: exit code %d, %s", binary, code, stdout.String())
+		}
+	}
+}
+
 func testCommands() []*cobra.Command {
 	tooSlow := &CodedError{Code: 3, Err: errors.New("too slow")}
 	return []*cobra.Command{

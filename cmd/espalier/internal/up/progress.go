@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// quietTime is how long a start may take before the user is told what goes on.
+const quietTime = 2 * time.Second
+
+// progress prints the steps of a start that is not quick.
+type progress struct {
+	w     io.Writer
+	timer *time.Timer
+
+	mu      sync.Mutex
+	current string
+	loud    bool
+	ended   bool
+}
+
+func newProgress(w io.Writer, quiet time.Duration) *progress {
+	p := &progress{w: w}
+	p.timer = time.AfterFunc(quiet, p.speakUp)
+	return p
+}
+
+func (p *progress) step(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.current = name
+	p.print()
+}
+
+// speakUp prints the current step and lets later ones be printed.
+func (p *progress) speakUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loud = true
+	p.print()
+}
+
+func (p *progress) print() {
+	if p.loud && !p.ended && p.current != "" {
+		fmt.Fprintf(p.w, "%s ...\n", p.current)
+	}
+}
+
+// end may be called more than once.
+func (p *progress) end() {
+	p.timer.Stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+}

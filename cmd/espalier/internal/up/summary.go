@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"text/tabwriter"
+
+	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/internal/manager"
+)
+
+// summary is what the user wants to know about a running instance.
+type summary struct {
+	server, kubeconfig, ui, dataDir, log string
+	crds, controllers                    int
+}
+
+func (s *services) summary() summary {
+	result := summary{
+		server:      s.cp.URL(),
+		kubeconfig:  s.cp.KubeconfigPath(),
+		dataDir:     s.cp.DataDir(),
+		log:         s.log,
+		crds:        s.crds,
+		controllers: len(manager.Controllers()),
+	}
+	if s.opts.kubeconfig != "" {
+		result.kubeconfig = s.opts.kubeconfig
+	}
+	if s.ui != nil {
+		result.ui = "http://" + s.ui.Addr().String() + "/"
+	}
+	return result
+}
+
+// printSummary writes to standard output, which is buffered nowhere: whoever waits for
+// the last line may rely on everything.
+func printSummary(opts options, s summary) {
+	out := opts.streams.Out
+	fmt.Fprintf(out, "Espalier is up: Kubernetes %s, %d custom resources, %d controllers.\n\n", controlplane.KubernetesVersion, s.crds, s.controllers)
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	line := func(title, value string) { fmt.Fprintf(table, "  %s\t%s\n", title, value) }
+	line("API server", s.server)
+	line("Kubeconfig", s.kubeconfig)
+	if s.ui != "" {
+		line("Dashboard", s.ui)
+	}
+	if s.log != "" {
+		line("Log", s.log)
+	}
+	if opts.example != "" {
+		line("Example", opts.example)
+	}
+	line("Try", tryCommand(opts, s))
+	line("Stop", stopHint(opts, s))
+	if err := table.Flush(); err != nil {
+		fmt.Fprintln(opts.streams.ErrOut, "cannot print where everything is:", err)
+	}
+	if isExposed(s.ui) {
+		fmt.Fprintln(opts.streams.ErrOut, "warning: the dashboard has no login, and everybody who reaches this machine can read it")
+	}
+}
+
+// tryCommand works in a new terminal as it is.
+func tryCommand(opts options, s summary) string {
+	command := "espalier kubectl get installations --all-namespaces"
+	isDefault := !opts.ephemeral && !opts.dataDirChosen && os.Getenv("KUBECONFIG") == ""
+	if isDefault {
+		return command
+	}
+	return fmt.Sprintf("KUBECONFIG=%s %s", s.kubeconfig, command)
+}
+
+func stopHint(opts options, s summary) string {
+	if opts.ephemeral {
+		return "Ctrl-C; nothing is kept"
+	}
+	return "Ctrl-C; the data stays in " + s.dataDir
+}
+
+func isExposed(url string) bool {
+	if url == "" {
+		return false
+	}
+	host, _, err := net.SplitHostPort(url[len("http://") : len(url)-1])
+	return err == nil && !net.ParseIP(host).IsLoopback()
+}

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package up is the command "espalier up": a control plane, all custom resources, all
+// controllers and the dashboard in one process, to try Espalier and to develop with.
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"espalier.dev/cmd/espalier/internal/datadir"
+	"espalier.dev/examples"
+)
+
+const (
+	// defaultUIAddr gives way to a free port if it is taken, unless the user asks for it.
+	defaultUIAddr = "127.0.0.1:8090"
+	anyUIAddr     = "127.0.0.1:0"
+
+	maxPort = 65535
+)
+
+type options struct {
+	streams    genericiooptions.IOStreams
+	dataDir    string
+	ephemeral  bool
+	port       int
+	kubeconfig string
+	uiAddr     string
+	example    string
+	verbose    bool
+
+	// uiAddrChosen is set if the user has chosen uiAddr.
+	uiAddrChosen bool
+	// dataDirChosen is set if the user has chosen dataDir.
+	dataDirChosen bool
+}
+
+// New returns the command.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	opts := options{streams: streams}
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a control plane with everything in it on this machine",
+		Long: `Start a Kubernetes API server, Espalier's custom resources and controllers, and the
+dashboard in this process. It needs no cluster, no Docker, no root and no network, and
+listens on loopback only. There are no nodes: pods are stored and never run.
+
+Ctrl-C stops it. The data is kept for the next start, unless --ephemeral is set.
+
+Examples to start with:
+` + listExamples(),
+		Example: `  espalier up
+  espalier up --ephemeral --example hello-world
+  espalier up --data-dir ./state --port 6443 --kubeconfig ./kubeconfig`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.uiAddrChosen = cmd.Flags().Changed("ui-addr")
+			opts.dataDirChosen = cmd.Flags().Changed("data-dir")
+			if err := opts.complete(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			context.AfterFunc(ctx, stop) // A second signal ends the process at once.
+			return run(ctx, opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&opts.dataDir, "data-dir", "", "keep the data in this `directory` (default: espalier in your data directory, such as ~/.local/share)")
+	flags.BoolVar(&opts.ephemeral, "ephemeral", false, "keep nothing: all files are removed at the end")
+	flags.IntVar(&opts.port, "port", 0, "port of the API server (0: the one used last, or any free one)")
+	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
+	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the dashboard; empty for none")
+	flags.StringVar(&opts.example, "example", "", "create the objects of an example: "+strings.Join(examples.Names(), ", "))
+	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
+	if err := cmd.RegisterFlagCompletionFunc("example", completeExample); err != nil {
+		panic(err) // The flag is defined above.
+	}
+	return cmd
+}
+
+func completeExample(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return examples.Names(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func listExamples() string {
+	var lines []string
+	for _, name := range examples.Names() {
+		lines = append(lines, fmt.Sprintf("  %-14s %s", name, examples.Describe(name)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// complete checks the options before anything is started, and fills in the defaults.
+func (o *options) complete() error {
+	if o.ephemeral && o.dataDirChosen {
+		return errors.New("--ephemeral keeps no data, --data-dir does: use one of them")
+	}
+	if o.dataDirChosen && o.dataDir == "" {
+		return errors.New("--data-dir is empty: name a directory, or use --ephemeral to keep no data")
+	}
+	if o.port < 0 || o.port > maxPort {
+		return fmt.Errorf("--port is %d: it must be between 0 and %d", o.port, maxPort)
+	}
+	if o.example != "" && !slices.Contains(examples.Names(), o.example) {
+		return fmt.Errorf("--example: unknown example %q: there is %s", o.example, strings.Join(examples.Names(), ", "))
+	}
+	if err := o.checkUIAddr(); err != nil {
+		return err
+	}
+	if o.ephemeral || o.dataDirChosen {
+		return nil
+	}
+	dir, err := datadir.Default()
+	o.dataDir = dir
+	return err
+}
+
+func (o *options) checkUIAddr() error {
+	if o.uiAddr == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(o.uiAddr); err != nil {
+		return fmt.Errorf("--ui-addr is %q: it must be host:port, such as %s, or empty for no dashboard", o.uiAddr, defaultUIAddr)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command espalier is Espalier's command line, also as a plugin of kubectl, and its
+// whole server side for one machine.
+package main
+
+import (
+	"context"
+	"os"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/cmd/espalier/internal/kubectl"
+	"espalier.dev/cmd/espalier/internal/up"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/version"
+)
+
+func main() {
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	root := cli.NewRoot(streams,
+		up.New(streams),
+		kubectl.New(streams),
+		version.New(streams, controlplane.KubernetesVersion),
+	)
+	cli.NameAfter(root, os.Args[0])
+	os.Exit(cli.Run(context.Background(), root))
+}
