@@ -73,4 +73,4 @@ build: ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-controller.
 
 .PHONY: up
 up: build ## Start a control plane with all controllers on this machine, with an example in it.
-	bin/espalier up --example hello
+	bin/espalier up --example hello-world
