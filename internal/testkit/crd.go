@@ -18,12 +18,11 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"espalier.dev/config/crd"
 )
 
 const crdLimit = time.Minute
-
-// projectCRDs are the definitions that every test of the product needs.
-func projectCRDs() []*apiextensionsv1.CustomResourceDefinition { return nil }
 
 // InstallCRD creates or updates custom resource definitions and returns when their resources are served and discoverable.
 func (s *APIServer) InstallCRD(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
@@ -33,42 +32,50 @@ func (s *APIServer) InstallCRD(t testing.TB, crds ...*apiextensionsv1.CustomReso
 	}
 }
 
+func (s *APIServer) installProjectCRDs(ctx context.Context) error {
+	crds, err := crd.All()
+	if err != nil {
+		return err
+	}
+	return s.installCRDs(ctx, crds)
+}
+
 func (s *APIServer) installCRDs(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	ctx, cancel := context.WithTimeout(ctx, crdLimit)
 	defer cancel()
-	for _, crd := range crds {
-		if err := s.applyCRD(ctx, crd.DeepCopy()); err != nil {
-			return fmt.Errorf("install CRD %s: %w", crd.Name, err)
+	for _, definition := range crds {
+		if err := s.applyCRD(ctx, definition.DeepCopy()); err != nil {
+			return fmt.Errorf("install CRD %s: %w", definition.Name, err)
 		}
 	}
-	for _, crd := range crds {
-		if err := s.awaitServed(ctx, crd); err != nil {
-			return fmt.Errorf("wait until CRD %s is served: %w", crd.Name, err)
+	for _, definition := range crds {
+		if err := s.awaitServed(ctx, definition); err != nil {
+			return fmt.Errorf("wait until CRD %s is served: %w", definition.Name, err)
 		}
 	}
 	return nil
 }
 
-func (s *APIServer) applyCRD(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+func (s *APIServer) applyCRD(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
 	c := s.Client()
-	err := c.Create(ctx, crd)
+	err := c.Create(ctx, definition)
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	var existing apiextensionsv1.CustomResourceDefinition
-	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), &existing); err != nil {
+	if err := c.Get(ctx, client.ObjectKeyFromObject(definition), &existing); err != nil {
 		return err
 	}
-	crd.ResourceVersion = existing.ResourceVersion
-	return c.Update(ctx, crd)
+	definition.ResourceVersion = existing.ResourceVersion
+	return c.Update(ctx, definition)
 }
 
 // awaitServed asks as a client would, because the condition Established comes before the handler and discovery have caught up.
 // Neither of the two can be watched.
-func (s *APIServer) awaitServed(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	kind := schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+func (s *APIServer) awaitServed(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
+	kind := schema.GroupKind{Group: definition.Spec.Group, Kind: definition.Spec.Names.Kind}
 	return wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		for _, version := range crd.Spec.Versions {
+		for _, version := range definition.Spec.Versions {
 			if !version.Served {
 				continue
 			}

@@ -90,7 +90,7 @@ func startShared() (*APIServer, error) {
 	if err := s.start(context.Background()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.installCRDs(context.Background(), projectCRDs()); err != nil {
+	if err := s.installProjectCRDs(context.Background()); err != nil {
 		return nil, errors.Join(err, s.stop(), os.RemoveAll(dir))
 	}
 	return s, nil
@@ -147,7 +147,9 @@ func NewServer(t testing.TB, options ...Option) *APIServer {
 		}
 	})
 	if chosen.projectCRDs {
-		s.InstallCRD(t, projectCRDs()...)
+		if err := s.installProjectCRDs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return s
 }

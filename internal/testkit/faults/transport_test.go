@@ -77,6 +77,27 @@ func TestFaultsOfRequests(t *testing.T) {
 	}
 }
 
+// An answer to a watch has no end; losing it must not wait for one. The client asks again by itself, as it does for every read.
+func TestAnswersOfWatchesCanBeLostToo(t *testing.T) {
+	cases := map[string]func(error) bool{
+		"watch/configmaps:1:lost":  func(err error) bool { return err == nil },
+		"watch/configmaps:1:after": isRefused,
+	}
+	for plan, told := range cases {
+		t.Run(plan, func(t *testing.T) {
+			w := newWorld(t, plan)
+			watcher, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace))
+			if err == nil {
+				defer watcher.Stop()
+			}
+			first := w.transport.Log()[0]
+			if !told(err) || first.Status != http.StatusOK || !isReset(first.Err) {
+				t.Errorf("the caller was told %v in the end, and the first time %s", err, first)
+			}
+		})
+	}
+}
+
 func TestTooManyRequestsIsRetriedByTheClient(t *testing.T) {
 	w := newWorld(t, "write:1:429")
 	if err := w.faulty.Create(t.Context(), w.configMap("a")); err != nil {
