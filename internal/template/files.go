@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Files gives a template the files of its blueprint, and no others.
+type Files struct {
+	root  fs.FS
+	meter *Meter
+}
+
+// Entry is a file or a directory in a directory.
+type Entry struct {
+	// Name is the name without the directory.
+	Name string
+	// IsDir tells directories from files.
+	IsDir bool
+	// Size is the length of a file in bytes.
+	Size int64
+}
+
+// NewFiles returns the files below root, which may be nil: then there are none.
+func NewFiles(root fs.FS, meter *Meter) Files {
+	return Files{root: root, meter: meter}
+}
+
+// Read returns the content of a file. The root of the blueprint is the root of all paths; a leading slash changes nothing.
+func (f Files) Read(name string) (string, error) {
+	clean, err := f.locate(name)
+	if err != nil {
+		return "", err
+	}
+	file, err := f.root.Open(clean)
+	if err != nil {
+		return "", unreadable(err, "file")
+	}
+	defer file.Close()
+	limit := int64(f.meter.limits.Output)
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return "", unreadable(err, "file")
+	}
+	if int64(len(content)) > limit {
+		return "", Problemf("the file is longer than %d bytes", limit)
+	}
+	if err := f.meter.Build(int64(len(content))); err != nil {
+		return "", err
+	}
+	return string(content), nil
+}
+
+// List returns the entries of a directory, sorted by name.
+func (f Files) List(name string) ([]Entry, error) {
+	clean, err := f.locate(name)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := fs.ReadDir(f.root, clean)
+	if err != nil {
+		return nil, unreadable(err, "directory")
+	}
+	if err := f.meter.Build(int64(len(listed)) * sizeOfEntry); err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(listed))
+	for i, entry := range listed {
+		entries[i] = Entry{Name: entry.Name(), IsDir: entry.IsDir()}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			entries[i].Size = info.Size()
+		}
+	}
+	return entries, nil
+}
+
+// locate turns a path of a template into a path of the file system. A path that leads out of the blueprint is refused,
+// not shortened: its author expects a file that will never be there.
+func (f Files) locate(name string) (string, error) {
+	if err := f.meter.Step(1 + int64(len(name))/bytesPerStep); err != nil {
+		return "", err
+	}
+	if f.root == nil {
+		return "", Problemf("there are no files here")
+	}
+	clean := path.Clean(strings.TrimLeft(name, "/"))
+	if !fs.ValidPath(clean) {
+		return "", Problemf("the path leads out of the blueprint or is not valid")
+	}
+	return clean, nil
+}
+
+func unreadable(err error, kind string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return Problemf("there is no such %s in the blueprint", kind)
+	}
+	return Problemf("the %s cannot be read", kind)
+}

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gotemplate
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	gotemplate "text/template"
+	"text/template/parse"
+
+	"espalier.dev/internal/template"
+)
+
+// executionForm is how text/template reports an error: where, in which template, at which node, and what.
+var executionForm = regexp.MustCompile(`(?s)^template: ` + mainName + `:([0-9]+):([0-9]+): executing ".*?" at <.*?>: (.*)`)
+
+// plainMessages are the messages of text/template that quote nothing but the template and names of types.
+var plainMessages = regexp.MustCompile("^(?:" + strings.Join([]string{
+	`can't evaluate field \w+ in type [^ ]+(?: {})?`,
+	`nil pointer evaluating [^ ]+(?: {})?\.\w+`,
+	`nil data; no entry for key "\w+"`,
+	`wrong number of args for \w+: want (?:at least )?[0-9]+ got [0-9]+`,
+	`wrong type for value; expected [^ ]+(?: {})?; got [^ ]+(?: {})?`,
+	`invalid value; expected [^ ]+(?: {})?`,
+	`template "[^"]*" not defined`,
+	`nil is not a command`,
+	`exceeded maximum template depth \([0-9]+\)`,
+	`can't give argument to non-function [^ ]+`,
+	`\w+ is not a method but has arguments`,
+	`expected [a-z ]+; found .*`,
+	`cannot assign nil to [^ ]+(?: {})?`,
+}, "|") + ")$")
+
+// otherMessages stand for messages that quote values: what is shown says the same without them.
+var otherMessages = map[string]string{
+	"range can't iterate over": "range can only iterate over lists, maps and integers",
+}
+
+var failedCall = regexp.MustCompile(`^error calling (\w+): `)
+
+// fault is what text/template says of an error, as far as it can be shown.
+type fault struct {
+	place    template.Place
+	function string
+	message  string
+}
+
+// explain turns the error of a rendering into one that can be shown.
+func (r *run) explain(err error) *template.Error {
+	f := r.locate(err)
+	if r.missing != nil {
+		f.place = placeOf(r.template.source.Text, *r.missing)
+	}
+	return template.NewError(r.template.source, f.place, f.tell(template.Explain(err)), err)
+}
+
+// tell puts together the message out of what is known.
+func (f fault) tell(explanation string) string {
+	switch {
+	case f.function == "" && explanation == "":
+		return f.message
+	case f.function == "" || refused[f.function] != "":
+		return explanation
+	case explanation == "":
+		return fmt.Sprintf("function %s failed", f.function)
+	default:
+		return fmt.Sprintf("function %s: %s", f.function, explanation)
+	}
+}
+
+// locate returns what an error says. Of errors within errors, which come from include, the innermost counts.
+func (r *run) locate(err error) fault {
+	var found fault
+	for execution := (gotemplate.ExecError{}); errors.As(err, &execution); err = errors.Unwrap(execution.Err) {
+		form := executionForm.FindStringSubmatch(execution.Error())
+		if form == nil {
+			break
+		}
+		line, _ := strconv.Atoi(form[1])
+		column, _ := strconv.Atoi(form[2])
+		found = fault{place: r.placeAt(line, column), message: messageOf(form[3])}
+		if function := failedCall.FindStringSubmatch(form[3]); function != nil && !strings.HasPrefix(function[1], reservedPrefix) {
+			found.function = function[1]
+		}
+	}
+	return found
+}
+
+// placeAt returns the place of a line and of an offset in it, which is how text/template counts columns.
+func (r *run) placeAt(line, offset int) template.Place {
+	text := r.template.source.Text
+	start := 0
+	for n := 1; n < line; n++ {
+		end := strings.IndexByte(text[start:], '\n')
+		if end < 0 {
+			break
+		}
+		start += end + 1
+	}
+	return placeOf(text, parse.Pos(min(start+offset, len(text))))
+}
+
+func messageOf(text string) string {
+	if plainMessages.MatchString(text) {
+		return text
+	}
+	for opening, message := range otherMessages {
+		if strings.HasPrefix(text, opening) {
+			return message
+		}
+	}
+	return ""
+}

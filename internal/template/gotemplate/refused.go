@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gotemplate
+
+import (
+	"strings"
+
+	"espalier.dev/internal/template"
+)
+
+// The reasons for which functions are refused. They complete the sentence "not available in blueprints because".
+const (
+	becauseEnvironment = "a blueprint must not depend on the environment of the process that renders it"
+	becauseNetwork     = "a template must not reach the network"
+	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
+	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same"
+	becauseChance      = "its result is a different one every time, and rendering twice must give the same"
+	becauseKeys        = "keys and certificates would be other ones after every run; import them instead"
+)
+
+// refused maps the functions that other engines of this kind have to the reason why this one does not.
+var refused = refusals(map[string]string{
+	becauseEnvironment: "env expandenv",
+	becauseNetwork:     "getHostByName",
+	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
+		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
+	becauseClock: `now ago date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate
+		htmlDateInZone toDate mustToDate unixEpoch`,
+	becauseChance: `randAlphaNum randAlpha randAscii randNumeric randBytes randInt uuidv4 shuffle bcrypt htpasswd encryptAES`,
+	becauseKeys: `genPrivateKey genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert
+		genSignedCertWithKey buildCustomCert derivePassword`,
+})
+
+func refusals(reasons map[string]string) map[string]string {
+	byName := map[string]string{}
+	for reason, names := range reasons {
+		for _, name := range strings.Fields(names) {
+			byName[name] = reason
+		}
+	}
+	return byName
+}
+
+// refuse returns a function that only fails.
+func refuse(name string) any {
+	return func(...any) (any, error) {
+		return nil, template.Problemf("function %s is not available in blueprints because %s", name, refused[name])
+	}
+}
+
+// fail ends the rendering. Its message may have been put together from values, so it is shown only if it stands in the
+// template as it is.
+func (r *run) fail(message string) (string, error) {
+	for _, known := range r.template.failures {
+		if message == known {
+			return "", template.Problemf("%s", message)
+		}
+	}
+	return "", template.Problemf("the template refuses its input; the message may contain values and is withheld, see the expression")
+}

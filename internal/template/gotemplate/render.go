@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gotemplate
+
+import (
+	"bytes"
+	"io/fs"
+	"slices"
+	"strings"
+	gotemplate "text/template"
+	"text/template/parse"
+
+	"espalier.dev/internal/template"
+)
+
+// noValue is what text/template writes for a value that is not there.
+const noValue = "<no value>"
+
+// Input is what a template is rendered with.
+type Input struct {
+	// Bindings are the values that the template sees below the dot. They are not changed.
+	Bindings map[string]any
+	// Functions are added to those of the engine, and may replace them. They take and return plain values. An error that
+	// is a template.Problem is shown to the user, the text of any other error is not.
+	Functions map[string]any
+	// Files are the files of the blueprint; nil means that there are none.
+	Files fs.FS
+	// AllowNoValue writes "<no value>" for values that are missing instead of failing.
+	AllowNoValue bool
+}
+
+// run is one rendering.
+type run struct {
+	template *Template
+	input    Input
+	meter    *template.Meter
+	files    template.Files
+	compiled *gotemplate.Template
+	// missing is the place of the first value that was not there.
+	missing *parse.Pos
+}
+
+// Render returns the output of the template. The error is terminal and contains a *template.Error.
+func (t *Template) Render(input Input) (string, error) {
+	bindings, err := template.PlainMap(input.Bindings, t.limits)
+	if err != nil {
+		return "", template.NewError(t.source, template.Place{}, "", err).WithInput(input.Bindings).Terminal()
+	}
+	meter := template.NewMeter(t.limits)
+	r := &run{template: t, input: input, meter: meter, files: template.NewFiles(input.Files, meter)}
+	output, err := r.execute(bindings)
+	if err != nil {
+		return "", r.explain(err).WithInput(input.Bindings).Terminal()
+	}
+	return output, nil
+}
+
+// RenderYAML returns the output of the template as the plain value that it describes.
+func (t *Template) RenderYAML(input Input) (any, error) {
+	output, err := t.Render(input)
+	if err != nil {
+		return nil, err
+	}
+	value, err := template.DecodeYAML(output, t.limits)
+	if err != nil {
+		message := "the output of the template is not usable: " + template.Explain(err)
+		return nil, template.NewError(t.source, template.Place{}, message, err).WithInput(input.Bindings).Terminal()
+	}
+	return value, nil
+}
+
+func (r *run) execute(bindings map[string]any) (output string, err error) {
+	functions, err := r.functions()
+	if err != nil {
+		return "", err
+	}
+	r.compiled = gotemplate.New(mainName).Option("missingkey=zero").Funcs(functions)
+	for name, tree := range r.template.trees {
+		if _, err := r.compiled.AddParseTree(name, tree); err != nil {
+			return "", err
+		}
+	}
+	// text/template turns the panics of functions into errors. What it does not catch is a defect of its own.
+	defer func() {
+		if recover() != nil {
+			output, err = "", template.Problemf("the template engine failed")
+		}
+	}()
+	w := &limitedWriter{meter: r.meter}
+	if err := r.compiled.ExecuteTemplate(w, mainName, bindings); err != nil {
+		return "", err
+	}
+	return w.text.String(), r.checkValues(w.text.Bytes())
+}
+
+// checkValues fails if a value was missing, also if only the text of the output says so.
+func (r *run) checkValues(output []byte) error {
+	if r.input.AllowNoValue || r.missing == nil && !bytes.Contains(output, []byte(noValue)) {
+		return nil
+	}
+	return errNoValue
+}
+
+var errNoValue = template.Problemf("there is no value here: the output would contain %q", noValue)
+
+// limitedWriter keeps the output and fails as soon as it is too long.
+type limitedWriter struct {
+	meter *template.Meter
+	text  bytes.Buffer
+}
+
+func (w *limitedWriter) Write(p []byte) (int, error) {
+	if err := w.meter.Output(w.text.Len() + len(p)); err != nil {
+		return 0, err
+	}
+	return w.text.Write(p)
+}
+
+// write is called with every value before it is written.
+func (r *run) write(place int, value any) (string, error) {
+	switch v := value.(type) {
+	case string:
+		return v, r.meter.Read(int64(len(v)))
+	case nil:
+		return noValue, r.noteMissing(place)
+	case float64:
+		return template.FormatFloat(v), nil
+	}
+	if err := r.meter.Measure(value); err != nil {
+		return "", err
+	}
+	return format(value), nil
+}
+
+// noteMissing fails at the first value that is not there, so that the error can say which one it is.
+func (r *run) noteMissing(place int) error {
+	if r.input.AllowNoValue {
+		return nil
+	}
+	pos := r.template.values[place]
+	r.missing = &pos
+	return errNoValue
+}
+
+// include renders one of the templates that the text defines into a string.
+func (r *run) include(name string, data any) (string, error) {
+	if r.compiled.Lookup(name) == nil {
+		return "", template.Problemf("there is no template with this name; the template defines %s", strings.Join(r.defined(), ", "))
+	}
+	w := &limitedWriter{meter: r.meter}
+	if err := r.compiled.ExecuteTemplate(w, name, data); err != nil {
+		return "", err
+	}
+	return w.text.String(), r.meter.Build(int64(w.text.Len()))
+}
+
+// defined returns the names of the templates that the text defines.
+func (r *run) defined() []string {
+	var names []string
+	for name := range r.template.trees {
+		if name != mainName {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return []string{"none"}
+	}
+	slices.Sort(names)
+	return names
+}

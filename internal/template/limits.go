@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+// Limits bound what one rendering may use. A zero field means the default.
+type Limits struct {
+	// Source is the greatest length of a template in bytes.
+	Source int
+	// Steps is the greatest number of steps.
+	Steps int64
+	// Memory is the greatest number of bytes that functions may build, all taken together.
+	Memory int64
+	// Output is the greatest length of the output in bytes. A tree is measured by the length of its JSON form.
+	Output int
+	// Depth is how deep calls may nest: templates that call templates, lambdas that call lambdas, values that refer to
+	// values.
+	Depth int
+	// Nesting is how deep the structure of a value or of a template may nest.
+	Nesting int
+}
+
+// The defaults. Objects of the API have at most about 1.5 MiB, so that nobody meets the first and the third by accident.
+// The steps take less than a second.
+const (
+	DefaultSource  = 1 << 20
+	DefaultSteps   = 1_000_000
+	DefaultMemory  = 64 << 20
+	DefaultOutput  = 4 << 20
+	DefaultDepth   = 100
+	DefaultNesting = 200
+)
+
+// WithDefaults returns the limits with the defaults in place of zeros.
+func (l Limits) WithDefaults() Limits {
+	return Limits{
+		Source:  orDefault(l.Source, DefaultSource),
+		Steps:   orDefault(l.Steps, DefaultSteps),
+		Memory:  orDefault(l.Memory, DefaultMemory),
+		Output:  orDefault(l.Output, DefaultOutput),
+		Depth:   orDefault(l.Depth, DefaultDepth),
+		Nesting: orDefault(l.Nesting, DefaultNesting),
+	}
+}
+
+func orDefault[N int | int64](n, otherwise N) N {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Problem is an error whose text may be shown: it says what is wrong without quoting a value. Functions that callers add
+// to an engine return it for the same reason; the text of any other error they return is withheld.
+type Problem struct {
+	text string
+}
+
+// Problemf writes a problem. The arguments must be names or numbers of the template's own text, types or limits; never
+// values that the template worked on.
+func Problemf(format string, args ...any) *Problem {
+	return &Problem{text: fmt.Sprintf(format, args...)}
+}
+
+// Error returns the text.
+func (p *Problem) Error() string { return p.text }
+
+// Explain returns what may be said of an error: the text of the Problem or LimitError in it, or nothing.
+func Explain(err error) string {
+	var limit *LimitError
+	if errors.As(err, &limit) {
+		return limit.Error()
+	}
+	var problem *Problem
+	if errors.As(err, &problem) {
+		return problem.text
+	}
+	return ""
+}
