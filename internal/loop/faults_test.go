@@ -4,12 +4,17 @@
 package loop_test
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -24,7 +29,8 @@ func TestCrashAtEveryWrite(t *testing.T) {
 }
 
 func TestErrorAtEveryWrite(t *testing.T) {
-	faults.Sweep(t, faults.EachWrite(reference(t), actions(t, "409", "429", "500", "503", "504", "reset", "timeout", "lost-timeout")...), liveThrough)
+	faults.Sweep(t, faults.EachWrite(reference(t), faults.AnswerConflict, faults.AnswerTooMany, faults.AnswerInternalError, faults.AnswerUnavailable,
+		faults.AnswerGatewayTimeout, faults.Reset, faults.Timeout, faults.LoseAnswerByTimeout), liveThrough)
 }
 
 func TestCrashAtEveryRequest(t *testing.T) {
@@ -54,15 +60,6 @@ func TestCutWatchesAtEveryWrite(t *testing.T) {
 		plans = append(plans, faults.MustParse(fmt.Sprintf("watch:plants:cut:%[1]d;watch:configmaps:gone:%[1]d", entry.Write)))
 	}
 	faults.Sweep(t, plans, liveThrough)
-}
-
-func actions(t *testing.T, names ...string) []faults.Action {
-	t.Helper()
-	var all []faults.Action
-	for _, name := range names {
-		all = append(all, faults.MustParse("write:1:"+name).Requests[0].Do)
-	}
-	return all
 }
 
 var goodDay = struct {
@@ -138,4 +135,56 @@ func (g *garden) cutDown(t *testing.T, p *Plant) {
 			t.Errorf("pot %s after the deletion: %v, want not found", name, err)
 		}
 	}
+}
+
+// A controller that does not know of a foreign write must neither overwrite it nor harvest: the write before the
+// harvest proves that it knows the newest version.
+func TestAnEffectThatIsNotIdempotentWaitsForTheNewestVersion(t *testing.T) {
+	g := newWilderness(t)
+	transport := faults.New(faults.Plan{})
+	g.start(t, transport.Config(g.Config()), nil)
+	p := testkit.Eventually(t, g.APIServer, g.sow(t, "a", PlantSpec{Pots: []string{"rose"}}),
+		testkit.Is("growing", func(p *Plant) bool { return p.Status.Phase == lsv1alpha1.PhaseProgressing }))
+
+	transport.Hold("plants")
+	foreign := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"foreign":"yes"}},"spec":{"pots":["rose"]}}`))
+	if err := g.client.Patch(t.Context(), p, foreign); err != nil {
+		t.Fatal(err)
+	}
+	var pot corev1.ConfigMap
+	if err := g.client.Get(t.Context(), client.ObjectKey{Namespace: g.ns, Name: "rose"}, &pot); err != nil {
+		t.Fatal(err)
+	}
+	g.grow(t.Context(), t, &pot)
+	awaitConflicts(t, transport, 2)
+	if baskets := g.baskets(t, p); baskets != 0 {
+		t.Errorf("%d baskets while the controller's view is stale, want none", baskets)
+	}
+
+	transport.Release("plants")
+	p = g.eventually(t, p, lsv1alpha1.PhaseSucceeded)
+	if baskets := g.baskets(t, p); baskets != 1 || p.Annotations["foreign"] != "yes" {
+		t.Errorf("%d baskets, annotations %v, want one basket and the foreign annotation", baskets, p.Annotations)
+	}
+}
+
+// awaitConflicts returns when so many status writes have been refused because their view was stale.
+func awaitConflicts(t *testing.T, transport *faults.Transport, want int) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		refused := transport.Log().Where(func(e faults.Entry) bool { return e.Status == http.StatusConflict })
+		return len(refused) >= want, nil
+	})
+	if err != nil {
+		t.Fatalf("the stale controller was not refused %d times: %v\n%s", want, err, transport.Log())
+	}
+}
+
+func (g *garden) baskets(t *testing.T, p *Plant) int {
+	t.Helper()
+	var all corev1.ConfigMapList
+	if err := g.client.List(t.Context(), &all, client.InNamespace(g.ns), client.HasLabels{jobLabel}, client.MatchingLabels{plantLabel: p.Name}); err != nil {
+		t.Fatal(err)
+	}
+	return len(all.Items)
 }

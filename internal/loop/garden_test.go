@@ -36,12 +36,18 @@ type garden struct {
 
 func newGarden(t *testing.T) *garden {
 	t.Helper()
+	g := newWilderness(t)
+	g.hireGardener(t)
+	return g
+}
+
+// newWilderness is a garden in which nothing grows unless the test makes it grow.
+func newWilderness(t *testing.T) *garden {
+	t.Helper()
 	server := testkit.Server(t)
 	server.InstallCRD(t, plantCRD())
 	addPlant(server.Client().Scheme())
-	g := &garden{APIServer: server, ns: server.Namespace(t), client: server.Client()}
-	g.hireGardener(t)
-	return g
+	return &garden{APIServer: server, ns: server.Namespace(t), client: server.Client()}
 }
 
 // hireGardener marks each pot as grown as soon as it is planted, through a connection that has no faults.
