@@ -19,10 +19,10 @@ import (
 var allowed = map[string]map[string][]string{
 	"installations": {
 		"admission wants DNS labels of at most 58 characters; checked on creation only": {
-			": rule: metadata.name must have at most 58 characters (metadata.generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values",
+			": rule: the name must have at most 58 characters (generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values",
 		},
 		"speaks of the new field flow only": {
-			": rule: spec.flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt",
+			": rule: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt",
 		},
 		"admission wants exactly one": {
 			"spec.blueprint: rule: set exactly one of ref and inline",
@@ -31,11 +31,9 @@ var allowed = map[string]map[string][]string{
 			"spec.imports.targets[]: rule: set exactly one of target, targets, targetListRef, targetMap and targetMapRef",
 		},
 		"admission wants unique names": {
-			"spec.imports.data: list type: map instead of none",
-			"spec.imports.targets: list type: map instead of none",
-			"spec.imports: rule: a data import and a target import have the same name: give each import a name of its own",
-			"spec.exports.data: list type: map instead of none",
-			"spec.exports.targets: list type: map instead of none",
+			"spec.imports: rule: each import needs a name of its own: rename the data or target imports that share one",
+			"spec.exports.data: rule: each export needs a name of its own: rename or remove the ones that share one",
+			"spec.exports.targets: rule: each export needs a name of its own: rename or remove the ones that share one",
 		},
 		"admission wants names that are not empty": {
 			"spec.imports.data[].name: minLength: 1",
@@ -72,18 +70,15 @@ var allowed = map[string]map[string][]string{
 		},
 	},
 	"executions": {
-		"admission wants unique names": {
-			"spec.deployItems: list type: map instead of none",
-		},
 		"admission wants names and types that are not empty": {
 			"spec.deployItems[].name: minLength: 1",
 			"spec.deployItems[].type: minLength: 1",
 		},
 		"admission wants a name and a namespace": {
-			"spec.deployItems[]: rule: target needs a name and a namespace: set both, or remove target",
+			"spec.deployItems[].target: rule: target needs a name and a namespace: set both, or remove target",
 		},
-		"admission wants dependsOn to name existing items": {
-			"spec.deployItems: rule: dependsOn names a deploy item that is not in the list: correct the name or add the item",
+		"admission wants unique names, and dependsOn to name existing items": {
+			"spec.deployItems: rule: each deploy item needs a name of its own, and dependsOn must name deploy items of the list: correct the names or add the missing item",
 		},
 		"admission parses the duration": {
 			"spec.deployItems[].timeout: rule: must be a duration such as 90s, 10m or 1h30m, or none for no limit",
@@ -100,7 +95,7 @@ var allowed = map[string]map[string][]string{
 			"spec.type: rule: type cannot be changed, because another deployer would not know what this one has deployed: delete the deploy item and create a new one",
 		},
 		"admission wants a name and a namespace": {
-			"spec: rule: target needs a name and a namespace: set both, or remove target",
+			"spec.target: rule: target needs a name and a namespace: set both, or remove target",
 		},
 		"admission parses the duration": {
 			"spec.timeout: rule: must be a duration such as 90s, 10m or 1h30m, or none for no limit",
@@ -111,7 +106,7 @@ var allowed = map[string]map[string][]string{
 	},
 	"targets": {
 		"admission refuses config together with secretRef": {
-			"spec: maxProperties: 2",
+			"spec: rule: config and secretRef must not be set together: keep the one that holds the access data",
 		},
 	},
 	"pipelines": {

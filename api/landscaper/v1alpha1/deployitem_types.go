@@ -56,8 +56,6 @@ const (
 )
 
 // DeployItemSpec says what to deploy, and where.
-//
-// +kubebuilder:validation:XValidation:rule=`!has(self.target) || (self.target.name != "" && self.target.?namespace.orValue("") != "")`,message="target needs a name and a namespace: set both, or remove target"
 type DeployItemSpec struct {
 	// type says which deployer is responsible, for example landscaper.gardener.cloud/helm. It cannot be changed, because
 	// another deployer would not know what this one has deployed.
@@ -68,6 +66,7 @@ type DeployItemSpec struct {
 
 	// target names the Target to deploy to. Some deployers need none.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self.name != "" && has(self.namespace) && self.namespace != ""`,message="target needs a name and a namespace: set both, or remove target"
 	Target *ObjectReference `json:"target,omitempty"`
 
 	// context is the name of the Context with the registries and credentials to use. If it is empty, it is "default".

@@ -14,6 +14,13 @@
 // The types accept every object that the original controllers of this group accept; decoding one never fails because
 // of the value of a single field, so one odd object cannot make a whole List unreadable.
 //
+// Rules in the types must not lock out objects that exist. The API server does not apply a rule to a part of an object
+// that an update leaves as it is, but it cannot tell that a part is unchanged if it contains free content such as AnyJSON
+// outside of a list, or a list with x-kubernetes-list-type map and equal keys; and it does apply rules whose evaluation ends
+// in an error. Therefore lists that users write have no list type, and rules of which one of that is true compare with the
+// old object themselves. To find names that occur twice in a time that grows with the length of a list only, rules insert
+// them into a map, which is an error for the second; its text contains the name.
+//
 // +kubebuilder:object:generate=true
 // +groupName=landscaper.gardener.cloud
 package v1alpha1

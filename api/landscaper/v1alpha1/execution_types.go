@@ -55,10 +55,8 @@ type ExecutionSpec struct {
 
 	// deployItems are the deploy items.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=2000
-	// +kubebuilder:validation:XValidation:rule="[self.transformMapEntry(i, item, {item.name: true})].all(names, self.all(item, !has(item.dependsOn) || item.dependsOn.all(d, d in names)))",message="dependsOn names a deploy item that is not in the list: correct the name or add the item"
+	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [self.transformMapEntry(i, item, {item.name: true})].all(names, self.all(item, !has(item.dependsOn) || item.dependsOn.all(d, d in names)))",optionalOldSelf=true,message="each deploy item needs a name of its own, and dependsOn must name deploy items of the list: correct the names or add the missing item"
 	DeployItems []DeployItemTemplate `json:"deployItems,omitempty"`
 
 	// deployItemsCompressed are the deploy items as a JSON list, compressed with gzip, in base64. If it is set,
@@ -70,8 +68,6 @@ type ExecutionSpec struct {
 }
 
 // DeployItemTemplate describes a DeployItem that an execution creates.
-//
-// +kubebuilder:validation:XValidation:rule=`!has(self.target) || (self.target.name != "" && self.target.?namespace.orValue("") != "")`,message="target needs a name and a namespace: set both, or remove target"
 type DeployItemTemplate struct {
 	// name of the deploy item, unique within the execution.
 	// +required
@@ -85,6 +81,7 @@ type DeployItemTemplate struct {
 
 	// target names the Target to deploy to. Some deployers need none.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule=`self.name != "" && has(self.namespace) && self.namespace != ""`,message="target needs a name and a namespace: set both, or remove target"
 	Target *ObjectReference `json:"target,omitempty"`
 
 	// labels are put on the DeployItem. The API server refuses invalid ones there.

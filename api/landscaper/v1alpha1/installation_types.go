@@ -19,8 +19,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Ready",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
-// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 58 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name must have at most 58 characters (metadata.generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values"
-// +kubebuilder:validation:XValidation:rule=`(has(self.spec.flow) ? self.spec.flow : "Job") == (has(oldSelf.spec.flow) ? oldSelf.spec.flow : "Job") || !has(self.status) || ((!has(self.status.phase) || self.status.phase in ["", "Succeeded", "Failed", "Aborted"]) && (has(self.status.jobID) ? self.status.jobID : "") == (has(self.status.jobIDFinished) ? self.status.jobIDFinished : ""))`,message="spec.flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt"
+// +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 58 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,fieldPath=".metadata",message="the name must have at most 58 characters (generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values"
+// +kubebuilder:validation:XValidation:rule=`(has(self.spec.flow) ? self.spec.flow : "Job") == (has(oldSelf.spec.flow) ? oldSelf.spec.flow : "Job") || !has(self.status) || ((!has(self.status.phase) || self.status.phase in ["", "Succeeded", "Failed", "Aborted"]) && (has(self.status.jobID) ? self.status.jobID : "") == (has(self.status.jobIDFinished) ? self.status.jobIDFinished : ""))`,fieldPath=".spec.flow",message="flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt"
 type Installation struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -136,7 +136,7 @@ type Verification struct {
 
 // ComponentDescriptorDefinition names a component, or contains its description.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline)",message="set exactly one of ref and inline"
+// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline) || (oldSelf.hasValue() && has(oldSelf.value().ref) == has(oldSelf.value().inline))",optionalOldSelf=true,message="set exactly one of ref and inline"
 type ComponentDescriptorDefinition struct {
 	// ref names a component in a repository.
 	// +optional
@@ -166,7 +166,7 @@ type ComponentDescriptorReference struct {
 
 // BlueprintDefinition names a blueprint, or contains it.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline)",message="set exactly one of ref and inline"
+// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline) || (oldSelf.hasValue() && has(oldSelf.value().ref) == has(oldSelf.value().inline))",optionalOldSelf=true,message="set exactly one of ref and inline"
 type BlueprintDefinition struct {
 	// ref names a blueprint in the component that spec.componentDescriptor names.
 	// +optional
@@ -194,18 +194,14 @@ type InlineBlueprint struct {
 
 // InstallationImports say where imports come from.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.data) || !has(self.targets) || [self.data.transformMapEntry(i, d, {d.name: true})].all(taken, self.targets.all(t, !(t.name in taken)))",message="a data import and a target import have the same name: give each import a name of its own"
+// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [(has(self.data) ? self.data.map(d, d.name) : []) + (has(self.targets) ? self.targets.map(t, t.name) : [])].all(names, size(names.transformMapEntry(i, name, {name: true})) == size(names))",optionalOldSelf=true,message="each import needs a name of its own: rename the data or target imports that share one"
 type InstallationImports struct {
 	// data imports: any JSON values, from DataObjects, Secrets or ConfigMaps.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
 	Data []DataImport `json:"data,omitempty"`
 
 	// targets imports: Targets, single ones, lists or maps of them.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=300
 	Targets []TargetImport `json:"targets,omitempty"`
 }
@@ -280,14 +276,12 @@ type TargetImport struct {
 type InstallationExports struct {
 	// data exports become DataObjects.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="each export needs a name of its own: rename or remove the ones that share one"
 	Data []DataExport `json:"data,omitempty"`
 
 	// targets exports become Targets.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
+	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="each export needs a name of its own: rename or remove the ones that share one"
 	Targets []TargetExport `json:"targets,omitempty"`
 }
 

@@ -43,10 +43,9 @@ const TargetTypeKubernetesCluster TargetType = GroupName + "/kubernetes-cluster"
 
 // TargetSpec says what kind of place a Target is and how to get there.
 //
-// A validation rule cannot see config, because it may be any JSON. Allowing two of the three properties comes to the
-// same as forbidding config together with secretRef, because type is required.
+// config may be any JSON, so it has no type that a rule could rely on; dyn lets the rule ask whether it is there.
 //
-// +kubebuilder:validation:MaxProperties=2
+// +kubebuilder:validation:XValidation:rule="!(has(dyn(self).config) && has(self.secretRef)) || (oldSelf.hasValue() && has(dyn(oldSelf.value()).config) && has(oldSelf.value().secretRef))",optionalOldSelf=true,message="config and secretRef must not be set together: keep the one that holds the access data"
 type TargetSpec struct {
 	// type says what kind of place it is, for example landscaper.gardener.cloud/kubernetes-cluster.
 	// +required
