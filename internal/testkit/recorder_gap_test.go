@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"espalier.dev/internal/testkit/faults"
+)
+
+// overFaults returns the shared server as seen through a faulty connection. The recorder promises to need none without faults,
+// but the server may close a watch at any time, and this is how to make it do so.
+func overFaults(t *testing.T) (*APIServer, *faults.Transport) {
+	t.Helper()
+	transport := faults.New(faults.Plan{})
+	faulty := &APIServer{starts: 1}
+	var err error
+	if faulty.access, err = newAccess(transport.Config(Server(t).Config())); err != nil {
+		t.Fatal(err)
+	}
+	return faulty, transport
+}
+
+func TestRecorderResumesAClosedWatch(t *testing.T) {
+	server, transport := overFaults(t)
+	namespace := Server(t).Namespace(t)
+	recorder := Record(t, server, namespace, Kinds(&corev1.ConfigMap{}))
+	var want []string
+	for round := range 30 {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("round-%02d", round)}}
+		if err := Server(t).Client().Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, object.Name)
+		if round%3 == 0 {
+			transport.Cut("configmaps")
+		}
+	}
+	var got []string
+	for _, revision := range recorder.History() {
+		got = append(got, revision.ID().Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+	watches := transport.Log().Where(func(e faults.Entry) bool { return e.Verb == "watch" })
+	if len(watches) < 5 {
+		t.Errorf("there were only %d watches, so this proves little", len(watches))
+	}
+}
+
+// lament collects what a recorder says about a test; it does not end the recorder's goroutine.
+type lament struct {
+	testing.TB
+	said chan string
+	once sync.Once
+	ctx  context.Context
+}
+
+func (l *lament) Context() context.Context  { return l.ctx }
+func (l *lament) Errorf(f string, a ...any) { l.once.Do(func() { l.said <- fmt.Sprintf(f, a...) }) }
+
+func TestRecorderDoesNotHideAHole(t *testing.T) {
+	server, transport := overFaults(t)
+	l := &lament{TB: t, said: make(chan string, 1), ctx: t.Context()}
+	namespace := Server(t).Namespace(t)
+	Record(l, server, namespace, Kinds(&corev1.ConfigMap{}))
+	transport.Hold("configmaps")
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}
+	if err := Server(t).Client().Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	if err := transport.AwaitHeld(t.Context(), "configmaps", 1); err != nil {
+		t.Fatal(err)
+	}
+	transport.Expire("configmaps")
+	if said := <-l.said; !strings.Contains(said, "configmaps") || !strings.Contains(said, "history has a hole") {
+		t.Errorf("it said %q", said)
+	}
+}
