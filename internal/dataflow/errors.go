@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dataflow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// Operations of the errors of this package.
+const (
+	OperationResolveImports = "ResolveImports"
+	OperationValidateImport = "ValidateImports"
+	OperationCreateImports  = "CreateImports"
+	OperationCreateExports  = "CreateExports"
+	OperationSiblings       = "CheckSiblings"
+	OperationSubinstances   = "ValidateSubInstallations"
+)
+
+// Reasons of the errors of this package.
+const (
+	// ReasonImportNotFound says that the object of an import does not exist. It may come.
+	ReasonImportNotFound = "ImportNotFound"
+	// ReasonImportOutdated says that the object of an import is of an older job.
+	ReasonImportOutdated = "ImportOutdated"
+	// ReasonImportInvalid says that an import cannot be read or is declared wrongly.
+	ReasonImportInvalid = "ImportInvalid"
+	// ReasonImportNotSatisfied says that nothing provides what the blueprint or a nested installation imports.
+	ReasonImportNotSatisfied = "ImportNotSatisfied"
+	// ReasonMappingFailed says that a data mapping could not be computed.
+	ReasonMappingFailed = "DataMappingFailed"
+	// ReasonExportInvalid says that an export is missing or not what the blueprint declares.
+	ReasonExportInvalid = "ExportInvalid"
+	// ReasonExportConflict says that two installations export to the same object, or one to a parent's import.
+	ReasonExportConflict = "ExportConflict"
+	// ReasonInvalidTemplate says that a nested installation of a blueprint is declared wrongly.
+	ReasonInvalidTemplate = "InvalidInstallationTemplate"
+)
+
+// faults collects what is wrong, so that a user sees all of it at once.
+type faults struct {
+	operation string
+	// terminal faults need a change, missing objects may come, outdated ones will be replaced.
+	terminal, missing, outdated []string
+	// reason is that of the first terminal fault.
+	reason string
+}
+
+func (f *faults) wrong(reason, format string, args ...any) {
+	if f.reason == "" {
+		f.reason = reason
+	}
+	f.terminal = append(f.terminal, fmt.Sprintf(format, args...))
+}
+
+func (f *faults) absent(format string, args ...any) {
+	f.missing = append(f.missing, fmt.Sprintf(format, args...))
+}
+
+func (f *faults) stale(format string, args ...any) {
+	f.outdated = append(f.outdated, fmt.Sprintf(format, args...))
+}
+
+// include takes over a terminal error of somebody else with its reason, and returns any other, which is not ours to
+// judge.
+func (f *faults) include(err error) error {
+	if failure.KindOf(err) != failure.Terminal {
+		return err
+	}
+	f.wrong(failure.DetailsOf(err).Reason, "%v", err)
+	return nil
+}
+
+// asError returns the worst of what was found: a terminal error if there is one, because a retry would meet it again,
+// then what is missing, then what is outdated.
+func (f *faults) asError() error {
+	switch {
+	case len(f.terminal) > 0:
+		return failure.NewTerminal(failure.Details{
+			Operation: f.operation, Reason: f.reason, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+		}, errors.New(strings.Join(f.terminal, "; ")))
+	case len(f.missing) > 0:
+		return failure.NewRetryable(failure.Details{Operation: f.operation, Reason: ReasonImportNotFound}, errors.New(strings.Join(f.missing, "; ")))
+	case len(f.outdated) > 0:
+		return &failure.Wait{Reason: ReasonImportOutdated, For: strings.Join(f.outdated, "; ")}
+	}
+	return nil
+}

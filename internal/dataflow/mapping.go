@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dataflow
+
+import (
+	"fmt"
+	"maps"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// Mapper evaluates one spiff template: plain JSON in, plain JSON out. The bindings are what the template sees beside
+// itself; they must not be changed. Its errors must not contain values.
+type Mapper func(template any, bindings map[string]any) (any, error)
+
+// ExportsBinding is the name under which export mappings see all exports, those included whose names are no identifiers.
+const ExportsBinding = "exports"
+
+// mapEach evaluates each mapping on its own, over the same bindings: a mapping sees the data and not the results of
+// other mappings, so that one may have the name of what it reads.
+func mapEach(operation string, mappings map[string]lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper) (map[string]any, error) {
+	result := make(map[string]any, len(mappings))
+	for _, name := range sorted(maps.Keys(mappings)) {
+		value, err := mapOne(mappings[name], bindings, evaluate)
+		if err != nil {
+			return nil, mappingError(operation, name, err)
+		}
+		result[name] = value
+	}
+	return result, nil
+}
+
+func mapOne(mapping lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper) (any, error) {
+	template, err := decodeJSON(mapping.Raw)
+	if err != nil {
+		return nil, err
+	}
+	value, err := evaluate(template, bindings)
+	if err != nil {
+		return nil, err
+	}
+	return normal(value)
+}
+
+// mappingError makes every error of a mapping terminal: the same template over the same data fails again.
+func mappingError(operation, name string, err error) error {
+	details := failure.Details{Operation: operation, Reason: ReasonMappingFailed, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}
+	return failure.NewTerminal(details, fmt.Errorf("data mapping %q: %w", name, err))
+}

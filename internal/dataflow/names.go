@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dataflow
+
+import (
+	"crypto/sha1" //nolint:gosec // The names are part of the API; the hash protects nothing.
+	"encoding/base32"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// globalPrefix marks a reference to the object of that very name.
+const globalPrefix = "#"
+
+// plainName is what the API has always taken for a name that needs no hash. It is wider than what Kubernetes accepts:
+// two dots may follow each other.
+var plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+
+var lowerCase = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// ObjectName returns the name of the DataObject or Target that a reference means in a context.
+func ObjectName(context, reference string) string {
+	if name, global := strings.CutPrefix(reference, globalPrefix); global {
+		return name
+	}
+	if context == "" && plainName.MatchString(reference) {
+		return reference
+	}
+	return hashedName(context + "/" + reference)
+}
+
+func hashedName(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // see the import
+	return lowerCase.EncodeToString(sum[:])
+}
+
+// IndexedReference refers to a target of a list.
+func IndexedReference(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
+
+// KeyedReference refers to a target of a map.
+func KeyedReference(targetMap, key string) string { return targetMap + "[" + key + "]" }
+
+// SplitElement takes apart a reference to a target of a list or map. It returns false for all other references.
+func SplitElement(reference string) (name, key string, ok bool) {
+	before, rest, found := strings.Cut(reference, "[")
+	key, closed := strings.CutSuffix(rest, "]")
+	if !found || !closed || before == "" || key == "" || IsGlobal(reference) || strings.ContainsAny(key, "[]") || strings.Contains(before, "]") {
+		return "", "", false
+	}
+	return before, key, true
+}
+
+// IsGlobal tells whether a reference means the object of that very name, whatever the scope.
+func IsGlobal(reference string) bool { return strings.HasPrefix(reference, globalPrefix) }
+
+// ContextOf returns the context that an installation opens. It is also how labels name the installation as a source.
+func ContextOf(installation string) string { return lsv1alpha1.InstallationPrefix + installation }
+
+// ContextOfExecution returns how labels name an execution.
+func ContextOfExecution(execution string) string { return lsv1alpha1.ExecutionPrefix + execution }
+
+// InstallationOf returns the installation that a label names, if it names one.
+func InstallationOf(label string) (string, bool) {
+	return strings.CutPrefix(label, lsv1alpha1.InstallationPrefix)
+}
+
+// checkReference returns what keeps a reference from being exported to, or an import name from being stored: the name
+// becomes the value of a label, and for global references the name of an object.
+func checkReference(reference string) string {
+	name, global := strings.CutPrefix(reference, globalPrefix)
+	if name == "" {
+		return "it is empty"
+	}
+	if len(validation.IsValidLabelValue(name)) > 0 {
+		return "it becomes a label: use at most 63 letters, digits, '-', '_' and '.', and begin and end with a letter or digit"
+	}
+	if global && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return "behind the # stands the name of an object: use lower-case letters, digits, '-' and '.', and begin and end with a letter or digit"
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dataflow
+
+import "slices"
+
+// StateKind says to which executions of a blueprint a state belongs.
+type StateKind string
+
+// Kinds of executions that keep a state. Their values are part of the names of the Secrets.
+const (
+	StateDeploy          StateKind = "deploy"
+	StateSubinstallation StateKind = "subinst"
+	StateExport          StateKind = "export"
+)
+
+// StateSecretKey is the key of a state in its Secret.
+const StateSecretKey = "config"
+
+// StateSecret returns the name of the Secret that holds the state of an executor.
+func StateSecret(installation string, kind StateKind, executor string) string {
+	return hashedName(installation + "/" + string(kind) + executor)
+}
+
+// OlderStateSecret returns where older controllers kept the state of an executor, if that is another Secret than
+// StateSecret. It is read when StateSecret does not exist, and never written.
+//
+// Older controllers kept the states of deploy and subinstallation executors under the same names. So an executor for
+// subinstallations finds its old state under the name of a deploy executor, unless the blueprint has a deploy executor
+// of the same name: deploy executors ran last, and what is stored there is theirs. Once the state is stored under the
+// new name, the old Secret of an executor for subinstallations is of no use to anyone and can be deleted.
+func OlderStateSecret(installation string, kind StateKind, executor string, deployExecutors []string) (string, bool) {
+	if kind != StateSubinstallation || slices.Contains(deployExecutors, executor) {
+		return "", false
+	}
+	return StateSecret(installation, StateDeploy, executor), true
+}
