@@ -97,9 +97,7 @@ func (a Access) ImageReference(home RepositoryContext) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("globalAccess: %w", err)
 			}
-			if inner.Kind() != AccessLocalBlob {
-				return inner.ImageReference(home)
-			}
+			return inner.ImageReference(home)
 		}
 	}
 	return "", fmt.Errorf("access type %s names no image", a.Type)

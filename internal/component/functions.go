@@ -291,7 +291,7 @@ func (v descriptorView) choose(kind string, elements []any, pairs []any) ([]any,
 // chosen tells whether a reference has all attributes of a selector, which may name the component.
 func (r *Reference) chosen(selector Identity) bool {
 	component, byComponent := selector[selectComponentName]
-	if _, own := r.ExtraIdentity[selectComponentName]; own || !byComponent {
+	if !byComponent {
 		return r.matches(selector)
 	}
 	rest := maps.Clone(selector)

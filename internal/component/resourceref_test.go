@@ -18,6 +18,7 @@ func TestParseURI(t *testing.T) {
 		"cd://componentReferences/x/resources/y":                       {References: []string{"x"}, Resource: "y"},
 		"cd://componentReferences/x/componentReferences/z/resources/y": {References: []string{"x", "z"}, Resource: "y"},
 		"cd://resources/a%2Fb":                                         {Resource: "a/b"},
+		"cd://componentReferences/a%2Fb/resources/c%23d":               {References: []string{"a/b"}, Resource: "c#d"},
 		"cd://resources/a+b":                                           {Resource: "a+b"},
 		"cd://resources/y#a%20b%23":                                    {Resource: "y", Fragment: "a b#"},
 		"cd://resources/resources":                                     {Resource: "resources"},

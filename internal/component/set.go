@@ -5,7 +5,6 @@ package component
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -81,12 +80,10 @@ func (s *Set) Referenced(from *Descriptor, selector Identity) (*Descriptor, Coor
 }
 
 // follow returns the component to which a reference leads. A reference of a component of the set leads where the
-// overwrites send it; any other one leads to the component that it names.
+// overwrites send it, which depends on nothing but what it names; any other one leads to the component that it names.
 func (s *Set) follow(from ID, reference *Reference) (*Descriptor, error) {
 	if m, found := s.members[from]; found {
-		i := slices.IndexFunc(m.descriptor.References, func(r Reference) bool {
-			return r.Target() == reference.Target() && r.Name == reference.Name && maps.Equal(r.ExtraIdentity, reference.ExtraIdentity)
-		})
+		i := slices.IndexFunc(m.descriptor.References, func(r Reference) bool { return r.Target() == reference.Target() })
 		if i >= 0 {
 			return m.targets[i].descriptor, nil
 		}
