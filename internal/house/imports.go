@@ -53,7 +53,7 @@ var layers = slices.Concat(
 		{
 			folders:   []string{"internal/template"},
 			sees:      []string{"api", "internal/failure"},
-			libraries: slices.Concat(documents, []string{"github.com/Masterminds/sprig", "github.com/mandelsoft/spiff"}),
+			libraries: slices.Concat(documents, []string{"github.com/Masterminds", "github.com/mandelsoft/spiff"}),
 		},
 		{
 			folders:   []string{"internal/schema"},

@@ -24,6 +24,7 @@ type Rule struct {
 
 // Rules lists every rule. Their names are what exemptions refer to.
 var Rules = []Rule{
+	{Name: "format", Demand: "every Go file is as gofmt writes it", find: findUnformatted},
 	{Name: "imports", Demand: "a package imports only what its layer may see", find: findForbiddenImports},
 	{Name: "purity", Demand: "a pure package has no clock, no randomness, no I/O and no context", find: findImpurity},
 	{Name: "length", Demand: "a function has at most 80 lines", Exemptable: true, find: findLongFunctions},

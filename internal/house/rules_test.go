@@ -71,6 +71,13 @@ const (
 )
 
 var ruleCases = map[string]map[string]ruleCase{
+	"format": {
+		"formatted":   single("internal/run/a.go", "package run\n\nfunc f() {\n\tg()\n}\n"),
+		"unformatted": single("internal/run/a.go", "package run\n\nfunc f() {\n  g()\n}\n", "internal/run/a.go:4"),
+		"no new line": single("internal/run/a.go", "package run", "internal/run/a.go:1"),
+		"in a test":   single("internal/run/a_test.go", "package  run\n", "internal/run/a_test.go:1"),
+		"test data":   single("internal/run/testdata/a.go", "package  run\n"),
+	},
 	"imports": {
 		"a kind sees another kind":            single("internal/installation/a.go", "package p\n\nimport \"espalier.dev/internal/execution\"\n", "internal/installation/a.go:3"),
 		"a kind sees what is below":           single("internal/installation/a.go", "package p\n\nimport (\n\t\"espalier.dev/internal/run\"\n\t\"espalier.dev/api/landscaper/v1alpha1\"\n)\n"),

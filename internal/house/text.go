@@ -5,9 +5,30 @@ package house
 
 import (
 	"bytes"
+	"go/format"
 	"regexp"
 	"strings"
 )
+
+func findUnformatted(tree *Tree) []Offence {
+	var offences []Offence
+	for _, file := range tree.goFiles(everyFile) {
+		formatted, err := format.Source(file.Text)
+		if err != nil || !bytes.Equal(formatted, file.Text) {
+			offences = append(offences, Offence{Path: file.Path, Line: firstDifference(file.Text, formatted), Message: "gofmt -w would change this file"})
+		}
+	}
+	return offences
+}
+
+// firstDifference returns the number of the first line in which two texts differ.
+func firstDifference(a, b []byte) int {
+	common := 0
+	for common < min(len(a), len(b)) && a[common] == b[common] {
+		common++
+	}
+	return 1 + bytes.Count(a[:common], []byte("\n"))
+}
 
 const header = "// SPDX-FileCopyrightText: The Espalier authors\n// SPDX-License-Identifier: Apache-2.0\n\n"
 
