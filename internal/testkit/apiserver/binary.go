@@ -41,6 +41,7 @@ type builder struct {
 	pkg      string // the main package, relative to module
 	cache    string // where binaries and the stamp are kept
 	progress io.Writer
+	patience time.Duration // without a word to progress
 }
 
 // stamp remembers what the newest binary was built from, so that a warm start hashes a handful of files instead of
@@ -64,7 +65,10 @@ func Binary(ctx context.Context, progress io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b := builder{root: root, module: moduleDir, pkg: mainPackage, cache: filepath.Join(root, ".cache", "testkit"), progress: progress}
+	b := builder{
+		root: root, module: moduleDir, pkg: mainPackage, cache: filepath.Join(root, ".cache", "testkit"),
+		progress: progress, patience: 2 * time.Second,
+	}
 	return b.ensure(ctx)
 }
 
@@ -263,12 +267,13 @@ func modTime(path string) time.Time {
 	return info.ModTime()
 }
 
-// report writes the message, and how long it has been, after two seconds and then twice a minute until stopped.
+// report writes the message, and how long it has been, when its patience ends and then twice a minute until stopped.
 func (b *builder) report(message string) (stop func()) {
-	done := make(chan struct{})
+	done, stopped := make(chan struct{}), make(chan struct{})
 	started := time.Now()
 	go func() {
-		wait := 2 * time.Second
+		defer close(stopped)
+		wait := b.patience
 		for {
 			select {
 			case <-done:
@@ -279,7 +284,10 @@ func (b *builder) report(message string) (stop func()) {
 			}
 		}
 	}()
-	return func() { close(done) }
+	return func() {
+		close(done)
+		<-stopped
+	}
 }
 
 // lock waits for the exclusive lock on a file. The kernel releases it when the process ends, however it ends.

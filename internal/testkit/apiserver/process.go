@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 )
 
 const (
-	startLimit = 2 * time.Minute
-	stopLimit  = 30 * time.Second
+	defaultStartLimit = 2 * time.Minute
+	defaultStopLimit  = 45 * time.Second // more than the server's own limit, so that its reason is heard
 )
 
 // Options say how to run one API server.
@@ -26,6 +27,8 @@ type Options struct {
 	DataDir            string // where etcd keeps its data; empty means that it goes when the server stops
 	Port               int    // 0 picks a free one
 	ClusterControllers bool   // also run garbage collection, namespace deletion and the like
+
+	startLimit, stopLimit time.Duration // 0 for the defaults
 }
 
 func (o Options) arguments() []string {
@@ -47,12 +50,17 @@ type Process struct {
 	exited chan struct{} // closed once the process has ended and waitErr is set
 
 	waitErr error
+
+	startLimit, stopLimit time.Duration
 }
 
 // Start runs the server and returns when it has reported that it is ready. The context bounds the start only, not the life.
 func Start(ctx context.Context, options Options) (*Process, error) {
 	cmd := exec.Command(options.Binary, options.arguments()...)
-	p := &Process{cmd: cmd, output: newOutput(), exited: make(chan struct{})}
+	p := &Process{
+		cmd: cmd, output: newOutput(), exited: make(chan struct{}),
+		startLimit: cmp.Or(options.startLimit, defaultStartLimit), stopLimit: cmp.Or(options.stopLimit, defaultStopLimit),
+	}
 	cmd.Stdout, cmd.Stderr = p.output.stdout(), p.output.stderr()
 	cmd.WaitDelay = time.Second
 	stdin, err := cmd.StdinPipe()
@@ -75,7 +83,7 @@ func Start(ctx context.Context, options Options) (*Process, error) {
 }
 
 func (p *Process) awaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, p.startLimit)
 	defer cancel()
 	select {
 	case <-p.output.ready:
@@ -101,9 +109,9 @@ func (p *Process) Stop() error {
 	_ = p.stdin.Close()
 	select {
 	case <-p.exited:
-	case <-time.After(stopLimit):
+	case <-time.After(p.stopLimit):
 		p.Kill()
-		return fmt.Errorf("the API server did not stop within %s and was killed\n%s", stopLimit, p.Output())
+		return fmt.Errorf("the API server did not stop within %s and was killed\n%s", p.stopLimit, p.Output())
 	}
 	if p.waitErr != nil {
 		return fmt.Errorf("the API server stopped with an error: %w\n%s", p.waitErr, p.Output())

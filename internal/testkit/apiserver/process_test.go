@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// play starts this binary in one of the roles, as if it were an API server.
+func play(t *testing.T, role string, change func(*Options)) (*Process, error) {
+	t.Helper()
+	t.Setenv(roleVariable, role)
+	options := Options{Binary: os.Args[0], Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if change != nil {
+		change(&options)
+	}
+	process, err := Start(t.Context(), options)
+	if err == nil {
+		t.Cleanup(process.Kill)
+	}
+	return process, err
+}
+
+func TestStopIsObeyed(t *testing.T) {
+	for _, role := range []string{"obedient", "ends with its input"} {
+		t.Run(role, func(t *testing.T) {
+			process, err := play(t, role, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if process.hasExited() {
+				t.Error("it has ended by itself")
+			}
+			if err := process.Stop(); err != nil {
+				t.Error(err)
+			}
+			if !process.hasExited() {
+				t.Error("it is still running")
+			}
+			if err := process.Stop(); err != nil {
+				t.Errorf("a second stop: %v", err)
+			}
+		})
+	}
+}
+
+func TestStopReportsTrouble(t *testing.T) {
+	cases := map[string]string{
+		"stubborn":       "was killed\nready https://127.0.0.1:1\nI shall not be moved",
+		"ill at the end": "etcd did not stop",
+	}
+	for role, want := range cases {
+		t.Run(role, func(t *testing.T) {
+			process, err := play(t, role, func(o *Options) { o.stopLimit = time.Second })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := process.Stop(); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("says %v, want %q", err, want)
+			}
+			if !process.hasExited() {
+				t.Error("it is still running")
+			}
+		})
+	}
+}
+
+func TestStartReportsTrouble(t *testing.T) {
+	cases := map[string]struct {
+		role   string
+		change func(*Options)
+		want   string
+	}{
+		"it ends":         {role: "broken", want: "ended before it was ready: exit status 1\nport 6443 is taken"},
+		"its arguments":   {role: "broken", change: func(o *Options) { o.Port, o.DataDir, o.ClusterControllers = 7, "d", true }, want: `"--port" "7" "--exit-with-stdin" "--data-dir" "d" "--cluster-controllers"]`},
+		"it is too slow":  {role: "never ready", change: func(o *Options) { o.startLimit = time.Second }, want: "did not become ready: context deadline exceeded\nalmost ready"},
+		"it is not there": {change: func(o *Options) { o.Binary = "/does/not/exist" }, want: "start the API server"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if _, err := play(t, c.role, c.change); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("says %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestOutputKeepsTheNewestPart(t *testing.T) {
+	o := newOutput()
+	fmt.Fprint(o.stderr(), "ready on the wrong stream\n")
+	for i := range 3000 {
+		fmt.Fprintf(o.stdout(), "line %d\n", i)
+	}
+	select {
+	case <-o.ready:
+		t.Error("it took something else for the sign")
+	default:
+	}
+	if tail := o.tail(); len(tail) != tailBytes || !strings.HasSuffix(tail, "line 2999\n") {
+		t.Errorf("kept %d bytes, the last of them %q", len(tail), tail[len(tail)-20:])
+	}
+}
+
+// runParent is a test process with a server, which prints the server's address and then waits to be killed.
+func runParent() error {
+	if err := os.Unsetenv(roleVariable); err != nil {
+		return err
+	}
+	binary, err := Binary(context.Background(), os.Stderr)
+	if err != nil {
+		return err
+	}
+	process, err := Start(context.Background(), Options{Binary: binary, Kubeconfig: filepath.Join(os.Getenv("APISERVER_TEST_DIR"), "kubeconfig")})
+	if err != nil {
+		return err
+	}
+	fmt.Println(process.Output())
+	<-process.Exited()
+	return errors.New("the server ended by itself")
+}
+
+// No server outlives its test process, not even one that had no chance to say goodbye.
+func TestServerEndsWithAKilledParent(t *testing.T) {
+	parent := exec.CommandContext(t.Context(), os.Args[0])
+	parent.Env = append(os.Environ(), roleVariable+"=parent", "APISERVER_TEST_DIR="+t.TempDir())
+	parent.Stderr = os.Stderr
+	stdout, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
+	if err != nil || address == "" {
+		t.Fatalf("the parent said %q: %v", line, err)
+	}
+	if err := dial(address); err != nil {
+		t.Fatalf("the server does not listen while its parent lives: %v", err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	deadline := time.After(time.Minute)
+	for !errors.Is(dial(address), syscall.ECONNREFUSED) {
+		select {
+		case <-deadline:
+			t.Fatal("the server outlives its parent")
+		case <-time.After(50 * time.Millisecond): // nothing tells a stranger that a process has ended
+		}
+	}
+}
+
+func dial(address string) error {
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	return connection.Close()
+}
