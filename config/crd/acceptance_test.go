@@ -29,7 +29,7 @@ const strict = client.FieldValidation(metav1.FieldValidationStrict)
 
 // The objects in testdata/accepted are of the kind that users have today.
 func TestTodaysObjectsAreKeptAsTheyAre(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	for _, object := range objects(t, filepath.Join("testdata", "accepted", "*.yaml")) {
 		t.Run(object.GetKind()+"/"+object.GetName(), func(t *testing.T) {
@@ -66,13 +66,6 @@ func TestAcceptedObjectsHaveEveryKnownProperty(t *testing.T) {
 			}
 		}
 	}
-}
-
-func serverWithCRDs(t *testing.T) *testkit.APIServer {
-	t.Helper()
-	server := testkit.Server(t)
-	server.InstallCRD(t, all(t)...)
-	return server
 }
 
 // objects reads all objects in the files that a pattern matches.

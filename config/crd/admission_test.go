@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/testkit"
 )
 
 const accepted = ""
@@ -245,7 +247,7 @@ var pipelines = map[string]admission{
 }
 
 func TestAdmission(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	for group, cases := range map[string]map[string]admission{
 		"installation names":       installationNames,

@@ -16,10 +16,11 @@ import (
 
 	"espalier.dev/api"
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
 )
 
 func TestSamplesAreAccepted(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	for _, object := range objects(t, filepath.Join("..", "samples", "*.yaml")) {
 		t.Run(object.GetKind()+"/"+object.GetName(), func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 const atRest = "spec.flow: Invalid value: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted"
 
 func TestFlowChangesOnlyAtRest(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	tests := map[string]struct {
 		status  string
@@ -50,7 +50,7 @@ func TestFlowChangesOnlyAtRest(t *testing.T) {
 
 // Everything else can be changed at any time, the flow can be named explicitly, and the status can be written.
 func TestFlowRuleStandsInNobodysWay(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	object := started{name: "busy", status: "{observedGeneration: 1, phase: Progressing, jobID: a}"}.create(t, server, server.Namespace(t))
 	setFlow(t, object, "Job")
 	if err := unstructured.SetNestedField(object.Object, "other", "spec", "context"); err != nil {
@@ -68,7 +68,7 @@ func TestFlowRuleStandsInNobodysWay(t *testing.T) {
 }
 
 func TestTypeOfDeployItemIsFinal(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	object := parse(t, []byte(deployItem("{type: t}")))[0]
 	object.SetNamespace(server.Namespace(t))
 	if err := server.Client().Create(t.Context(), object); err != nil {
@@ -88,7 +88,7 @@ func TestTypeOfDeployItemIsFinal(t *testing.T) {
 
 // Rules cost time, and the API server refuses an object whose rules take too long. Large objects must not meet that limit.
 func TestRulesBearLargeObjects(t *testing.T) {
-	server := serverWithCRDs(t)
+	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	for name, object := range map[string]*unstructured.Unstructured{
 		"execution":    largeExecution(t, 2000),

@@ -14,7 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Source",type=string,JSONPath=`.spec.sourceNamespace`
 // +kubebuilder:printcolumn:name="Updated",type=date,JSONPath=`.status.lastUpdateTime`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Errors",type=string,priority=1,JSONPath=`.status.lastErrors`
+// +kubebuilder:printcolumn:name="Errors",type=string,priority=1,JSONPath=`.status.lastErrors[*]`
 type TargetSync struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
