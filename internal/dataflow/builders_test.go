@@ -175,7 +175,7 @@ func types(what string, schema lsv1alpha1.AnyJSON, value any) error {
 	if decoded.Type == "unavailable" {
 		return errors.New("registry is down")
 	}
-	found := map[bool]string{true: "other"}[true]
+	found := "other"
 	switch value.(type) {
 	case string:
 		found = "string"

@@ -45,10 +45,10 @@ const (
 // faults collects what is wrong, so that a user sees all of it at once.
 type faults struct {
 	operation string
-	// terminal faults need a change, missing objects may come, outdated ones will be replaced.
-	terminal, missing, outdated []string
-	// reason is that of the first terminal fault.
-	reason string
+	// terminal faults need a change, passing ones may mend themselves, outdated objects will be replaced.
+	terminal, passing, outdated []string
+	// reason is that of the first terminal fault, passingReason that of the first passing one.
+	reason, passingReason string
 }
 
 func (f *faults) wrong(reason, format string, args ...any) {
@@ -58,9 +58,14 @@ func (f *faults) wrong(reason, format string, args ...any) {
 	f.terminal = append(f.terminal, fmt.Sprintf(format, args...))
 }
 
-func (f *faults) absent(format string, args ...any) {
-	f.missing = append(f.missing, fmt.Sprintf(format, args...))
+func (f *faults) passes(reason, format string, args ...any) {
+	if f.passingReason == "" {
+		f.passingReason = reason
+	}
+	f.passing = append(f.passing, fmt.Sprintf(format, args...))
 }
+
+func (f *faults) absent(format string, args ...any) { f.passes(ReasonImportNotFound, format, args...) }
 
 func (f *faults) stale(format string, args ...any) {
 	f.outdated = append(f.outdated, fmt.Sprintf(format, args...))
@@ -77,15 +82,15 @@ func (f *faults) include(err error) error {
 }
 
 // asError returns the worst of what was found: a terminal error if there is one, because a retry would meet it again,
-// then what is missing, then what is outdated.
+// then what may pass, then what is outdated.
 func (f *faults) asError() error {
 	switch {
 	case len(f.terminal) > 0:
 		return failure.NewTerminal(failure.Details{
 			Operation: f.operation, Reason: f.reason, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
 		}, errors.New(strings.Join(f.terminal, "; ")))
-	case len(f.missing) > 0:
-		return failure.NewRetryable(failure.Details{Operation: f.operation, Reason: ReasonImportNotFound}, errors.New(strings.Join(f.missing, "; ")))
+	case len(f.passing) > 0:
+		return failure.NewRetryable(failure.Details{Operation: f.operation, Reason: f.passingReason}, errors.New(strings.Join(f.passing, "; ")))
 	case len(f.outdated) > 0:
 		return &failure.Wait{Reason: ReasonImportOutdated, For: strings.Join(f.outdated, "; ")}
 	}

@@ -205,7 +205,8 @@ func ExportedObjects(scope Scope, exports lsv1alpha1.InstallationExports) []Obje
 }
 
 // Objects returns the context objects of the exports for the scope in which the installation lives. An object that
-// belongs to another installation is a terminal error.
+// belongs to another installation is a terminal error; one that an earlier installation of the same name left behind is
+// removed by the garbage collector soon.
 func (e *Exports) Objects(scope Scope, owner Owner, existing Existing) (Objects, error) {
 	w := &exportWriter{scope: scope, owner: owner, existing: existing, taken: map[ObjectID]string{}, faults: &faults{operation: OperationCreateExports}}
 	var objects Objects
@@ -249,11 +250,16 @@ func (w *exportWriter) free(kind ObjectKind, export boundExport) bool {
 	}
 	w.taken[id] = export.name
 	for _, owner := range w.existing[id] {
-		if owner.Kind == kindInstallation && owner.UID != w.owner.UID {
-			w.faults.wrong(ReasonExportConflict, "export %q cannot be written: %s belongs to installation %q. Export under another name, or delete that installation",
-				export.name, w.scope.describe(kind, export.reference), owner.Name)
+		if owner.Kind != kindInstallation || owner.UID == w.owner.UID {
+			continue
+		}
+		object := w.scope.describe(kind, export.reference)
+		if owner.Name == w.owner.Name {
+			w.faults.passes(ReasonExportConflict, "export %q cannot be written yet: %s is left over from an earlier installation of the same name and about to be removed", export.name, object)
 			return false
 		}
+		w.faults.wrong(ReasonExportConflict, "export %q cannot be written: %s belongs to installation %q. Export under another name, or delete that installation", export.name, object, owner.Name)
+		return false
 	}
 	return true
 }

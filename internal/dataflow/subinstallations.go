@@ -51,6 +51,14 @@ func (p *parentImports) lacks(reference string) bool {
 	return p.optional[name] && !p.satisfied(name)
 }
 
+// provides returns the type of an import of the parent that has a value; empty if there is none.
+func (p *parentImports) provides(name string) lsv1alpha1.ImportType {
+	if !p.satisfied(name) {
+		return ""
+	}
+	return p.kinds[name]
+}
+
 // DropUnsatisfied returns the nested installations of a blueprint without those of their imports that are bound to an
 // import of the parent that has no value and needs none. Imports of lists and maps of targets go as a whole. What a
 // nested blueprint requires nevertheless, it will miss.
@@ -217,9 +225,9 @@ func exportsOf(at string, exports lsv1alpha1.InstallationExports) []templateExpo
 }
 
 func (v *templateValidator) exports(at string, exports lsv1alpha1.InstallationExports) {
-	names := map[string]bool{}
+	names := map[ObjectKind]map[string]bool{KindDataObject: {}, KindTarget: {}}
 	for _, export := range exportsOf(at, exports) {
-		v.name(export.at, export.name, names)
+		v.name(export.at, export.name, names[export.kind])
 		if problem := checkReference(export.reference); problem != "" {
 			v.wrong("%s.%s: %q cannot be exported to: %s", export.at, export.field, export.reference, problem)
 			continue
@@ -254,10 +262,10 @@ func (v *templateValidator) targetsSatisfied(at string, target lsv1alpha1.Target
 			v.unsatisfied(at, "a target", reference)
 		}
 	}
-	if list := target.TargetListReference; list != "" && v.parent.kinds[list] != lsv1alpha1.ImportTypeTargetList {
+	if list := target.TargetListReference; list != "" && v.parent.provides(list) != lsv1alpha1.ImportTypeTargetList {
 		v.faults.wrong(ReasonImportNotSatisfied, "%s.targetListRef: the parent has no target list %q among its imports", at, list)
 	}
-	if targetMap := target.TargetMapReference; targetMap != "" && v.parent.kinds[targetMap] != lsv1alpha1.ImportTypeTargetMap {
+	if targetMap := target.TargetMapReference; targetMap != "" && v.parent.provides(targetMap) != lsv1alpha1.ImportTypeTargetMap {
 		v.faults.wrong(ReasonImportNotSatisfied, "%s.targetMapRef: the parent has no target map %q among its imports", at, targetMap)
 	}
 }
@@ -269,19 +277,19 @@ func (v *templateValidator) provided(kind ObjectKind, reference string) bool {
 		return true
 	}
 	if kind == KindDataObject {
-		return v.parent.kinds[reference] == lsv1alpha1.ImportTypeData
+		return v.parent.provides(reference) == lsv1alpha1.ImportTypeData
 	}
 	if name, key, ok := SplitElement(reference); ok {
 		_, notANumber := strconv.Atoi(key)
-		isList := v.parent.kinds[name] == lsv1alpha1.ImportTypeTargetList && notANumber == nil
-		return isList || v.parent.kinds[name] == lsv1alpha1.ImportTypeTargetMap
+		isList := v.parent.provides(name) == lsv1alpha1.ImportTypeTargetList && notANumber == nil
+		return isList || v.parent.provides(name) == lsv1alpha1.ImportTypeTargetMap
 	}
-	return v.parent.kinds[reference] == lsv1alpha1.ImportTypeTarget
+	return v.parent.provides(reference) == lsv1alpha1.ImportTypeTarget
 }
 
 func (v *templateValidator) unsatisfied(at, kind, reference string) {
 	help := "import it in the parent, or let another nested installation export it"
-	switch v.parent.kinds[reference] {
+	switch v.parent.provides(reference) {
 	case lsv1alpha1.ImportTypeTargetList:
 		help = fmt.Sprintf("it is a target list: take all of it with targetListRef, or one target with %q", IndexedReference(reference, 0))
 	case lsv1alpha1.ImportTypeTargetMap:

@@ -32,9 +32,13 @@ const dataPrefix = "data." + lsv1alpha1.GroupName + "/"
 // lastApplied is what kubectl remembers about an object; it means nothing on a copy and repeats its content.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// ownMetadata returns the labels or annotations that belong to an object itself, and go along when it is copied.
+// ownMetadata returns the labels or annotations that belong to an object itself, and go along when it is copied. Nil
+// means that there are none.
 func ownMetadata(metadata map[string]string) map[string]string {
 	own := maps.Clone(metadata)
 	maps.DeleteFunc(own, func(key, _ string) bool { return strings.HasPrefix(key, dataPrefix) || key == lastApplied })
+	if len(own) == 0 {
+		return nil
+	}
 	return own
 }
