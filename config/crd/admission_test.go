@@ -4,6 +4,7 @@
 package crd_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +201,19 @@ var deployItemsAndTargets = map[string]admission{
 	"target: both":                            {target("{type: t, config: {a: 1}, secretRef: {name: s}}"), "spec: Invalid value: config and secretRef must not be set together"},
 }
 
+func contextObject(content string) string {
+	return "{apiVersion: landscaper.gardener.cloud/v1alpha1, kind: Context, metadata: {name: c}, " + content + "}"
+}
+
+// Other clients write these fields of a Context always, also if they are empty.
+var contexts = map[string]admission{
+	"ocmConfig: null":                {contextObject("ocmConfig: null, componentVersionOverwrites: ''"), accepted},
+	"ocmConfig: without a name":      {contextObject("ocmConfig: {}"), accepted},
+	"ocmConfig: a text":              {contextObject("ocmConfig: name"), "ocmConfig: Invalid value"},
+	"repositoryContext: any content": {contextObject("repositoryContext: {a: {b: [c]}}"), accepted},
+	"repositoryContext: a text":      {contextObject("repositoryContext: registry.example"), accepted},
+}
+
 func pipeline(kind, environment, more string) string {
 	return "{apiVersion: pipelines.weave.works/v1alpha1, kind: Pipeline, metadata: {name: p}, spec: {appRef: {apiVersion: landscaper.gardener.cloud/v1alpha1, kind: " + kind +
 		", name: a}, environments: [{name: e, targets: [{namespace: ns}]" + environment + "}]" + more + "}}"
@@ -246,25 +260,48 @@ var pipelines = map[string]admission{
 	"no strategy, no environment, no spec": {"{apiVersion: pipelines.weave.works/v1alpha1, kind: Pipeline, metadata: {name: p}}", accepted},
 }
 
+var admissions = map[string]map[string]admission{
+	"installation names":       installationNames,
+	"installation sources":     installationSources,
+	"installation imports":     installationImports,
+	"installation exports":     installationExports,
+	"installation times":       installationTimes,
+	"executions":               executions,
+	"deploy items and targets": deployItemsAndTargets,
+	"contexts":                 contexts,
+	"pipelines":                pipelines,
+}
+
 func TestAdmission(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
-	for group, cases := range map[string]map[string]admission{
-		"installation names":       installationNames,
-		"installation sources":     installationSources,
-		"installation imports":     installationImports,
-		"installation exports":     installationExports,
-		"installation times":       installationTimes,
-		"executions":               executions,
-		"deploy items and targets": deployItemsAndTargets,
-		"pipelines":                pipelines,
-	} {
+	for group, cases := range admissions {
 		for name, test := range cases {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				object := parse(t, []byte(test.manifest))[0]
 				object.SetNamespace(namespace)
 				checkRefusal(t, server.Client().Create(t.Context(), object, strict, client.DryRunAll), test.refusal)
 			})
+		}
+	}
+}
+
+// TestEveryRuleIsTried wants a refusal above, or in the tests of transitions, for the message of every rule.
+func TestEveryRuleIsTried(t *testing.T) {
+	refusals := []string{atRest, typeIsFinal}
+	for _, cases := range admissions {
+		for _, test := range cases {
+			refusals = append(refusals, test.refusal)
+		}
+	}
+	for _, definition := range all(t) {
+		for path, node := range nodes(definition.Spec.Versions[0].Schema.OpenAPIV3Schema) {
+			for _, rule := range node.XValidations {
+				beginning := rule.Message[:min(len(rule.Message), 20)]
+				if !slices.ContainsFunc(refusals, func(r string) bool { return strings.Contains(r, beginning) }) {
+					t.Errorf("%s: nothing is refused by the rule at %q: %s", definition.Spec.Names.Plural, path, rule.Message)
+				}
+			}
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package crd holds the CustomResourceDefinitions of all kinds that Espalier serves. They are generated from the types in
-// the module espalier.dev/api by tools/generate.sh.
+// the module espalier.dev/api by tools/generate.sh. An API server of Kubernetes 1.33 or later accepts them.
 package crd
 
 import (

@@ -14,7 +14,10 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-const atRest = "spec.flow: Invalid value: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted"
+const (
+	atRest      = "spec.flow: Invalid value: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted"
+	typeIsFinal = "type cannot be changed, because another deployer would not know what this one has deployed"
+)
 
 func TestFlowChangesOnlyAtRest(t *testing.T) {
 	server := testkit.Server(t)
@@ -83,7 +86,7 @@ func TestTypeOfDeployItemIsFinal(t *testing.T) {
 	if err := unstructured.SetNestedField(object.Object, "u", "spec", "type"); err != nil {
 		t.Fatal(err)
 	}
-	checkRefusal(t, server.Client().Update(t.Context(), object), "type cannot be changed, because another deployer would not know what this one has deployed")
+	checkRefusal(t, server.Client().Update(t.Context(), object), typeIsFinal)
 }
 
 // Rules cost time, and the API server refuses an object whose rules take too long. Large objects must not meet that limit.
