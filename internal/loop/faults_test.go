@@ -101,25 +101,64 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	}()
 	defer func() { close(done); <-restarted }()
 
-	p := g.sow(t, "a", twoPots)
-	var jobs []string
-	p = testkit.Eventually(t, g.APIServer, p, func(p *Plant) error {
-		if id := p.Status.JobID; id != "" && !slices.Contains(jobs, id) {
-			jobs = append(jobs, id)
-		}
-		if !p.Status.IsFinished() || p.Status.Phase == "" {
-			return fmt.Errorf("phase %q, not finished", p.Status.Phase)
-		}
-		return nil
-	})
-	if p.Status.Phase != lsv1alpha1.PhaseSucceeded || len(jobs) != 1 {
-		t.Errorf("phase %s after the jobs %v, want Succeeded after one", p.Status.Phase, jobs)
+	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Plant{}, &corev1.ConfigMap{}))
+	p := testkit.Eventually(t, g.APIServer, g.sow(t, "a", twoPots), testkit.Is("finished", func(p *Plant) bool {
+		return p.Status.Phase != "" && p.Status.IsFinished()
+	}))
+	if p.Status.Phase != lsv1alpha1.PhaseSucceeded {
+		t.Errorf("phase %s, want Succeeded", p.Status.Phase)
 	}
 	if err := g.harvested(t, p); err != nil {
 		t.Error(err)
 	}
 	g.cutDown(t, p)
+	checkLife(t, recorder.Of(p))
 	return transport.Log()
+}
+
+// checkLife looks at every state that a plant has had: one request is one job, the deletion is another, a job walks
+// through its phases in order, and it is finished in the very write that reaches its last phase.
+func checkLife(t *testing.T, life testkit.History) {
+	t.Helper()
+	// A deletion that needs no waiting, because a crashed controller had cleared the pots, leaves no trace in the status.
+	if jobs := life.Transitions("status.jobID"); len(jobs) < 2 || len(jobs) > 3 || jobs[0] != "" {
+		t.Errorf("jobs %q, want none, that of the request, that of the deletion if it had to wait", jobs)
+	}
+	order := []string{"", "Init", "ObjectsCreated", "Progressing", "Completing", "Succeeded", "InitDelete", "Deleting"}
+	if phases := life.Transitions("status.phase"); !slices.IsSortedFunc(phases, func(a, b string) int {
+		return slices.Index(order, a) - slices.Index(order, b)
+	}) {
+		t.Errorf("phases %q are out of order", phases)
+	}
+	for _, revision := range life {
+		job, finished, phase := revision.Field("status.jobID"), revision.Field("status.jobIDFinished"), revision.Field("status.phase")
+		if ended := phase == "" || phase == "Succeeded"; ended != (job == finished) {
+			t.Errorf("phase %q with job %q and finished job %q", phase, job, finished)
+		}
+	}
+}
+
+// A world in which all is done stays as it is: no write, however long one looks.
+func TestAFinishedWorldIsQuiet(t *testing.T) {
+	g := newGarden(t)
+	transport := faults.New(faults.Plan{})
+	g.start(t, transport.Config(g.Config()), nil)
+	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Plant{}, &corev1.ConfigMap{}))
+	p := g.eventually(t, g.sow(t, "a", twoPots), lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	// Wake the controller by a change that asks for nothing, and see that it only looks.
+	before, requests := recorder.History(), len(transport.Log())
+	note := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"note":"pretty"}}}`))
+	if err := g.client.Patch(t.Context(), p, note); err != nil {
+		t.Fatal(err)
+	}
+	recorder.Quiet(t, time.Second)
+	if writes := recorder.Since(before).Writes(); writes != 1 {
+		t.Errorf("%d writes, want the test's own one", writes)
+	}
+	if asked := transport.Log()[requests:]; len(asked) > 0 {
+		t.Errorf("an idle pass asked the API server:\n%s", asked)
+	}
 }
 
 // cutDown deletes a plant and checks that it took its pots along.
