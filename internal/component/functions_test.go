@@ -7,6 +7,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"text/template"
 )
@@ -241,4 +242,24 @@ func TestFunctionsOverForeignDescriptors(t *testing.T) {
 			t.Errorf("%s: got %v, %v", schema, got, err)
 		}
 	}
+}
+
+// Executors may run at the same time with the same functions. The race detector watches.
+func TestFunctionsAreSafeForConcurrentUse(t *testing.T) {
+	functions := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for name, arguments := range map[string][]any{
+				"getResource": {"name", "gate"}, "getComponent": {"name", "pond"}, "getRepositoryContext": nil, "getResourceKey": {"cd://resources/gate"},
+			} {
+				got, err := functions[name](arguments...)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				spoil(got)
+			}
+		})
+	}
+	running.Wait()
 }

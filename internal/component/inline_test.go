@@ -131,3 +131,31 @@ func TestInlineDescriptorsRefuse(t *testing.T) {
 		})
 	}
 }
+
+// A nested installation that takes its blueprint from an inline component has to bring the descriptor along; all that is
+// nested in it must still be there.
+func TestInlineDescriptorsCanBePassedOn(t *testing.T) {
+	set, err := collect(ClosureOptions{Inline: describe(t, nest)}, named(t, "example.com/twig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	uri, err := ParseURI("cd://componentReferences/egg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	egg, err := set.Resolve(set.Root(), uri.Reference())
+	if err != nil || !egg.Inline || egg.Reference != at(t, "nest.example.com", "example.com/egg", "1.0.0") {
+		t.Fatalf("got %+v, %v", egg, err)
+	}
+	text, err := egg.Component.JSON(egg.Component.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := collect(ClosureOptions{Inline: describe(t, string(text))}, named(t, "example.com/twig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(again), []string{"example.com/egg", "example.com/yolk", "example.com/twig"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -117,7 +117,7 @@ func attributes(c Coordinates) [3]string {
 	return [3]string{c.Name, c.Version, c.RepositoryContext.canonical}
 }
 
-const draws = 4_000
+const draws = 1_000
 
 func TestOverwritesProperties(t *testing.T) {
 	r := randomRules{t, rand.New(rand.NewPCG(1, 2))}
@@ -156,7 +156,7 @@ func checkAppended(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, l
 	t.Helper()
 	after := overwritesOf(t, append(slices.Clone(rules), last)...).Apply(original)
 	matches := overwritesOf(t, last).rules[0].source.covers(original)
-	for i := range attributes(original) {
+	for i := range 3 {
 		replaced := attributes(before)[i] != attributes(original)[i]
 		if (replaced || !matches) && attributes(after)[i] != attributes(before)[i] {
 			t.Errorf("the last rule %+v made %v of %v", last, after, before)
