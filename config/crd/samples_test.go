@@ -4,14 +4,12 @@
 package crd_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"espalier.dev/api"
@@ -81,15 +79,11 @@ func checkBlueprintFile(t *testing.T, text string) {
 
 func decodeStrictly(t *testing.T, content map[string]any, typed any) {
 	t.Helper()
-	text, err := json.Marshal(content)
+	text, err := yaml.Marshal(content)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unknown, err := kjson.UnmarshalStrict(text, typed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, field := range unknown {
-		t.Error(field)
+	if err := yaml.UnmarshalStrict(text, typed); err != nil {
+		t.Error(err)
 	}
 }

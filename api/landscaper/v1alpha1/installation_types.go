@@ -196,11 +196,11 @@ type InlineBlueprint struct {
 //
 // +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || [(has(self.data) ? self.data.map(d, d.name) : []) + (has(self.targets) ? self.targets.map(t, t.name) : [])].all(names, size(names.transformMapEntry(i, name, {name: true})) == size(names))",optionalOldSelf=true,message="each import needs a name of its own: rename the data or target imports that share one"
 type InstallationImports struct {
-	// data imports: any JSON values, from DataObjects, Secrets or ConfigMaps.
+	// data are the imports of JSON values from DataObjects, Secrets or ConfigMaps.
 	// +optional
 	Data []DataImport `json:"data,omitempty"`
 
-	// targets imports: Targets, single ones, lists or maps of them.
+	// targets are the imports of Targets: single ones, lists or maps.
 	// +optional
 	// +kubebuilder:validation:MaxItems=300
 	Targets []TargetImport `json:"targets,omitempty"`
@@ -274,12 +274,12 @@ type TargetImport struct {
 
 // InstallationExports say where exports go.
 type InstallationExports struct {
-	// data exports become DataObjects.
+	// data are the exports that become DataObjects.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="each export needs a name of its own: rename or remove the ones that share one"
 	Data []DataExport `json:"data,omitempty"`
 
-	// targets exports become Targets.
+	// targets are the exports that become Targets.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="(oldSelf.hasValue() && oldSelf.value() == self) || size(self.transformMapEntry(i, export, {export.name: true})) == size(self)",optionalOldSelf=true,message="each export needs a name of its own: rename or remove the ones that share one"
 	Targets []TargetExport `json:"targets,omitempty"`
