@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/cmd/espalier/internal/kubectl"
+	"espalier.dev/cmd/espalier/internal/kubeversion"
 	"espalier.dev/cmd/espalier/internal/up"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/version"
@@ -23,7 +23,7 @@ func main() {
 	root := cli.NewRoot(streams,
 		up.New(streams),
 		kubectl.New(streams),
-		version.New(streams, controlplane.KubernetesVersion),
+		version.New(streams, kubeversion.Version),
 	)
 	cli.NameAfter(root, os.Args[0])
 	os.Exit(cli.Run(context.Background(), root))

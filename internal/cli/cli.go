@@ -19,7 +19,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"espalier.dev/internal/version"
 )
 
 // Exit codes of the command.
@@ -40,6 +43,8 @@ func (e *CodedError) Unwrap() error { return e.Err }
 
 // NewRoot returns the command espalier with the given commands below it.
 func NewRoot(streams genericiooptions.IOStreams, commands ...*cobra.Command) *cobra.Command {
+	// Libraries put flags of their own into this set, and cobra offers them to users.
+	pflag.CommandLine = pflag.NewFlagSet("espalier", pflag.ContinueOnError)
 	root := &cobra.Command{
 		Use:   "espalier",
 		Short: "Deliver software to Kubernetes, tier by tier",
@@ -47,6 +52,7 @@ func NewRoot(streams genericiooptions.IOStreams, commands ...*cobra.Command) *co
 them, and carries revisions from one environment to the next as each proves healthy.
 
 To try it without a cluster:  espalier up`,
+		Version:       version.Get().Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

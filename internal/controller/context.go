@@ -88,7 +88,7 @@ func (r *contexts) Reconcile(ctx context.Context, request reconcile.Request) (re
 	if err := r.client.Create(ctx, object); err != nil {
 		return reconcile.Result{}, unlessSettled(err)
 	}
-	log.FromContext(ctx).Info("Created the default Context", "namespace", request.Name)
+	log.FromContext(ctx).Info("Created the default Context")
 	return reconcile.Result{}, nil
 }
 

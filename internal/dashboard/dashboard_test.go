@@ -272,6 +272,15 @@ func TestServe(t *testing.T) {
 		t.Errorf("a request for another name is answered with %s", response.Status)
 	}
 
+	// A request that never ends must not keep the server from stopping.
+	endless, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer endless.Close()
+	if _, err := io.WriteString(endless, "GET / HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -110,7 +110,7 @@ func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {
 		return nil, fmt.Errorf("listener %v is not TCP", config.listener.Addr())
 	}
 	registry := compatibility.NewComponentGlobalsRegistry()
-	version := stampedVersion{apiservercompatibility.DefaultBuildEffectiveVersion()}
+	version := apiservercompatibility.DefaultBuildEffectiveVersion()
 	if err := registry.Register(compatibility.DefaultKubeComponent, version, utilfeature.DefaultMutableFeatureGate.DeepCopy()); err != nil {
 		return nil, fmt.Errorf("register the version: %w", err)
 	}

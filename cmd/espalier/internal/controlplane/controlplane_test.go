@@ -28,6 +28,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"espalier.dev/cmd/espalier/internal/kubeversion"
 )
 
 // patience is how long a test waits for what must happen. It only ends tests that fail.
@@ -115,7 +117,7 @@ func TestEphemeral(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := version.GitVersion + " " + version.Major + "." + version.Minor; got != KubernetesVersion+" 1.37" {
+		if got := version.GitVersion + " " + version.Major + "." + version.Minor; got != kubeversion.Version+" 1.37" {
 			t.Errorf("version is %s", got)
 		}
 	})
@@ -373,16 +375,6 @@ func TestStopIsBoundedByItsContext(t *testing.T) {
 		t.Errorf("stop with a cancelled context: %v", err)
 	}
 	stop(t, cp) // goes on, and is waited for
-}
-
-func TestKubernetesVersionIsThatOfTheModule(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(raw), "\tk8s.io/kubernetes "+KubernetesVersion+"\n") {
-		t.Errorf("go.mod does not require k8s.io/kubernetes %s", KubernetesVersion)
-	}
 }
 
 func TestHealth(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"espalier.dev/cmd/espalier/internal/kubeversion"
 )
 
 const (
@@ -128,7 +130,7 @@ func (d *dataDir) readState() (dirState, error) {
 	}
 	if state.Layout > layoutVersion || isNewer(state.Kubernetes) {
 		return dirState{}, fmt.Errorf("data directory %s was written by a newer espalier (layout %d, Kubernetes %s; this one has layout %d, Kubernetes %s): use that version, or another directory",
-			d.root, state.Layout, state.Kubernetes, layoutVersion, KubernetesVersion)
+			d.root, state.Layout, state.Kubernetes, layoutVersion, kubeversion.Version)
 	}
 	return state, nil
 }
@@ -152,7 +154,7 @@ func isNewer(kubernetes string) bool {
 	if err != nil {
 		return false
 	}
-	ours := version.MustParseSemantic(KubernetesVersion)
+	ours := version.MustParseSemantic(kubeversion.Version)
 	return theirs.Major() > ours.Major() || theirs.Major() == ours.Major() && theirs.Minor() > ours.Minor()
 }
 
@@ -184,7 +186,7 @@ func (d *dataDir) reserveSpace() error {
 
 // remember records the port for the next start, and that this version was here.
 func (d *dataDir) remember(port int) error {
-	d.state = dirState{Layout: layoutVersion, Kubernetes: KubernetesVersion, Port: port}
+	d.state = dirState{Layout: layoutVersion, Kubernetes: kubeversion.Version, Port: port}
 	raw, err := json.Marshal(d.state)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", stateFile, err)

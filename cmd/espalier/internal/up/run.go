@@ -53,9 +53,7 @@ func run(ctx context.Context, opts options) (err error) {
 	}
 	progress.end()
 	printSummary(opts, s.summary())
-	err = group.Wait()
-	fmt.Fprintln(opts.streams.ErrOut, "Stopping ...")
-	return err
+	return group.Wait()
 }
 
 // interrupted forgives a start that the user has cut short.

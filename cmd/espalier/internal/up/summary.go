@@ -9,7 +9,7 @@ import (
 	"os"
 	"text/tabwriter"
 
-	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/cmd/espalier/internal/kubeversion"
 	"espalier.dev/internal/manager"
 )
 
@@ -41,7 +41,7 @@ func (s *services) summary() summary {
 // the last line may rely on everything.
 func printSummary(opts options, s summary) {
 	out := opts.streams.Out
-	fmt.Fprintf(out, "Espalier is up: Kubernetes %s, %d custom resources, %d controllers.\n\n", controlplane.KubernetesVersion, s.crds, s.controllers)
+	fmt.Fprintf(out, "Espalier is up: Kubernetes %s, %s, %s.\n\n", kubeversion.Version, count(s.crds, "custom resource"), count(s.controllers, "controller"))
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	line := func(title, value string) { fmt.Fprintf(table, "  %s\t%s\n", title, value) }
 	line("API server", s.server)
@@ -63,6 +63,13 @@ func printSummary(opts options, s summary) {
 	if isExposed(s.ui) {
 		fmt.Fprintln(opts.streams.ErrOut, "warning: the dashboard has no login, and everybody who reaches this machine can read it")
 	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // tryCommand works in a new terminal as it is.

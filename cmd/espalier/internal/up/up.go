@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"os/signal"
 	"slices"
 	"strings"
@@ -70,9 +72,8 @@ Examples to start with:
 			if err := opts.complete(); err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
-			context.AfterFunc(ctx, stop) // A second signal ends the process at once.
+			ctx, cancel := untilSignal(cmd.Context(), streams.ErrOut)
+			defer cancel()
 			return run(ctx, opts)
 		},
 	}
@@ -89,6 +90,25 @@ Examples to start with:
 		panic(err) // The flag is defined above.
 	}
 	return cmd
+}
+
+// untilSignal returns a context that ends with the first signal to stop. From then on
+// a second one ends the process at once.
+func untilSignal(parent context.Context, w io.Writer) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			signal.Stop(signals)
+			fmt.Fprintln(w, "Stopping ...")
+			cancel()
+		case <-ctx.Done():
+			signal.Stop(signals)
+		}
+	}()
+	return ctx, cancel
 }
 
 func completeExample(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

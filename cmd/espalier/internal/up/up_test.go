@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/config/crd"
+)
+
+func TestComplete(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", "/data")
+	tests := map[string]struct {
+		opts    options
+		dataDir string
+		problem string
+	}{
+		"nothing chosen":         {options{uiAddr: defaultUIAddr}, "/data/espalier", ""},
+		"a directory":            {options{dataDir: "x", dataDirChosen: true}, "x", ""},
+		"ephemeral":              {options{ephemeral: true}, "", ""},
+		"no dashboard":           {options{uiAddr: ""}, "/data/espalier", ""},
+		"an example":             {options{example: "hello-world"}, "/data/espalier", ""},
+		"the highest port":       {options{port: 65535}, "/data/espalier", ""},
+		"both kinds of data":     {options{ephemeral: true, dataDir: "x", dataDirChosen: true}, "", "--ephemeral"},
+		"an empty directory":     {options{dataDirChosen: true}, "", "--data-dir is empty"},
+		"a negative port":        {options{port: -1}, "", "--port is -1"},
+		"a port that cannot be":  {options{port: 65536}, "", "--port is 65536"},
+		"an unknown example":     {options{example: "nope"}, "", `unknown example "nope": there is hello-world`},
+		"an address without one": {options{uiAddr: "localhost"}, "", `--ui-addr is "localhost"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := test.opts.complete()
+			if test.problem == "" && err != nil || test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
+				t.Errorf("error: %v", err)
+			}
+			if err == nil && test.opts.dataDir != test.dataDir {
+				t.Errorf("data directory is %q", test.opts.dataDir)
+			}
+		})
+	}
+}
+
+func TestListenUI(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+
+	if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil || !strings.Contains(err.Error(), "choose another address") {
+		t.Errorf("an address that the user has chosen and that is taken: %v", err)
+	}
+	listener, err := listenUI(options{uiAddr: address})
+	if err != nil {
+		t.Fatalf("a default address that is taken: %v", err)
+	}
+	defer listener.Close()
+	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || host != "127.0.0.1" {
+		t.Errorf("the other address is %s", listener.Addr())
+	}
+	if listener, err := listenUI(options{}); listener != nil || err != nil {
+		t.Errorf("no dashboard wanted: %v, %v", listener, err)
+	}
+}
+
+func TestProgressIsQuietAtFirst(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, time.Hour)
+	p.step("one")
+	p.step("two")
+	if out.Len() > 0 {
+		t.Errorf("it spoke too early: %q", out.String())
+	}
+	p.speakUp() // what the timer does
+	p.step("three")
+	p.end()
+	p.step("four")
+	p.end()
+	if got, want := out.String(), "two ...\nthree ...\n"; got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProgressSpeaksByItself(t *testing.T) {
+	r, w := net.Pipe()
+	defer r.Close()
+	p := newProgress(w, 0)
+	defer p.end()
+	go p.step("one")
+	buffer := make([]byte, 100)
+	n, err := r.Read(buffer)
+	if err != nil || string(buffer[:n]) != "one ...\n" {
+		t.Errorf("got %q, %v", buffer[:n], err)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	s := summary{
+		server: "https://127.0.0.1:6443", kubeconfig: "/data/kubeconfig", ui: "http://127.0.0.1:8090/", dataDir: "/data",
+		log: "/data/espalier.log", crds: 13, controllers: 1,
+	}
+	tests := map[string]struct {
+		opts       options
+		change     func(*summary)
+		want, lack []string
+	}{
+		"usual": {
+			options{}, func(*summary) {},
+			[]string{"13 custom resources, 1 controller.", s.server, s.kubeconfig, s.ui, s.log, "Try          espalier kubectl", "the data stays in /data"},
+			[]string{"Example", "warning"},
+		},
+		"ephemeral": {
+			options{ephemeral: true, example: "hello-world"}, func(s *summary) { s.ui, s.log = "", "" },
+			[]string{"hello-world", "Try          KUBECONFIG=/data/kubeconfig espalier kubectl", "nothing is kept"},
+			[]string{"Dashboard", "Log"},
+		},
+		"another directory": {options{dataDirChosen: true}, func(*summary) {}, []string{"KUBECONFIG=/data/kubeconfig"}, nil},
+		"a dashboard for everybody": {
+			options{}, func(s *summary) { s.ui = "http://0.0.0.0:8090/" },
+			[]string{"warning: the dashboard has no login"}, nil,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+			test.opts.streams = streams
+			changed := s
+			test.change(&changed)
+			printSummary(test.opts, changed)
+			text := out.String() + errOut.String()
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("the text lacks %q:\n%s", want, text)
+				}
+			}
+			for _, lack := range test.lack {
+				if strings.Contains(text, lack) {
+					t.Errorf("the text has %q:\n%s", lack, text)
+				}
+			}
+		})
+	}
+}
+
+func startControlPlane(t *testing.T) *rest.Config {
+	t.Helper()
+	cp, err := controlplane.Start(t.Context(), controlplane.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stopControlPlane(cp); err != nil {
+			t.Error(err)
+		}
+	})
+	return cp.RESTConfig()
+}
+
+func TestInstallCRDs(t *testing.T) {
+	config := startControlPlane(t)
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := crds[0].DeepCopy()
+	older.Spec.Names.ShortNames = []string{"outdated"}
+	if err := installCRDs(t.Context(), config, []*apiextensionsv1.CustomResourceDefinition{older}); err != nil {
+		t.Fatal(err)
+	}
+	if err := installCRDs(t.Context(), config, crds); err != nil {
+		t.Fatalf("over an older version: %v", err)
+	}
+	before := listCRDs(t, config)
+	if err := installCRDs(t.Context(), config, crds); err != nil {
+		t.Fatalf("over the same version: %v", err)
+	}
+	after := listCRDs(t, config)
+	for _, wanted := range crds {
+		got, ok := before[wanted.Name]
+		if !ok || !isEstablished(&got) {
+			t.Errorf("%s is not established", wanted.Name)
+		}
+		if strings.Join(got.Spec.Names.ShortNames, ",") != strings.Join(wanted.Spec.Names.ShortNames, ",") {
+			t.Errorf("%s has short names %v", wanted.Name, got.Spec.Names.ShortNames)
+		}
+		if got.ResourceVersion != after[wanted.Name].ResourceVersion {
+			t.Errorf("%s was written although nothing has changed", wanted.Name)
+		}
+	}
+}
+
+func listCRDs(t *testing.T, config *rest.Config) map[string]apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list apiextensionsv1.CustomResourceDefinitionList
+	if err := c.List(t.Context(), &list); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]apiextensionsv1.CustomResourceDefinition{}
+	for _, item := range list.Items {
+		found[item.Name] = item
+	}
+	return found
+}
+
+func TestInstallCRDsGivesUpWithItsContext(t *testing.T) {
+	config := startControlPlane(t)
+	broken := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "nonsense"}}
+	if err := installCRDs(t.Context(), config, []*apiextensionsv1.CustomResourceDefinition{broken}); err == nil || !strings.Contains(err.Error(), "install nonsense") {
+		t.Errorf("a definition that the server refuses: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := awaitEstablished(ctx, config, map[string]bool{"never": true}); err == nil {
+		t.Error("it has not waited")
+	}
+}
+
+func TestAnInterruptedStartIsNoError(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	boom := errors.New("boom")
+	if err := interrupted(ctx, boom); !errors.Is(err, boom) {
+		t.Errorf("without an interruption: %v", err)
+	}
+	cancel()
+	if err := interrupted(ctx, context.Canceled); err != nil {
+		t.Errorf("with an interruption: %v", err)
+	}
+	if err := interrupted(ctx, boom); !errors.Is(err, boom) {
+		t.Errorf("another error during an interruption: %v", err)
+	}
+}

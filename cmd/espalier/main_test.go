@@ -1,0 +1,382 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"espalier.dev/cmd/espalier/internal/kubeversion"
+)
+
+// runMain makes this test binary behave as espalier itself.
+const runMain = "ESPALIER_TEST_RUN_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runMain) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// user is somebody with a home directory and nothing in it.
+type user struct {
+	home string
+	temp string
+}
+
+func newUser(t *testing.T) user {
+	t.Helper()
+	return user{home: t.TempDir(), temp: t.TempDir()}
+}
+
+func (u user) dataDir() string { return filepath.Join(u.home, ".local", "share", "espalier") }
+
+func (u user) command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = []string{runMain + "=1", "HOME=" + u.home, "TMPDIR=" + u.temp, "PATH=" + os.Getenv("PATH")}
+	return cmd
+}
+
+// run executes espalier to its end.
+func (u user) run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	cmd := u.command(t, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errOut.String()
+}
+
+// mustRun executes espalier and wants it to succeed.
+func (u user) mustRun(t *testing.T, args ...string) (stdout string) {
+	t.Helper()
+	code, stdout, stderr := u.run(t, args...)
+	if code != 0 {
+		t.Fatalf("espalier %s: exit code %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
+	}
+	return stdout
+}
+
+// instance is a running "espalier up".
+type instance struct {
+	cmd    *exec.Cmd
+	facts  map[string]string
+	stdout *bufio.Scanner
+	stderr *bufio.Scanner
+}
+
+// up returns when espalier has printed all it has to say.
+func (u user) up(t *testing.T, args ...string) *instance {
+	t.Helper()
+	i := &instance{cmd: u.command(t, append([]string{"up"}, args...)...), facts: map[string]string{}}
+	stdout, err := i.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := i.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.stdout, i.stderr = bufio.NewScanner(stdout), bufio.NewScanner(stderr)
+	if err := i.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i.facts["Stop"] == "" {
+		if !i.stdout.Scan() {
+			t.Fatalf("it ended before it was up: %s", i.rest(t))
+		}
+		title, value, _ := strings.Cut(strings.TrimSpace(i.stdout.Text()), "   ")
+		i.facts[title] = strings.TrimSpace(value)
+	}
+	return i
+}
+
+// rest waits for the end and returns what is left of the output.
+func (i *instance) rest(t *testing.T) string {
+	t.Helper()
+	timer := time.AfterFunc(time.Minute, func() { _ = i.cmd.Process.Kill() }) // if it hangs
+	defer timer.Stop()
+	var lines []string
+	for _, scanner := range []*bufio.Scanner{i.stdout, i.stderr} {
+		for scanner.Scan() {
+			lines = append(lines, scanner.Text())
+		}
+	}
+	err := i.cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (i *instance) signal(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := i.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop ends the instance in the regular way.
+func (i *instance) stop(t *testing.T, signal os.Signal) {
+	t.Helper()
+	i.signal(t, signal)
+	rest := i.rest(t)
+	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d: %s", code, rest)
+	}
+	if !strings.HasSuffix(rest, "Stopping ...") {
+		t.Errorf("its last words are: %s", rest)
+	}
+}
+
+func TestUp(t *testing.T) {
+	u := newUser(t)
+	i := u.up(t, "--example", "hello-world", "--ui-addr", "127.0.0.1:0")
+	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
+
+	t.Run("writes a kubeconfig for the owner only", func(t *testing.T) {
+		info, err := os.Stat(i.facts["Kubeconfig"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 || i.facts["Kubeconfig"] != filepath.Join(u.dataDir(), "kubeconfig") {
+			t.Errorf("%s has mode %v", i.facts["Kubeconfig"], info.Mode())
+		}
+	})
+	t.Run("explains the custom resources", func(t *testing.T) {
+		out := u.mustRun(t, "kubectl", "explain", "installation.spec.flow")
+		for _, want := range []string{"landscaper.gardener.cloud", "flow <string>", "Continuous"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the explanation lacks %q:\n%s", want, out)
+			}
+		}
+	})
+	t.Run("runs the controllers", func(t *testing.T) {
+		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "hello-world", "contexts/default")
+	})
+	t.Run("creates the example", func(t *testing.T) {
+		u.mustRun(t, "kubectl", "get", "-n", "hello-world", "installation/hello-world", "target/here", "dataobject/whom-to-greet")
+	})
+	t.Run("shows it on the dashboard", func(t *testing.T) {
+		if page := fetch(t, i.facts["Dashboard"]); !strings.Contains(page, "hello-world") {
+			t.Errorf("the page is:\n%s", page)
+		}
+	})
+	t.Run("tells the version on both sides", func(t *testing.T) {
+		out := u.mustRun(t, "kubectl", "version")
+		if strings.Count(out, kubeversion.Version) != 2 {
+			t.Errorf("got:\n%s", out)
+		}
+	})
+	t.Run("suggests a command that works", func(t *testing.T) {
+		args, ok := strings.CutPrefix(i.facts["Try"], "espalier ")
+		if !ok {
+			t.Fatalf("it suggests: %s", i.facts["Try"])
+		}
+		if out := u.mustRun(t, strings.Fields(args)...); !strings.Contains(out, "hello-world") {
+			t.Errorf("got:\n%s", out)
+		}
+	})
+	t.Run("refuses a second one politely", func(t *testing.T) {
+		code, stdout, stderr := u.run(t, "up")
+		if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+		}
+		for _, want := range []string{u.dataDir(), fmt.Sprintf("kill %d", i.cmd.Process.Pid)} {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("the message lacks %q: %s", want, stderr)
+			}
+		}
+	})
+	t.Run("completes the names of objects", func(t *testing.T) {
+		out := u.mustRun(t, "__complete", "kubectl", "get", "-n", "hello-world", "dataobjects", "")
+		if !strings.Contains(out, "whom-to-greet") {
+			t.Errorf("got:\n%s", out)
+		}
+	})
+	t.Run("removes deleted namespaces", func(t *testing.T) {
+		u.mustRun(t, "kubectl", "create", "namespace", "doomed")
+		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "doomed", "contexts/default")
+		u.mustRun(t, "kubectl", "delete", "namespace", "doomed", "--timeout=60s")
+	})
+	u.mustRun(t, "kubectl", "create", "configmap", "kept", "--from-literal=a=b")
+	u.mustRun(t, "kubectl", "delete", "-n", "hello-world", "dataobject/whom-to-greet")
+	i.stop(t, syscall.SIGTERM)
+
+	t.Run("does not reach for another cluster when stopped", func(t *testing.T) {
+		if code, _, stderr := u.run(t, "kubectl", "get", "namespaces"); code != 1 || !strings.Contains(stderr, "127.0.0.1") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	})
+	again := u.up(t, "--example", "hello-world", "--ui-addr", "")
+	if again.facts["API server"] != i.facts["API server"] {
+		t.Errorf("the server moved from %s to %s", i.facts["API server"], again.facts["API server"])
+	}
+	if again.facts["Dashboard"] != "" {
+		t.Errorf("there is an unwanted dashboard at %s", again.facts["Dashboard"])
+	}
+	u.mustRun(t, "kubectl", "get", "configmap/kept")
+	u.mustRun(t, "kubectl", "get", "-n", "hello-world", "dataobject/whom-to-greet")
+	again.stop(t, syscall.SIGINT)
+	if left, err := os.ReadDir(u.temp); err != nil || len(left) > 0 {
+		t.Errorf("temporary files are left: %v, %v", left, err)
+	}
+}
+
+func fetch(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+func TestUpEphemeral(t *testing.T) {
+	u := newUser(t)
+	kubeconfig := filepath.Join(u.home, "kubeconfig")
+	i := u.up(t, "--ephemeral", "--kubeconfig", kubeconfig, "--verbose")
+	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
+	if got := i.facts["Kubeconfig"]; got != kubeconfig {
+		t.Errorf("the kubeconfig is %s", got)
+	}
+	if want := "KUBECONFIG=" + kubeconfig + " espalier kubectl"; !strings.HasPrefix(i.facts["Try"], want) {
+		t.Errorf("it suggests: %s", i.facts["Try"])
+	}
+	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "get", "installations")
+	i.signal(t, syscall.SIGINT)
+	rest := i.rest(t)
+	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(rest, "Created the default Context") {
+		t.Errorf("the log of the controllers is missing:\n%s", rest)
+	}
+	if err := os.RemoveAll(filepath.Join(u.home, ".kube")); err != nil { // what kubectl remembers
+		t.Fatal(err)
+	}
+	for _, dir := range []string{u.home, u.temp} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("files are left in %s: %v, %v", dir, left, err)
+		}
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	u := newUser(t)
+	i := u.up(t, "--ephemeral", "--ui-addr", "127.0.0.1:0")
+	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
+	// A request that never ends keeps the dashboard from stopping for some seconds.
+	address := strings.TrimSuffix(strings.TrimPrefix(i.facts["Dashboard"], "http://"), "/")
+	connection, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, "GET / HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	i.signal(t, syscall.SIGTERM)
+	for i.stderr.Scan() && i.stderr.Text() != "Stopping ..." {
+	}
+	i.signal(t, syscall.SIGTERM)
+	i.rest(t)
+	status, ok := i.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended with %v", i.cmd.ProcessState)
+	}
+}
+
+func TestUpRefuses(t *testing.T) {
+	u := newUser(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, err := net.SplitHostPort(taken.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"a taken port":          {[]string{"--port", port}, "port " + port + " on 127.0.0.1 is in use"},
+		"a taken dashboard":     {[]string{"--ui-addr", taken.Addr().String()}, "--ui-addr: listen tcp " + taken.Addr().String()},
+		"somebody's directory":  {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory"},
+		"an unknown example":    {[]string{"--example", "nope"}, `unknown example "nope": there is hello-world`},
+		"a contradiction":       {[]string{"--ephemeral", "--data-dir", "x"}, "use one of them"},
+		"an unknown flag":       {[]string{"--nope"}, "unknown flag: --nope\nSee 'espalier up --help'"},
+		"an argument":           {[]string{"now"}, `unknown command "now"`},
+		"a port that cannot be": {[]string{"--port", "65536"}, "--port is 65536"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := u.run(t, append([]string{"up"}, test.args...)...)
+			if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "error: ") || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	u := newUser(t)
+	if out := u.mustRun(t, "version"); !strings.Contains(out, "kubernetes "+kubeversion.Version) {
+		t.Errorf("got:\n%s", out)
+	}
+	if out := u.mustRun(t, "--version"); !strings.HasPrefix(out, "espalier version ") {
+		t.Errorf("got:\n%s", out)
+	}
+}
+
+func TestKubectlKeepsItsExitCode(t *testing.T) {
+	u := newUser(t)
+	file := filepath.Join(u.home, "kubeconfig")
+	if code, _, stderr := u.run(t, "kubectl", "--kubeconfig", file, "config", "get-contexts", "nope"); code != 1 || !strings.HasPrefix(stderr, "error: ") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if out := u.mustRun(t, "kubectl", "version", "--client"); !strings.Contains(out, "Client Version: "+kubeversion.Version) {
+		t.Errorf("got:\n%s", out)
+	}
+	if out := u.mustRun(t, "kubectl", "--help"); !strings.Contains(out, "Basic Commands") {
+		t.Errorf("got:\n%s", out)
+	}
+}
+
+func TestHelpOffersOnlyOurFlags(t *testing.T) {
+	out := newUser(t).mustRun(t, "up", "--help")
+	if strings.Contains(out, "Global Flags") {
+		t.Errorf("flags of libraries show through:\n%s", out)
+	}
+	if !strings.Contains(out, "hello-world") {
+		t.Errorf("the help does not list the examples:\n%s", out)
+	}
+}
