@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,7 +15,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -184,7 +184,11 @@ func typedCopy[T client.Object](revision *unstructured.Unstructured, like T) (T,
 		return any(revision.DeepCopy()).(T), nil
 	}
 	typed := reflect.New(reflect.TypeOf(like).Elem()).Interface().(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(revision.Object, typed); err != nil {
+	content, err := revision.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(content, typed)
+	}
+	if err != nil {
 		return typed, fmt.Errorf("read it as a %T: %w", like, err)
 	}
 	return typed, nil

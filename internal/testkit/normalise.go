@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
@@ -64,11 +65,14 @@ func (s *standIns) print(scheme *runtime.Scheme, object client.Object) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	content, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
-	plain := &unstructured.Unstructured{Object: fields}
+	plain := &unstructured.Unstructured{}
+	if err := json.Unmarshal(content, &plain.Object); err != nil {
+		return nil, err
+	}
 	plain.SetGroupVersionKind(kind)
 	plain = masked(plain)
 	s.learn(plain)
