@@ -49,11 +49,11 @@ var accessKinds = map[string]AccessKind{
 // ParseAccess understands an access specification that a template hands over.
 func ParseAccess(object map[string]any) (Access, error) {
 	r := &reading{limits: DefaultLimits}
-	access := access(r.object("", map[string]any{"access": object}), true)
+	parsed := access(r.object("", map[string]any{"access": object}), true)
 	if err := r.err(); err != nil {
 		return Access{}, err
 	}
-	return Access{Type: access.Type, fields: cloneObject(access.fields)}, nil
+	return Access{Type: parsed.Type, fields: cloneObject(parsed.fields)}, nil
 }
 
 // Kind returns what the type means.

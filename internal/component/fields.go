@@ -4,6 +4,7 @@
 package component
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ func (r *reading) err() error {
 	if r.more > 0 {
 		text += fmt.Sprintf("; and %d more problems", r.more)
 	}
-	return fmt.Errorf("%s", text)
+	return errors.New(text)
 }
 
 // object is a JSON object that is being read. Each field that is understood is taken out; what is left over at the end

@@ -6,7 +6,9 @@ package component
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -187,12 +189,14 @@ func ResourceReferenceFrom(tree any) (ResourceReference, error) {
 // selector reads the attributes of an identity. Those of the extra identity may stand beside the name or in a field of
 // their own.
 func selector(o object) Identity {
-	identity := Identity{identityName: o.required(identityName)}
+	name := o.required(identityName)
+	identity := Identity{}
 	for key, value := range o.texts("extraIdentity") {
 		identity[key] = value
 	}
-	for key := range o.fields {
+	for _, key := range slices.Sorted(maps.Keys(o.fields)) {
 		identity[key] = o.text(key)
 	}
+	identity[identityName] = name
 	return identity
 }
