@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/config/crd"
 	"espalier.dev/internal/testkit"
 )
 
@@ -21,11 +20,6 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // Applying with strict validation refuses fields that the server would otherwise drop.
 func TestEveryExampleIsAccepted(t *testing.T) {
 	server := testkit.Server(t)
-	crds, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.InstallCRD(t, crds...)
 	if len(Names()) == 0 {
 		t.Fatal("there are no examples")
 	}

@@ -5,7 +5,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -16,42 +15,14 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/config/crd"
 	"espalier.dev/internal/testkit"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-// newClient speaks to a server that knows both APIs.
-func newClient(t *testing.T) client.Client {
-	t.Helper()
-	server := testkit.Server(t)
-	crds, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.InstallCRD(t, crds...)
-	return clientFor(t, server.Config())
-}
-
-func clientFor(t *testing.T, config *rest.Config) client.Client {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := errors.Join(landscaper.AddToScheme(scheme), pipelines.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 func get(t *testing.T, handler http.Handler, target string) *http.Response {
 	t.Helper()
@@ -70,7 +41,7 @@ func body(t *testing.T, response *http.Response) string {
 }
 
 func TestStartPage(t *testing.T) {
-	cluster := newClient(t)
+	cluster := testkit.Server(t).Client()
 	namespace := testkit.Server(t).Namespace(t)
 	handler := NewHandler(Options{Reader: cluster, Log: logr.Discard(), Now: func() time.Time { return time.Now().Add(3 * time.Hour) }})
 
@@ -185,7 +156,10 @@ func TestMessageOfAnInstallation(t *testing.T) {
 func TestAServerThatIsGoneIsAProblemOnThePage(t *testing.T) {
 	config := testkit.Server(t).Config()
 	config.Host = "https://127.0.0.1:1"
-	reader := clientFor(t, config)
+	reader, err := client.New(config, client.Options{Scheme: testkit.Server(t).Client().Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	response := get(t, NewHandler(Options{Reader: reader, Log: logr.Discard()}), "/")
 	if response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("answer is %s", response.Status)
@@ -196,7 +170,7 @@ func TestAServerThatIsGoneIsAProblemOnThePage(t *testing.T) {
 }
 
 func TestEveryAnswerHasTheHeaders(t *testing.T) {
-	handler := NewHandler(Options{Reader: newClient(t), LoopbackOnly: true, Log: logr.Discard()})
+	handler := NewHandler(Options{Reader: testkit.Server(t).Client(), LoopbackOnly: true, Log: logr.Discard()})
 	targets := map[string]int{
 		"http://localhost/":          http.StatusOK,
 		"http://localhost/style.css": http.StatusOK,
@@ -218,7 +192,7 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 }
 
 func TestOnlyReadingIsAllowed(t *testing.T) {
-	handler := NewHandler(Options{Reader: newClient(t), Log: logr.Discard()})
+	handler := NewHandler(Options{Reader: testkit.Server(t).Client(), Log: logr.Discard()})
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, httptest.NewRequest(method, "/", nil))
@@ -248,7 +222,7 @@ func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, listener, Options{Reader: newClient(t), Log: logr.Discard()}) }()
+	go func() { done <- Serve(ctx, listener, Options{Reader: testkit.Server(t).Client(), Log: logr.Discard()}) }()
 
 	url := "http://" + listener.Addr().String() + "/healthz"
 	response, err := http.Get(url)

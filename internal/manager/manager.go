@@ -19,8 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	landscaper "espalier.dev/api/landscaper/v1alpha1"
-	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/api"
 )
 
 // LeaseName is the name of the lease for leader election.
@@ -62,7 +61,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (ctrl.Manager, erro
 // NewScheme knows the kinds of Kubernetes and of both APIs.
 func NewScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, landscaper.AddToScheme, pipelines.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, api.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("build the scheme: %w", err)
 		}
