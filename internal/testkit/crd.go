@@ -6,16 +6,19 @@ package testkit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -24,7 +27,8 @@ import (
 
 const crdLimit = time.Minute
 
-// InstallCRD creates or updates custom resource definitions and returns when their resources are served and discoverable.
+// InstallCRD creates or updates custom resource definitions and returns when their resources are served and discoverable. What is
+// installed already costs nothing, so every test may ask for what it needs.
 func (s *APIServer) InstallCRD(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	if err := s.installCRDs(t.Context(), crds); err != nil {
@@ -41,33 +45,49 @@ func (s *APIServer) installProjectCRDs(ctx context.Context) error {
 }
 
 func (s *APIServer) installCRDs(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	s.installing.Lock()
+	defer s.installing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, crdLimit)
 	defer cancel()
-	for _, definition := range crds {
+	missing := slices.DeleteFunc(slices.Clone(crds), func(definition *apiextensionsv1.CustomResourceDefinition) bool {
+		return equality.Semantic.DeepEqual(s.installed[definition.Name], definition.Spec)
+	})
+	for _, definition := range missing {
 		if err := s.applyCRD(ctx, definition.DeepCopy()); err != nil {
 			return fmt.Errorf("install CRD %s: %w", definition.Name, err)
 		}
 	}
-	for _, definition := range crds {
+	for _, definition := range missing {
 		if err := s.awaitServed(ctx, definition); err != nil {
 			return fmt.Errorf("wait until CRD %s is served: %w", definition.Name, err)
 		}
+		s.noteInstalled(definition)
 	}
 	return nil
 }
 
 func (s *APIServer) applyCRD(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
 	c := s.Client()
-	err := c.Create(ctx, definition)
+	err := c.Create(ctx, definition.DeepCopy())
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	var existing apiextensionsv1.CustomResourceDefinition
-	if err := c.Get(ctx, client.ObjectKeyFromObject(definition), &existing); err != nil {
-		return err
+	// The server itself writes to a definition, until it is established, so an update may have to be repeated.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		var existing apiextensionsv1.CustomResourceDefinition
+		if err := c.Get(ctx, client.ObjectKeyFromObject(definition), &existing); err != nil {
+			return err
+		}
+		existing.Spec = definition.Spec
+		return c.Update(ctx, &existing)
+	})
+}
+
+func (s *APIServer) noteInstalled(definition *apiextensionsv1.CustomResourceDefinition) {
+	if s.installed == nil {
+		s.installed = map[string]apiextensionsv1.CustomResourceDefinitionSpec{}
 	}
-	definition.ResourceVersion = existing.ResourceVersion
-	return c.Update(ctx, definition)
+	s.installed[definition.Name] = *definition.Spec.DeepCopy()
 }
 
 // awaitServed asks as a client would, because the condition Established comes before the handler and discovery have caught up.

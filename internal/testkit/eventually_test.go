@@ -63,15 +63,6 @@ func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
 }
 
-func mustCreate(t testing.TB, server *testkit.APIServer, objects ...client.Object) {
-	t.Helper()
-	for _, object := range objects {
-		if err := server.Client().Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func mustUpdate(t testing.TB, server *testkit.APIServer, object client.Object) {
 	t.Helper()
 	if err := server.Client().Update(t.Context(), object); err != nil {
@@ -93,14 +84,14 @@ func TestEventuallySeesTheFuture(t *testing.T) {
 	cases := map[string]func(t *testing.T, object *corev1.ConfigMap){
 		"an object that is as wanted already": func(t *testing.T, object *corev1.ConfigMap) {
 			object.Data = map[string]string{"state": "ready"}
-			mustCreate(t, server, object)
+			testkit.Create(t, server, object)
 		},
 		"an object that does not exist yet": func(t *testing.T, object *corev1.ConfigMap) {
 			object.Data = map[string]string{"state": "ready"}
 			go func() { _ = server.Client().Create(t.Context(), object) }()
 		},
 		"an object that changes": func(t *testing.T, object *corev1.ConfigMap) {
-			mustCreate(t, server, object)
+			testkit.Create(t, server, object)
 			object.Data = map[string]string{"state": "ready"}
 			go func() { _ = server.Client().Update(t.Context(), object) }()
 		},
@@ -120,7 +111,7 @@ func TestEventuallySeesTheFuture(t *testing.T) {
 func TestEventuallyTakesUntypedObjects(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
-	mustCreate(t, server, configMap(namespace, "a", map[string]string{"state": "ready"}))
+	testkit.Create(t, server, configMap(namespace, "a", map[string]string{"state": "ready"}))
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	object.SetNamespace(namespace)
 	object.SetName("a")
@@ -133,7 +124,7 @@ func TestEventuallyTakesUntypedObjects(t *testing.T) {
 func TestEventuallyExplainsItsFailure(t *testing.T) {
 	server := testkit.Server(t)
 	object := configMap(server.Namespace(t), "a", map[string]string{"state": "new"})
-	mustCreate(t, server, object)
+	testkit.Create(t, server, object)
 	sees := make(chan string, 10)
 	failed, text := outcome(t, func(tb testing.TB) {
 		changed := object.DeepCopy()
@@ -163,7 +154,7 @@ func TestEventuallyShowsNoSecret(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "a"},
 		StringData: map[string]string{"password": "CANARY"},
 	}
-	mustCreate(t, server, secret)
+	testkit.Create(t, server, secret)
 	failed, text := outcome(t, func(tb testing.TB) {
 		never := testkit.Is("ever", func(*corev1.Secret) bool { return false })
 		testkit.Eventually(tb, server, secret, never, testkit.Within(time.Second))
@@ -180,21 +171,21 @@ func TestEventuallyGone(t *testing.T) {
 	server := testkit.Server(t)
 	t.Run("by deletion", func(t *testing.T) {
 		object := configMap(server.Namespace(t), "a", nil)
-		mustCreate(t, server, object)
+		testkit.Create(t, server, object)
 		go func() { _ = server.Client().Delete(t.Context(), object.DeepCopy()) }()
 		testkit.EventuallyGone(t, server, object)
 	})
 	t.Run("a successor is somebody else", func(t *testing.T) {
 		object := configMap(server.Namespace(t), "a", nil)
 		successor := object.DeepCopy()
-		mustCreate(t, server, object)
+		testkit.Create(t, server, object)
 		mustDelete(t, server, object.DeepCopy())
-		mustCreate(t, server, successor)
+		testkit.Create(t, server, successor)
 		testkit.EventuallyGone(t, server, object)
 	})
 	t.Run("not while it exists", func(t *testing.T) {
 		object := configMap(server.Namespace(t), "a", nil)
-		mustCreate(t, server, object)
+		testkit.Create(t, server, object)
 		failed, text := outcome(t, func(tb testing.TB) { testkit.EventuallyGone(tb, server, object, testkit.Within(time.Second)) })
 		if !failed || !strings.Contains(text, "it still exists") {
 			t.Errorf("failed %v: %s", failed, text)

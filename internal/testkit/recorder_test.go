@@ -23,7 +23,7 @@ func TestRecorderKeepsEveryState(t *testing.T) {
 	server := testkit.Server(t)
 	object := configMap(server.Namespace(t), "a", map[string]string{"round": "0"})
 	recorder := testkit.Record(t, server, object.Namespace, configMaps)
-	mustCreate(t, server, object)
+	testkit.Create(t, server, object)
 	want := []string{"0"}
 	for round := 1; round <= 100; round++ {
 		object.Data["round"] = strconv.Itoa(round)
@@ -43,7 +43,7 @@ func TestRecorderKeepsEveryState(t *testing.T) {
 func TestRecorderTellsWhatWasThereBefore(t *testing.T) {
 	server := testkit.Server(t)
 	object := configMap(server.Namespace(t), "a", nil)
-	mustCreate(t, server, object)
+	testkit.Create(t, server, object)
 	recorder := testkit.Record(t, server, object.Namespace, configMaps)
 	before := recorder.History()
 	if len(before) != 1 || before[0].Change != testkit.Existing || before.Writes() != 0 {
@@ -67,7 +67,7 @@ func TestRecorderOrdersKindsByTheServersRevisions(t *testing.T) {
 	var want []string
 	for i := range 10 {
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprint("o", i)}
-		mustCreate(t, server, &corev1.ConfigMap{ObjectMeta: meta}, &corev1.Secret{ObjectMeta: meta})
+		testkit.Create(t, server, &corev1.ConfigMap{ObjectMeta: meta}, &corev1.Secret{ObjectMeta: meta})
 		want = append(want, "ConfigMap "+namespace+"/"+meta.Name, "Secret "+namespace+"/"+meta.Name)
 	}
 	var got []string
@@ -88,7 +88,7 @@ func TestRecorderTellsASuccessorFromItsPredecessor(t *testing.T) {
 	recorder := testkit.Record(t, server, object.Namespace, configMaps)
 	for range 2 {
 		successor := object.DeepCopy()
-		mustCreate(t, server, successor)
+		testkit.Create(t, server, successor)
 		mustDelete(t, server, successor)
 	}
 	history := recorder.Of(object)
@@ -108,7 +108,7 @@ func TestRecorderKeepsToItsNamespace(t *testing.T) {
 	server := testkit.Server(t)
 	here, elsewhere := server.Namespace(t), server.Namespace(t)
 	recorder := testkit.Record(t, server, here, testkit.Groups("landscaper.gardener.cloud"), configMaps)
-	mustCreate(t, server, configMap(elsewhere, "a", nil), configMap(here, "b", nil))
+	testkit.Create(t, server, configMap(elsewhere, "a", nil), configMap(here, "b", nil))
 	if history := recorder.History(); len(history) != 1 || history[0].ID().Name != "b" {
 		t.Errorf("recorded %v", history)
 	}
@@ -143,10 +143,10 @@ func TestFailingTestsTellTheHistory(t *testing.T) {
 		return func(tb testing.TB) {
 			recorder := testkit.Record(tb, server, namespace, testkit.Kinds(&corev1.ConfigMap{}, &corev1.Secret{}))
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "a-"}, Data: map[string]string{"phase": "Init"}}
-			mustCreate(tb, server, object)
+			testkit.Create(tb, server, object)
 			object.Data["phase"] = "Done"
 			mustUpdate(tb, server, object)
-			mustCreate(tb, server, &corev1.Secret{
+			testkit.Create(tb, server, &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "s-"}, StringData: map[string]string{"key": "CANARY"},
 			})
 			recorder.History()
@@ -176,7 +176,7 @@ func TestQuietWaitsForTheLastWrite(t *testing.T) {
 	server := testkit.Server(t)
 	object := configMap(server.Namespace(t), "a", map[string]string{"round": "0"})
 	recorder := testkit.Record(t, server, object.Namespace, configMaps)
-	mustCreate(t, server, object.DeepCopy())
+	testkit.Create(t, server, object.DeepCopy())
 	const rounds = 20
 	go func() {
 		busy := configMap(object.Namespace, "b", nil)
@@ -195,7 +195,7 @@ func TestQuietWaitsForTheLastWrite(t *testing.T) {
 func TestQuietFailsInARestlessWorld(t *testing.T) {
 	server := testkit.Server(t)
 	object := configMap(server.Namespace(t), "restless", nil)
-	mustCreate(t, server, object)
+	testkit.Create(t, server, object)
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {

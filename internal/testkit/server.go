@@ -16,7 +16,9 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -36,6 +38,9 @@ type APIServer struct {
 	process *apiserver.Process
 	starts  int // how often it was started; a recorder tells by it whether a lost watch is the test's own doing
 	access  access
+
+	installing sync.Mutex
+	installed  map[string]apiextensionsv1.CustomResourceDefinitionSpec // by name
 }
 
 // access is everything derived from the kubeconfig. It is replaced as a whole by each start.
@@ -100,8 +105,10 @@ func startShared() (*APIServer, error) {
 //
 //	func TestMain(m *testing.M) { testkit.Main(m) }
 //
-// Without it the server stops by itself when the test process ends; with it, the process waits for a clean end.
-func Main(m *testing.M) {
+// Without it the server stops by itself when the test process ends; with it, the process waits for a clean end. Tests
+// with kinds of their own pass the functions that add them to a Scheme.
+func Main(m *testing.M, kinds ...func(*runtime.Scheme) error) {
+	ownKinds = kinds
 	crlog.SetLogger(controllerLog())
 	code := m.Run()
 	if err := stopShared(); err != nil {

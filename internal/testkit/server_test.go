@@ -6,6 +6,7 @@ package testkit_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ func TestServerIsSharedAndServes(t *testing.T) {
 		t.Error("a second call started a second server")
 	}
 	written := configMap(server.Namespace(t), "a", map[string]string{"key": "value"})
-	mustCreate(t, server, written)
+	testkit.Create(t, server, written)
 	var read corev1.ConfigMap
 	if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(written), &read); err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func TestServerKnowsTheProjectsKinds(t *testing.T) {
 	server := testkit.Server(t)
 	object := &landscaper.DataObject{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "a"}}
 	object.Data = landscaper.AnyJSON{Raw: []byte(`{"key":"value"}`)}
-	mustCreate(t, server, object)
+	testkit.Create(t, server, object)
 	if err := server.Client().List(t.Context(), &landscaper.InstallationList{}); err != nil {
 		t.Error(err)
 	}
@@ -85,15 +86,27 @@ func TestInstalledKindsCanBeUsedAtOnce(t *testing.T) {
 		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "testkit.example.org/" + version, "kind": "Sapling"}}
 		object.SetNamespace(namespace)
 		object.SetName("a-" + version)
-		mustCreate(t, server, object)
+		testkit.Create(t, server, object)
 		testkit.Eventually(t, server, object, testkit.Is("there", func(*unstructured.Unstructured) bool { return true }))
 	}
+}
+
+func TestTestsMayHaveKindsOfTheirOwn(t *testing.T) {
+	server := testkit.Server(t)
+	var running sync.WaitGroup
+	for range 8 { // as tests that run in parallel do
+		running.Go(func() { server.InstallCRD(t, sapling("v2")) })
+	}
+	running.Wait()
+	object := &Sapling{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "a"}, Height: 3}
+	testkit.Create(t, server, object)
+	testkit.Eventually(t, server, object, testkit.Is("high", func(s *Sapling) bool { return s.Height == 3 }))
 }
 
 func TestPrivateServersAreBareAndApart(t *testing.T) {
 	shared, private := testkit.Server(t), testkit.NewServer(t)
 	namespace := private.Namespace(t)
-	mustCreate(t, private, configMap(namespace, "a", nil))
+	testkit.Create(t, private, configMap(namespace, "a", nil))
 	err := shared.Client().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "a"}, &corev1.ConfigMap{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the shared server says %v about an object of the private one", err)
@@ -114,7 +127,7 @@ func TestPersistentServersCanBeRestarted(t *testing.T) {
 	before := server.Client()
 	namespace := server.Namespace(t)
 	recorder := testkit.Record(t, server, namespace, configMaps)
-	mustCreate(t, server, configMap(namespace, "a", nil))
+	testkit.Create(t, server, configMap(namespace, "a", nil))
 	restarts := map[string]func(){"stop": func() { server.Stop(t) }, "kill": server.Kill}
 	for name, end := range restarts {
 		recorder.History()
@@ -152,7 +165,7 @@ func TestClusterControllersDeleteNamespaces(t *testing.T) {
 	server := testkit.NewServer(t, testkit.ClusterControllers())
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: server.Namespace(t)}}
 	object := configMap(namespace.Name, "a", nil)
-	mustCreate(t, server, object)
+	testkit.Create(t, server, object)
 	mustDelete(t, server, namespace)
 	testkit.EventuallyGone(t, server, object)
 	testkit.EventuallyGone(t, server, namespace)
