@@ -4,8 +4,10 @@
 package schema_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -306,5 +308,102 @@ func TestAFindersErrorKeepsItsKind(t *testing.T) {
 		if !strings.HasPrefix(err.Error(), `the schema of export "url": read the schema cd://resources/`+resource) {
 			t.Errorf("%s: %v does not say what was attempted", resource, err)
 		}
+	}
+}
+
+func TestLongTextsAreCut(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	var many []string
+	for i := range 30 {
+		many = append(many, fmt.Sprintf("%q", fmt.Sprintf("name%02d", i)))
+	}
+	list := strings.Join(many, ",")
+	for name, c := range map[string]struct{ schema, value, want string }{
+		"a long name":     {`{"additionalProperties":{"type":"string"}}`, `{"` + long + `":1}`, "at /" + long[:80] + "...: expected string"},
+		"a long enum":     {`{"enum":["` + long + `"]}`, `1`, `expected one of "` + long[:79] + "..."},
+		"many choices":    {`{"enum":[` + list + `]}`, `1`, `"name19", ...`},
+		"many missing":    {`{"required":[` + list + `]}`, `{}`, `"name19", ...`},
+		"a large bound":   {`{"minimum":1e300}`, `1`, "expected at least 1e+300"},
+		"control letters": {`{"additionalProperties":{"type":"string"}}`, `{"a\nb\"c":1}`, `at /a\nb\"c: expected string`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := check(t, c.schema, schema.Sources{}, c.value); !strings.Contains(got, c.want) || strings.Contains(got, long) {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReferencesIntoListsAndByAddress(t *testing.T) {
+	for name, c := range map[string]struct{ schema, good, bad string }{
+		"into allOf":           {`{"allOf":[{},{"type":"number"}],"properties":{"a":{"$ref":"#/allOf/1"}}}`, `1`, `"x"`},
+		"into items":           {`{"items":[{"type":"number"},{"$ref":"#/items/0"}]}`, `[1,2]`, `[1,"x"]`},
+		"into an only items":   {`{"items":{"type":"number"},"contains":{"$ref":"#/items"}}`, `[1]`, `["x"]`},
+		"with escapes":         {`{"$ref":"#/$defs/a%20b~1c","$defs":{"a b/c":{"type":"number"}}}`, `1`, `"x"`},
+		"through a reference":  {`{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"type":"number"}}}`, `1`, `"x"`},
+		"across documents":     {`{"$ref":"local://indirect","$defs":{"x":{"$ref":"local://library#/definitions/own"}}}`, `1`, `"x"`},
+		"a recursive anchor":   {`{"$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#"}},"required":["n"]}`, `{"n":1,"a":{"n":2}}`, `{"n":1,"a":{}}`},
+		"a dynamic anchor":     {`{"$schema":"https://json-schema.org/draft/2020-12/schema","$dynamicAnchor":"t","properties":{"a":{"$dynamicRef":"#t"}},"required":["n"]}`, `{"n":1,"a":{"n":2}}`, `{"n":1,"a":{}}`},
+		"an identifier inside": {`{"properties":{"a":{"$ref":"https://example.com/t"}},"$defs":{"t":{"$id":"https://example.com/t","type":"number"}}}`, `{"a":1}`, `{"a":"x"}`},
+		"an id of draft 4":     {`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"$ref":"#t"}},"definitions":{"t":{"id":"#t","type":"number"}}}`, `{"a":1}`, `{"a":"x"}`},
+		"a data of true":       {`{"properties":{"a":true,"b":false}}`, `{"a":1}`, `{"b":1}`},
+		"dependent schemas":    {`{"dependentSchemas":{"a":{"required":["b"]}},"dependencies":{"c":{"required":["d"]}}}`, `{"a":1,"b":1}`, `{"c":1}`},
+		"unevaluated":          {`{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}`, `{"a":1}`, `{"b":1}`},
+		"unevaluated items":    {`{"items":[{}],"unevaluatedItems":false}`, `[1]`, `[1,2]`},
+		"max contains":         {`{"contains":{"type":"string"},"maxContains":1}`, `["a"]`, `["a","b"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := check(t, c.schema, sources(), c.good); got != "" {
+				t.Errorf("%s should match: %s", c.good, got)
+			}
+			if got := check(t, c.schema, sources(), c.bad); !strings.HasPrefix(got, mismatch) {
+				t.Errorf("%s should not match: %s", c.bad, got)
+			}
+		})
+	}
+}
+
+func TestParseReference(t *testing.T) {
+	for text, want := range map[string]schema.Reference{
+		"local://a":                         {Scheme: "local", Path: "a"},
+		"local://a#":                        {Scheme: "local", Path: "a"},
+		"local://A%20b#/x":                  {Scheme: "local", Path: "A b", Fragment: "/x"},
+		"Blueprint://a//b/./c.json#x/y/":    {Scheme: "blueprint", Path: "a/b/c.json", Fragment: "/x/y"},
+		"blueprint:///a/../../b":            {Scheme: "blueprint", Path: "b"},
+		"cd://componentReferences/a/res/b":  {Scheme: "cd", Path: "componentReferences/a/res/b"},
+		"cd://resources/a#anchor":           {Scheme: "cd", Path: "resources/a", Fragment: "anchor"},
+		"cd://resources/a%2Fb#/definitions": {Scheme: "cd", Path: "resources/a/b", Fragment: "/definitions"},
+	} {
+		got, ours, err := schema.ParseReference(text)
+		if err != nil || !ours || got != want {
+			t.Errorf("%s = %+v, %t, %v", text, got, ours, err)
+		}
+	}
+	for _, text := range []string{"", "#/x", "a.json", "http://a", "local:a", "locals://a", "file:///a"} {
+		if _, ours, err := schema.ParseReference(text); ours || err != nil {
+			t.Errorf("%q was taken for ours: %v", text, err)
+		}
+	}
+	long := "cd://" + strings.Repeat("x", schema.MaxReferenceLength-5)
+	if _, _, err := schema.ParseReference(long); err != nil {
+		t.Errorf("the longest reference: %v", err)
+	}
+	if _, _, err := schema.ParseReference(long + "x"); err == nil {
+		t.Error("a reference that is too long was accepted")
+	}
+}
+
+// TestTheBlueprintsSchemasAreNotChanged holds the texts that were given against copies.
+func TestTheBlueprintsSchemasAreNotChanged(t *testing.T) {
+	s := sources()
+	before := fmt.Sprintf("%s", s.LocalTypes)
+	text := []byte(`{"minimum":3,"exclusiveMinimum":true,"properties":{"a":{"$ref":"local://server"}},"format":"date","anyOf":[{}]}`)
+	copied := bytes.Clone(text)
+	compiled(t, newCompiler(), string(text), s)
+	if _, err := newCompiler().Compile("x", text, s); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, copied) || fmt.Sprintf("%s", s.LocalTypes) != before {
+		t.Error("compiling changed a schema")
 	}
 }
