@@ -60,7 +60,7 @@ func (r Reference) check(text string) error {
 	case strings.ContainsAny(r.Path, "\x00?"):
 		return fmt.Errorf("the reference %q contains a character that is not allowed", text)
 	case r.Scheme == SchemeLocal && strings.Contains(r.Path, "/"):
-		return errors.New("a local:// reference is the name of a local type; it has no path. Point into the type with #/...")
+		return errors.New("a local:// reference is the name of a local type; it has no path: use # and a JSON pointer to point into the type")
 	}
 	return nil
 }

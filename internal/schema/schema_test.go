@@ -263,7 +263,7 @@ func TestReferencesThatFail(t *testing.T) {
 	for name, c := range map[string]struct{ schema, want string }{
 		"unknown type":                {`{"$ref":"local://nobody"}`, `local://nobody does not exist: declare "nobody" in the blueprint's localTypes`},
 		"a type by its wrong case":    {`{"$ref":"local://Port"}`, `local://Port does not exist: declare "Port" in the blueprint's localTypes`},
-		"a path in a type":            {`{"$ref":"local://port/x"}`, `a local:// reference is the name of a local type; it has no path. Point into the type with #/...`},
+		"a path in a type":            {`{"$ref":"local://port/x"}`, `a local:// reference is the name of a local type; it has no path: use # and a JSON pointer to point into the type`},
 		"no name":                     {`{"$ref":"local://"}`, `the reference "local://" names nothing`},
 		"missing part of a type":      {`{"$ref":"local://library#/definitions/none"}`, `json-pointer in "local://library#/definitions/none" not found`},
 		"unknown file":                {`{"$ref":"blueprint://none.json"}`, `blueprint://none.json does not exist: the blueprint has no file "none.json"`},
