@@ -33,7 +33,7 @@ func plain(value any, level int, limits Limits) (any, error) {
 	case nil, bool, string, int64:
 		return v, nil
 	case float64:
-		return plainFloat(v), nil
+		return PlainFloat(v), nil
 	case map[string]any:
 		return plainMap(v, level, limits)
 	case []any:
@@ -75,8 +75,8 @@ func plainList(values []any, level int, limits Limits) (any, error) {
 	return copied, nil
 }
 
-// plainFloat returns an int64 if the number has no fraction and fits.
-func plainFloat(f float64) any {
+// PlainFloat returns an int64 if the number has no fraction and fits.
+func PlainFloat(f float64) any {
 	const limit = 1 << 63
 	if f == math.Trunc(f) && f > -limit && f < limit {
 		return int64(f)
@@ -92,7 +92,7 @@ func plainNumber(n json.Number) (any, error) {
 	if err != nil {
 		return nil, Problemf("a number is out of range")
 	}
-	return plainFloat(f), nil
+	return PlainFloat(f), nil
 }
 
 // plainOther handles what is not plain yet. Typed numbers are converted, anything else takes the way over JSON.
@@ -106,7 +106,7 @@ func plainOther(value any, level int, limits Limits) (any, error) {
 		}
 		return float64(v.Uint()), nil
 	case reflect.Float32, reflect.Float64:
-		return plainFloat(v.Float()), nil
+		return PlainFloat(v.Float()), nil
 	}
 	text, err := json.Marshal(value)
 	if err != nil {

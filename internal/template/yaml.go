@@ -283,7 +283,7 @@ func decodeFloat(node *yamlv3.Node) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, Problemf("line %d of the YAML text has a number that JSON does not know", node.Line)
 	}
-	return plainFloat(f), nil
+	return PlainFloat(f), nil
 }
 
 func decodeBinary(node *yamlv3.Node) (any, error) {

@@ -12,9 +12,6 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// maxWidth is the greatest width or precision in a format.
-const maxWidth = 1000
-
 func (r *run) toString(value any) (string, error) {
 	if text, ok := value.(string); ok {
 		return text, nil
@@ -43,88 +40,14 @@ func (r *run) println(args ...any) (string, error) {
 func texts(args []any) []any {
 	for i, arg := range args {
 		if number, ok := arg.(float64); ok {
-			args[i] = decimalText(number)
+			args[i] = template.Decimal(number)
 		}
 	}
 	return args
 }
 
-// printf charges for what the format asks for before it formats: wide fields, and arguments that occur several times.
 func (r *run) printf(format string, args ...any) (string, error) {
-	demand, err := readFormat(format)
-	if err != nil {
-		return "", err
-	}
-	_, before := r.meter.Used()
-	if err := r.walk(args); err != nil {
-		return "", err
-	}
-	_, after := r.meter.Used()
-	bytes := int64(len(format)) + demand.width + demand.repeated*(after-before)
-	if err := r.meter.Build(bytes); err != nil {
-		return "", err
-	}
-	for i, arg := range args {
-		if number, ok := arg.(float64); ok && demand.plainText {
-			args[i] = decimalText(number)
-		}
-	}
-	return fmt.Sprintf(format, args...), nil
-}
-
-// formatDemand is what a format takes beyond its own length and its arguments.
-type formatDemand struct {
-	// width is the sum of all widths and precisions.
-	width int64
-	// repeated counts the verbs that choose their argument by an index.
-	repeated int64
-	// plainText says that all verbs write their argument as text.
-	plainText bool
-}
-
-func readFormat(format string) (formatDemand, error) {
-	demand := formatDemand{plainText: true}
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			continue
-		}
-		end := i + 1 + strings.IndexFunc(format[i+1:], isVerb)
-		if end == i {
-			break
-		}
-		if err := demand.add(format[i+1:end], format[end]); err != nil {
-			return demand, err
-		}
-		i = end
-	}
-	return demand, nil
-}
-
-// isVerb tells the end of a directive from its flags, widths and indexes.
-func isVerb(char rune) bool {
-	return !strings.ContainsRune("+-# 0123456789.[]*", char)
-}
-
-func (d *formatDemand) add(directive string, verb byte) error {
-	switch {
-	case strings.Contains(directive, "*"):
-		return template.Problemf("a format cannot take its width from an argument")
-	case verb == 'p' || verb == 'v' && strings.Contains(directive, "#"):
-		return template.Problemf("a format cannot show how a value is kept in memory")
-	case strings.Contains(directive, "["):
-		d.repeated++
-	}
-	if verb != 's' && verb != 'v' && verb != 'q' && verb != '%' {
-		d.plainText = false
-	}
-	for _, digits := range strings.FieldsFunc(directive, func(char rune) bool { return char < '0' || char > '9' }) {
-		width, err := strconv.Atoi(digits)
-		if err != nil || width > maxWidth {
-			return template.Problemf("a width in a format is greater than %d", maxWidth)
-		}
-		d.width += int64(width)
-	}
-	return nil
+	return r.meter.Format(format, args)
 }
 
 func (r *run) repeat(count int, text string) (string, error) {

@@ -166,7 +166,7 @@ func (r *run) chargeArgument(class class, arg reflect.Value) error {
 		return r.meter.Step(size / handledPerStep)
 	}
 	if number, ok := value.(float64); ok && class == writer && arg.CanSet() {
-		arg.Set(reflect.ValueOf(decimalText(number)))
+		arg.Set(reflect.ValueOf(template.Decimal(number)))
 	}
 	return r.walk(value)
 }
@@ -180,12 +180,6 @@ func (r *run) walk(value any) error {
 	_, after := r.meter.Used()
 	return r.meter.Step((after - before) / handledPerStep)
 }
-
-// decimalText is a number that writes itself as JSON does.
-type decimalText float64
-
-// String returns the number without an exponent.
-func (d decimalText) String() string { return template.FormatFloat(float64(d)) }
 
 // unacceptable names the types of arguments that a function could not work with. Its own error may quote them.
 func unacceptable(args []reflect.Value) error {

@@ -1,0 +1,372 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import (
+	"errors"
+
+	"espalier.dev/internal/template"
+)
+
+// call calls a function by its name, or a lambda.
+type call struct {
+	span
+	function   expr
+	named      []namedArgument
+	positional []argument
+	// curry asks for a lambda that takes the rest of the arguments.
+	curry bool
+}
+
+type namedArgument struct {
+	name string
+	expr expr
+}
+
+// invocation is a call of a function of the engine.
+type invocation struct {
+	env  *env
+	name string
+	args []value
+	// told is what the arguments tell about their values.
+	told info
+}
+
+// builtin is a function of the engine. Its arguments are resolved.
+type builtin func(c *invocation) (value, error)
+
+// specialForm is a function that evaluates its arguments itself.
+type specialForm func(e *env, c *call) (outcome, error)
+
+func (c *call) eval(e *env, _ bool) (outcome, error) {
+	name := c.functionName()
+	if reason := refused[name]; reason != "" && e.run.functions[name] == nil {
+		return outcome{}, e.fatal(template.Problemf("function %s is not available in blueprints because %s", name, reason))
+	}
+	if form := specialForms[name]; form != nil {
+		if c.curry || len(c.named) > 0 {
+			return outcome{}, problem("function %s takes neither named nor too few arguments", name)
+		}
+		return form(e, c)
+	}
+	if name != "" && e.run.hasFunction(name) {
+		return c.callFunction(e, name)
+	}
+	return c.callLambda(e, name)
+}
+
+// functionName returns the name of a function that is called by a single name.
+func (c *call) functionName() string {
+	if ref, ok := c.function.(*reference); ok && len(ref.path) == 1 && ref.path[0] != "" && ref.path[0] != selfName {
+		return ref.path[0]
+	}
+	return ""
+}
+
+// hasFunction tells whether a name is that of a function. Functions have precedence over values of the same name.
+func (r *run) hasFunction(name string) bool {
+	return r.functions[name] != nil || builtins[name] != nil
+}
+
+func (c *call) callFunction(e *env, name string) (outcome, error) {
+	if len(c.named) > 0 {
+		return outcome{}, problem("function %s takes no named arguments", name)
+	}
+	args, told, err := e.evalAll(c.positional)
+	if err != nil {
+		return outcome{}, err
+	}
+	if c.curry {
+		return just(curried(e, name, args)), nil
+	}
+	v, err := e.invoke(&invocation{env: e, name: name, args: args, told: told})
+	if err != nil {
+		return outcome{}, err
+	}
+	if name == "type" || name == "list_to_map" {
+		told = info{}
+	}
+	return outcome{v, told}, nil
+}
+
+// invoke calls a function of the caller or of the engine.
+func (e *env) invoke(c *invocation) (value, error) {
+	if err := e.run.meter.Step(costOfFunction); err != nil {
+		return nil, err
+	}
+	if function := e.run.functions[c.name]; function != nil {
+		return e.invokeForeign(c, function)
+	}
+	return builtins[c.name](c)
+}
+
+// costOfFunction is what a call of a function takes in steps at least.
+const costOfFunction = 2
+
+// invokeForeign calls a function of the caller with plain values.
+func (e *env) invokeForeign(c *invocation, function Function) (value, error) {
+	plain := make([]any, len(c.args))
+	for i, arg := range c.args {
+		converted, err := e.run.toPlain(arg, false)
+		if err != nil {
+			return nil, err
+		}
+		plain[i] = converted
+	}
+	returned, err := function(plain)
+	if err != nil {
+		return nil, explainForeign(c.name, err)
+	}
+	copied, err := template.Plain(returned, e.run.meter.Limits())
+	if err != nil {
+		return nil, explainForeign(c.name, err)
+	}
+	if err := e.run.meter.Measure(copied); err != nil {
+		return nil, err
+	}
+	return fromPlain(copied).value, nil
+}
+
+// explainForeign keeps of an error what may be shown.
+func explainForeign(name string, err error) error {
+	var limit *template.LimitError
+	if errors.As(err, &limit) {
+		return err
+	}
+	if text := template.Explain(err); text != "" {
+		return problem("function %s: %s", name, text)
+	}
+	return problem("function %s failed", name)
+}
+
+// curried returns a lambda that calls a function with arguments that are known already and with those of the call.
+func curried(e *env, name string, args []value) *lambda {
+	return &lambda{
+		parameters: []boundParameter{{name: "__args"}},
+		variadic:   true,
+		body:       &partial{name: name, args: args},
+		resolver:   e,
+		written:    "|__args...|->" + name + "(...)",
+	}
+}
+
+// partial is the body of a curried function.
+type partial struct {
+	span
+	name string
+	args []value
+}
+
+func (p *partial) eval(e *env, _ bool) (outcome, error) {
+	rest, err := e.find("__args")
+	if err != nil {
+		return outcome{}, err
+	}
+	args := append([]value{}, p.args...)
+	for _, c := range rest.value.(*list).cells {
+		args = append(args, c.value)
+	}
+	v, err := e.invoke(&invocation{env: e, name: p.name, args: args})
+	return just(v), err
+}
+
+// callLambda calls what is not a function of the engine. A single name is looked up like any other reference.
+func (c *call) callLambda(e *env, name string) (outcome, error) {
+	l, err := c.lambda(e, name)
+	if err != nil {
+		return outcome{}, err
+	}
+	args := arguments{named: map[string]value{}, curry: c.curry, partial: true}
+	for _, named := range c.named {
+		out, err := e.eval(named.expr)
+		if err != nil {
+			return outcome{}, err
+		}
+		args.named[named.name] = out.value
+	}
+	positional, told, err := e.evalAll(c.positional)
+	if err != nil {
+		return outcome{}, err
+	}
+	args.positional = positional
+	out, err := l.call(e, args)
+	out.info = out.join(told)
+	return out, err
+}
+
+func (c *call) lambda(e *env, name string) (*lambda, error) {
+	out, err := e.eval(c.function)
+	if err != nil {
+		if name != "" && catchable(err) {
+			return nil, problem("there is no function %s", name)
+		}
+		return nil, err
+	}
+	l, ok := out.value.(*lambda)
+	if !ok {
+		return nil, problem("only functions and lambdas can be called, not a value of type %s", typeOf(out.value))
+	}
+	return l, nil
+}
+
+// specialForms are the functions that look at their arguments before, or instead of, their values.
+var specialForms map[string]specialForm
+
+// The table refers to functions that evaluate calls, which look into the table.
+func init() {
+	specialForms = map[string]specialForm{
+		"defined": formDefined,
+		"valid":   formValid,
+		"require": formRequire,
+		"stub":    formStub,
+		"catch":   formCatch,
+		"eval":    formEval,
+		"error":   formError,
+	}
+}
+
+// formDefined tells whether all arguments can be evaluated.
+func formDefined(e *env, c *call) (outcome, error) {
+	for _, arg := range c.positional {
+		out, err := e.evalLocally(arg.expr)
+		if err != nil && !catchable(err) {
+			return outcome{}, err
+		}
+		if err != nil || out.undefined {
+			return just(false), nil
+		}
+	}
+	return just(true), nil
+}
+
+// formValid tells whether all arguments can be evaluated and are not nil.
+func formValid(e *env, c *call) (outcome, error) {
+	valid := true
+	for _, arg := range c.positional {
+		out, err := e.evalLocally(arg.expr)
+		if err != nil && !catchable(err) {
+			return outcome{}, err
+		}
+		valid = valid && err == nil && out.value != nil
+	}
+	return just(valid), nil
+}
+
+// formRequire yields its argument, or fails if that is nil.
+func formRequire(e *env, c *call) (outcome, error) {
+	if len(c.positional) != 1 {
+		return outcome{}, problem("function require takes one argument")
+	}
+	out, err := e.eval(c.positional[0].expr)
+	if err != nil && !catchable(err) {
+		return outcome{}, err
+	}
+	if err != nil || out.value == nil {
+		return outcome{}, problem("a required value is not there")
+	}
+	return just(out.value), nil
+}
+
+// formStub yields a value of the stubs: the counterpart of the node, or the one at a path.
+func formStub(e *env, c *call) (outcome, error) {
+	path, err := stubPath(e, c)
+	if err != nil {
+		return outcome{}, err
+	}
+	found, err := e.inStubs(path)
+	if err != nil {
+		return outcome{}, err
+	}
+	if found == nil {
+		return outcome{}, problem("the state has no such value")
+	}
+	return just(found.value), nil
+}
+
+func stubPath(e *env, c *call) ([]string, error) {
+	if len(c.positional) == 0 {
+		return e.stub.steps(), nil
+	}
+	if len(c.positional) > 1 {
+		return nil, problem("function stub takes at most one argument")
+	}
+	if ref, ok := c.positional[0].expr.(*reference); ok {
+		return ref.path, nil
+	}
+	out, err := e.eval(c.positional[0].expr)
+	if err != nil {
+		return nil, err
+	}
+	if out.undefined {
+		return e.stub.steps(), nil
+	}
+	if text, ok := out.value.(string); ok {
+		p := &parser{text: text}
+		if path, end := p.path(0); end == len(text) {
+			return path, nil
+		}
+		return nil, problem("the text is not a path")
+	}
+	return pathOf(out.value)
+}
+
+// formCatch yields a map that tells whether an expression could be evaluated, and its value or its error.
+func formCatch(e *env, c *call) (outcome, error) {
+	if len(c.positional) != 1 {
+		return outcome{}, problem("function catch takes one argument")
+	}
+	out, failure, err := e.attempt(c.positional[0].expr)
+	if err != nil {
+		return outcome{}, err
+	}
+	d := newDict(3)
+	d.set("valid", done(failure == nil))
+	if failure != nil {
+		d.set("error", done(failure))
+		return just(d), nil
+	}
+	d.set("error", done(""))
+	d.set("value", done(out.value))
+	return just(d), nil
+}
+
+// formEval evaluates a text as an expression.
+func formEval(e *env, c *call) (outcome, error) {
+	if len(c.positional) != 1 {
+		return outcome{}, problem("function eval takes one argument")
+	}
+	out, err := e.eval(c.positional[0].expr)
+	if err != nil {
+		return outcome{}, err
+	}
+	text, ok := out.value.(string)
+	if !ok {
+		return outcome{}, problem("function eval takes a string, not a value of type %s", typeOf(out.value))
+	}
+	if err := e.run.meter.Enter(); err != nil {
+		return outcome{}, err
+	}
+	defer e.run.meter.Leave()
+	parsed, err := e.parse(text)
+	if err != nil {
+		return outcome{}, err
+	}
+	return e.withNode(parsed).eval(parsed.expr)
+}
+
+// formError fails with a message. It may have been put together from values, so it is shown only if it stands in the
+// template as it is.
+func formError(e *env, c *call) (outcome, error) {
+	if len(c.positional) == 1 {
+		if text, ok := c.positional[0].expr.(*literal); ok && !e.hidden() {
+			if message, ok := text.value.(string); ok {
+				return outcome{}, problem("%s", message)
+			}
+		}
+	}
+	if _, _, err := e.evalAll(c.positional); err != nil {
+		return outcome{}, err
+	}
+	return outcome{}, problem("the template refuses its input; the message may contain values and is withheld, see the expression")
+}

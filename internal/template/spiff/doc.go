@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package spiff evaluates the templates and data mappings of blueprints that are written in the language of spiff: plain
+// data in which strings of the form (( expression )) stand for what the expression yields.
+//
+// It is an implementation of its own. The original, github.com/mandelsoft/spiff, cannot be made safe from outside: its
+// parser takes time that grows exponentially with the brackets of an expression, a lambda that calls itself ends the whole
+// process because the stack overflows, its functions reach the environment and the network, and its errors quote the values
+// they failed on. None of that can be intercepted. The original serves the tests instead: every example that both engines
+// know is evaluated by both, and the results are compared.
+//
+// # How a template is evaluated
+//
+// Compile turns the data into a tree of nodes (source) and parses the expressions. Evaluate makes a cell of every node,
+// which is evaluated when its value is needed, and only once. Names are looked up from the map that an expression stands in
+// to the outermost one, and then among the bindings. A value that needs itself is an error.
+//
+// Every evaluation of an expression is a step on the meter of the run, every value that is built is counted with its size,
+// and calls of lambdas and templates count how deep they nest. Values share their parts; only what walks through a value
+// (the output, or a function such as asjson) pays for the whole of it.
+//
+// # What differs from the original
+//
+//   - A string that an expression yields is data, even if it looks like an expression: imports are not evaluated. Whoever
+//     wants that calls eval.
+//   - The functions that reach outside, depend on time or chance, or handle keys are refused; so are sync, tags and the
+//     marker &dynamic. The function read reads files of the blueprint. Not implemented are auto, static_ips, ipset,
+//     validate, check, archive and the x509 functions. String interpolation and control structures, which the original
+//     has to be asked for, are not there.
+//   - Where the original reports every value it could not evaluate, this one reports the first.
+//   - A lambda can be called by its name alone, if there is no function of that name.
+package spiff

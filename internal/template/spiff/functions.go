@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import (
+	"strings"
+)
+
+// The reasons for which functions are refused. They complete the sentence "not available in blueprints because".
+const (
+	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it"
+	becauseOutside     = "a template must not start programs or write files"
+	becauseFiles       = "a template can read files of the blueprint, with read, and has no other access to files"
+	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
+	becauseChance      = "its result is a different one every time, and evaluating twice must give the same"
+	becauseKeys        = "keys, certificates and encrypted values do not belong into templates; import them instead"
+	becauseWaiting     = "nothing changes while a template is evaluated"
+	becauseUnknown     = "it is not implemented"
+)
+
+// refused maps functions of the original language to the reason why they are missing here.
+var refused = refusals(map[string]string{
+	becauseEnvironment: "env features",
+	becauseOutside:     "exec exec_uncached pipe pipe_uncached write tempfile mkdir",
+	becauseFiles:       "lookup_file lookup_dir list_files list_dirs",
+	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
+		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
+	becauseChance:  "rand bcrypt md5crypt archive wggenkey x509genkey",
+	becauseKeys:    "bcrypt_check md5crypt_check encrypt decrypt wgpublickey x509cert x509parsecert x509publickey",
+	becauseWaiting: "sync",
+	becauseUnknown: "static_ips ipset validate check tagdef",
+})
+
+func refusals(reasons map[string]string) map[string]string {
+	byName := map[string]string{}
+	for reason, names := range reasons {
+		for _, name := range strings.Fields(names) {
+			byName[name] = reason
+		}
+	}
+	return byName
+}
+
+// builtins are the functions of the engine.
+var builtins map[string]builtin
+
+// The table refers to functions that call lambdas, whose bodies look into the table.
+func init() {
+	builtins = map[string]builtin{
+		"join": callJoin, "split": callSplit, "split_match": callSplitMatch, "trim": callTrim,
+		"upper": textFunction(strings.ToUpper), "lower": textFunction(strings.ToLower),
+		"substr": callSubstr, "replace": callReplace, "replace_match": callReplaceMatch, "match": callMatch,
+		"format": callFormat, "base64": callBase64, "base64_decode": callBase64Decode, "md5": callMD5, "hash": callHash,
+		"basename": callBasename, "dirname": callDirname, "parseurl": callParseURL,
+
+		"length": callLength, "contains": callContains, "index": indexFunction(true), "lastindex": indexFunction(false),
+		"uniq": callUniq, "element": callElement, "compact": callCompact, "sort": callSort, "reverse": callReverse,
+		"keys": callKeys, "makemap": callMakemap, "list_to_map": callListToMap, "intersect": callIntersect,
+		"merge": callMerge,
+
+		"type": callType, "string": callString, "integer": callInteger, "float": callFloat, "bool": callBool,
+		"asjson": callAsJSON, "asyaml": callAsYAML, "parse": callParse, "read": callRead, "read_uncached": callRead,
+
+		"min_ip": networkFunction(firstOfNetwork), "max_ip": networkFunction(lastOfNetwork),
+		"num_ip": networkFunction(sizeOfNetwork), "contains_ip": callContainsIP,
+
+		"semver": versionFunction(versionNormal), "semverrelease": callVersionRelease,
+		"semvermajor": versionFunction(versionMajor), "semverminor": versionFunction(versionMinor),
+		"semverpatch": versionFunction(versionPatch), "semverprerelease": callVersionPrerelease,
+		"semvermetadata": callVersionMetadata, "semvercmp": callVersionCompare, "semvermatch": callVersionMatch,
+		"semversort": callVersionSort, "semvervalidate": callVersionValidate,
+		"semverincmajor": versionFunction(versionIncMajor), "semverincminor": versionFunction(versionIncMinor),
+		"semverincpatch": versionFunction(versionIncPatch),
+	}
+	for name, function := range mathFunctions {
+		builtins[name] = mathFunction(name, function)
+	}
+}
+
+// takes checks the number of arguments. A negative maximum means that there is none.
+func (c *invocation) takes(least, most int) error {
+	if len(c.args) >= least && (most < 0 || len(c.args) <= most) {
+		return nil
+	}
+	return problem("function %s does not take %d arguments", c.name, len(c.args))
+}
+
+// text returns an argument that has to be a string.
+func (c *invocation) text(index int) (string, error) {
+	text, ok := c.args[index].(string)
+	if !ok {
+		return "", c.wrong(index, "a string")
+	}
+	return text, c.env.run.meter.Step(int64(len(text)) / bytesPerStep)
+}
+
+// bytesPerStep is how many bytes a function handles one by one in the time of a step.
+const bytesPerStep = 16
+
+func (c *invocation) integer(index int) (int64, error) {
+	n, ok := c.args[index].(int64)
+	if !ok {
+		return 0, c.wrong(index, "an integer")
+	}
+	return n, nil
+}
+
+func (c *invocation) list(index int) (*list, error) {
+	l, ok := c.args[index].(*list)
+	if !ok {
+		return nil, c.wrong(index, "a list")
+	}
+	return l, c.env.run.meter.Step(int64(len(l.cells)) / itemsPerStep)
+}
+
+func (c *invocation) dict(index int) (*dict, error) {
+	d, ok := c.args[index].(*dict)
+	if !ok {
+		return nil, c.wrong(index, "a map")
+	}
+	return d, nil
+}
+
+// wrong says that an argument has the wrong type.
+func (c *invocation) wrong(index int, wanted string) error {
+	return problem("function %s: argument %d has to be %s, not a value of type %s", c.name, index+1, wanted, typeOf(c.args[index]))
+}
+
+// build charges for what the function is about to build.
+func (c *invocation) build(bytes int64) error { return c.env.run.meter.Build(bytes) }
+
+// buildRepeated charges for so many pieces of a size, whose product may be too large for a number.
+func (c *invocation) buildRepeated(count, size int) error {
+	limit := c.env.run.meter.Limits().Memory
+	if count > 0 && int64(size) > limit/int64(count) {
+		return c.build(limit + 1)
+	}
+	return c.build(int64(count) * int64(size))
+}
+
+// texts makes a list of strings.
+func (c *invocation) texts(texts []string) (value, error) {
+	values := make([]value, len(texts))
+	for i, text := range texts {
+		values[i] = text
+	}
+	return newList(values), c.buildRepeated(len(texts), sizeOfCell)
+}
+
+// plain returns plain copies of arguments.
+func (c *invocation) plain(index int) (any, error) { return c.env.run.toPlain(c.args[index], false) }

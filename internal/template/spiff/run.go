@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import (
+	"errors"
+
+	"espalier.dev/internal/template"
+)
+
+// referencesPerCall is how many values may refer to each other for every level that calls may nest. A chain of references
+// is not a recursion, and may be longer.
+const referencesPerCall = 10
+
+// deepestExpression is how deep expressions may nest, all that are being evaluated taken together. The stack of a goroutine
+// is large but not endless, and running out of it cannot be caught.
+const deepestExpression = 20_000
+
+// What the parts of an evaluation cost in steps, apart from what functions do with their arguments.
+const (
+	costOfExpression = 2
+	costOfCell       = 1
+	costOfCall       = 6
+	costOfContext    = 20
+	costOfParsing    = 20
+	costOfMerge      = 20
+	// scopesPerStep is how many scopes a name is looked up in, in the time of a step.
+	scopesPerStep = 8
+)
+
+// run is one evaluation of a template.
+type run struct {
+	source    template.Source
+	meter     *template.Meter
+	files     template.Files
+	functions map[string]Function
+	// depth is how many cells are being evaluated, expressions how many expressions.
+	depth, expressions int
+}
+
+func newRun(t *Template, input Input) *run {
+	meter := template.NewMeter(t.limits)
+	return &run{source: t.source, meter: meter, files: template.NewFiles(input.Files, meter), functions: input.Functions}
+}
+
+// deepen evaluates a node one level deeper.
+func (r *run) deepen(e *env, evaluate func(*env) (result, error)) (result, error) {
+	limit := referencesPerCall * r.meter.Limits().Depth
+	if r.depth >= limit {
+		return result{}, &template.LimitError{Limit: "Depth", Max: int64(limit), Hint: "more than %d values refer to each other in a chain"}
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	if err := r.meter.Step(costOfCell); err != nil {
+		return result{}, err
+	}
+	return evaluate(e)
+}
+
+// evalError is an error of an expression. As long as it has not left the node of the expression, a part of the expression
+// can catch it; afterwards it is an error of the whole document.
+type evalError struct {
+	cause error
+	place template.Place
+	// flow is the document that has failed, once the error has left a node.
+	flow *flow
+}
+
+func (e *evalError) Error() string { return e.cause.Error() }
+func (e *evalError) Unwrap() error { return e.cause }
+
+// problem returns an error that an expression can catch.
+func problem(format string, args ...any) error {
+	return &evalError{cause: template.Problemf(format, args...)}
+}
+
+// catchable tells whether an error can be caught by an expression.
+func catchable(err error) bool {
+	var limit *template.LimitError
+	var failed *evalError
+	return !errors.As(err, &limit) && errors.As(err, &failed) && failed.flow == nil
+}
+
+// fatal returns an error that fails the whole document.
+func (e *env) fatal(cause error) error {
+	return &evalError{cause: cause, place: e.placeOf(nil), flow: e.flow}
+}
+
+// settle makes an error that leaves a node an error of the document, and notes which node it was.
+func (e *env) settle(err error) error {
+	var failed *evalError
+	if !errors.As(err, &failed) {
+		return &evalError{cause: err, place: e.placeOf(nil), flow: e.flow}
+	}
+	if failed.flow != nil {
+		return failed
+	}
+	settled := *failed
+	settled.flow = e.flow
+	if settled.place.Path == "" && settled.place.Expression == "" {
+		settled.place = e.placeOf(nil)
+	}
+	return &settled
+}
+
+// release makes an error of a document one that can be caught again: for the expression that has evaluated the document
+// it is just a part of it that failed.
+func (f *flow) release(err error) error {
+	var failed *evalError
+	if errors.As(err, &failed) && failed.flow == f {
+		released := *failed
+		released.flow = nil
+		return &released
+	}
+	return err
+}
+
+// eval evaluates an expression and notes where it failed.
+func (e *env) eval(x expr) (outcome, error) { return e.evaluate(x, false) }
+
+// evalLocally is eval for an expression whose value may contain parts that are not evaluated yet.
+func (e *env) evalLocally(x expr) (outcome, error) { return e.evaluate(x, true) }
+
+func (e *env) evaluate(x expr, locally bool) (outcome, error) {
+	if err := e.run.meter.Step(costOfExpression); err != nil {
+		return outcome{}, e.locate(err, x)
+	}
+	if e.run.expressions >= deepestExpression {
+		return outcome{}, &template.LimitError{Limit: "Depth", Max: deepestExpression, Hint: "more than %d expressions nest in each other"}
+	}
+	e.run.expressions++
+	out, err := x.eval(e, locally)
+	e.run.expressions--
+	if err != nil {
+		return outcome{}, e.locate(err, x)
+	}
+	return out, nil
+}
+
+// locate notes which expression failed. The innermost one counts.
+func (e *env) locate(err error, x expr) error {
+	var failed *evalError
+	if !errors.As(err, &failed) {
+		return &evalError{cause: err, place: e.placeOf(x)}
+	}
+	if failed.flow != nil {
+		return err
+	}
+	if e.hidden() && catchable(err) {
+		return problem("the expression was put together from values and cannot be evaluated")
+	}
+	if failed.place != (template.Place{}) {
+		return err
+	}
+	located := *failed
+	located.place = e.placeOf(x)
+	return &located
+}
+
+// hidden tells whether the expression that is evaluated must not be shown.
+func (e *env) hidden() bool { return e.node != nil && e.node.hidden }
+
+// placeOf returns the place of an expression in the template. Without one it is the place of the node.
+func (e *env) placeOf(x expr) template.Place {
+	place := template.Place{Path: displayPath(e.path)}
+	if e.node == nil {
+		return place
+	}
+	place.Line, place.Column, place.Expression = e.node.place.Line, e.node.place.Column, e.node.place.Expression
+	if x == nil {
+		return place
+	}
+	if from, to := x.where(); to <= len(e.node.text) && from < to {
+		place.Expression = e.node.text[from:to]
+	}
+	return place
+}
+
+// displayPath writes a path for a reader.
+func displayPath(t *trail) string {
+	path := ""
+	for _, step := range t.steps() {
+		if _, ok := indexOf(step); ok {
+			path += step
+			continue
+		}
+		path = template.JoinPath(path, step)
+	}
+	return path
+}

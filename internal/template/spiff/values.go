@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"espalier.dev/internal/template"
+)
+
+// value is what an expression yields: nil, bool, int64, float64, string, *list, *dict, *lambda or *blank.
+type value any
+
+// flags are what markers say about a value.
+type flags uint8
+
+const (
+	isTemplate flags = 1 << iota
+	isTemporary
+	isLocal
+	isInject
+	isState
+	isDefault
+)
+
+func (f flags) has(flag flags) bool { return f&flag != 0 }
+
+// list is a list whose items may not be evaluated yet. Its items must not be changed, because lists share them.
+type list struct {
+	cells []*cell
+	// keyName is the field that distinguishes the items, if they are maps; empty means "name".
+	keyName string
+	// resolved says that everything inside is evaluated.
+	resolved bool
+}
+
+// dict is a map whose entries may not be evaluated yet. It is changed only while it is being made.
+type dict struct {
+	cells map[string]*cell
+	// plain holds the entries that nobody has asked for yet. A dict has plain entries or cells, and the first access to
+	// an entry moves it, so that a large input costs nothing as long as nobody looks at it.
+	plain    map[string]any
+	resolved bool
+}
+
+// sizes of what values are made of, in bytes.
+const (
+	sizeOfCell  = 128
+	sizeOfValue = 16
+)
+
+// fromPlain makes a cell out of a plain value. A value that is not plain makes a cell that cannot be evaluated.
+func fromPlain(plain any) *cell {
+	switch v := plain.(type) {
+	case map[string]any:
+		return done(&dict{plain: v, resolved: true})
+	case []any:
+		cells := make([]*cell, len(v))
+		for i, item := range v {
+			cells[i] = fromPlain(item)
+		}
+		return done(&list{cells: cells, resolved: true})
+	case nil, bool, string, int64:
+		return done(v)
+	case float64:
+		return done(template.PlainFloat(v))
+	}
+	converted, err := template.Plain(plain, template.Limits{})
+	if err != nil {
+		return &cell{state: failed, err: err}
+	}
+	return fromPlain(converted)
+}
+
+func newDict(size int) *dict { return &dict{cells: make(map[string]*cell, size)} }
+
+// get returns an entry, which may turn out to be undefined.
+func (d *dict) get(name string) *cell {
+	if c := d.cells[name]; c != nil {
+		return c
+	}
+	plain, ok := d.plain[name]
+	if !ok {
+		return nil
+	}
+	if d.cells == nil {
+		d.cells = map[string]*cell{}
+	}
+	c := fromPlain(plain)
+	d.cells[name] = c
+	return c
+}
+
+// length returns the number of entries of a dict that is resolved.
+func (d *dict) length() int {
+	if d.plain != nil {
+		return len(d.plain)
+	}
+	return len(d.cells)
+}
+
+// set adds an entry to a dict that is being made.
+func (d *dict) set(name string, c *cell) { d.cells[name] = c }
+
+// all returns the names of all entries in order, undefined ones included.
+func (d *dict) all() []string {
+	if d.plain != nil {
+		return slices.Sorted(maps.Keys(d.plain))
+	}
+	return slices.Sorted(maps.Keys(d.cells))
+}
+
+// names returns the names of the entries that are defined, in order.
+func (d *dict) names() ([]string, error) {
+	var defined []string
+	for _, name := range d.all() {
+		c := d.get(name)
+		if err := c.force(); err != nil {
+			return nil, err
+		}
+		if !c.undefined {
+			defined = append(defined, name)
+		}
+	}
+	return defined, nil
+}
+
+// items returns the items that are defined.
+func (l *list) items() ([]*cell, error) {
+	defined := make([]*cell, 0, len(l.cells))
+	for _, c := range l.cells {
+		if err := c.force(); err != nil {
+			return nil, err
+		}
+		if !c.undefined {
+			defined = append(defined, c)
+		}
+	}
+	return defined, nil
+}
+
+// key returns the name of the field that distinguishes the items.
+func (l *list) key() string {
+	if l.keyName == "" {
+		return "name"
+	}
+	return l.keyName
+}
+
+// resolve evaluates everything inside a value, and removes what turns out to be undefined.
+func (r *run) resolve(v value, level int) error {
+	if err := r.meter.Nested(level); err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case *dict:
+		return r.resolveDict(v, level)
+	case *list:
+		return r.resolveList(v, level)
+	}
+	return nil
+}
+
+func (r *run) resolveDict(d *dict, level int) error {
+	if d.resolved {
+		return nil
+	}
+	for _, name := range d.all() {
+		c := d.get(name)
+		if err := r.resolveCell(c, level); err != nil {
+			return err
+		}
+		if c.undefined {
+			delete(d.cells, name)
+		}
+	}
+	d.resolved = true
+	return nil
+}
+
+func (r *run) resolveList(l *list, level int) error {
+	if l.resolved {
+		return nil
+	}
+	for _, c := range l.cells {
+		if err := r.resolveCell(c, level); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(l.cells, (*cell).isUndefined) {
+		l.cells = slices.DeleteFunc(slices.Clone(l.cells), (*cell).isUndefined)
+	}
+	l.resolved = true
+	return nil
+}
+
+func (r *run) resolveCell(c *cell, level int) error {
+	if err := r.meter.Step(1); err != nil {
+		return err
+	}
+	if err := c.force(); err != nil {
+		return err
+	}
+	return r.resolve(c.value, level+1)
+}
+
+// typeOf returns the name of a value's type, in the words of the language.
+func typeOf(v value) string {
+	switch v.(type) {
+	case nil:
+		return "nil"
+	case string:
+		return "string"
+	case int64:
+		return "int"
+	case float64:
+		return "float"
+	case bool:
+		return "bool"
+	case *list:
+		return "list"
+	case *dict:
+		return "map"
+	case *blank:
+		return "template"
+	default:
+		return "lambda"
+	}
+}
+
+// truth tells whether a value counts as true.
+func truth(v value) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case *list:
+		return len(v.cells) > 0
+	case *dict:
+		return v.length() > 0
+	}
+	return true
+}
+
+// simpleText writes a string, an integer or a boolean.
+func simpleText(v value) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
+}
+
+// toPlain returns a plain copy of a value that is resolved. What is temporary or local is left out if the value is to be
+// the output. Functions and templates become the text that they were written as.
+func (r *run) toPlain(v value, output bool) (any, error) {
+	return r.plainValue(v, output, 0)
+}
+
+func (r *run) plainValue(v value, output bool, level int) (any, error) {
+	if err := r.meter.Nested(level); err != nil {
+		return nil, err
+	}
+	if err := r.meter.Step(costOfCell); err != nil {
+		return nil, err
+	}
+	if err := r.meter.Build(sizeOfValue); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case *list:
+		return r.plainItems(v, output, level)
+	case *dict:
+		return r.plainEntries(v, output, level)
+	case *lambda:
+		return "(( " + v.text() + " ))", r.meter.Build(int64(len(v.text())))
+	case *blank:
+		return template.Plain(v.original, r.meter.Limits())
+	case string:
+		return v, r.meter.Build(int64(len(v)))
+	case float64:
+		return template.PlainFloat(v), nil
+	}
+	return v, nil
+}
+
+func (r *run) plainItems(l *list, output bool, level int) (any, error) {
+	plain := make([]any, 0, len(l.cells))
+	for _, c := range l.cells {
+		if c.undefined || output && c.flags.has(isTemporary|isLocal) {
+			continue
+		}
+		item, err := r.plainValue(c.value, output, level+1)
+		if err != nil {
+			return nil, err
+		}
+		plain = append(plain, item)
+	}
+	return plain, nil
+}
+
+func (r *run) plainEntries(d *dict, output bool, level int) (any, error) {
+	if d.plain != nil {
+		_, before := r.meter.Used()
+		if err := r.meter.Measure(d.plain); err != nil {
+			return nil, err
+		}
+		_, after := r.meter.Used()
+		if err := r.meter.Step((after - before) / bytesPerStep); err != nil {
+			return nil, err
+		}
+		return template.Plain(d.plain, r.meter.Limits())
+	}
+	plain := make(map[string]any, len(d.cells))
+	for _, name := range d.all() {
+		c := d.get(name)
+		if c.undefined || output && c.flags.has(isTemporary|isLocal) {
+			continue
+		}
+		if err := r.meter.Build(int64(len(name)) + sizeOfCell); err != nil {
+			return nil, err
+		}
+		item, err := r.plainValue(c.value, output, level+1)
+		if err != nil {
+			return nil, err
+		}
+		plain[name] = item
+	}
+	return plain, nil
+}
+
+// isExpression tells whether a string is an expression, and returns what is between its brackets.
+func isExpression(text string) (string, bool) {
+	if len(text) < len("(())") || !strings.HasPrefix(text, "((") || !strings.HasSuffix(text, "))") {
+		return "", false
+	}
+	return text[2 : len(text)-2], true
+}
