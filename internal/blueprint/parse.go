@@ -21,6 +21,8 @@ type Blueprint struct {
 	Files Files
 	// Warnings name what has no effect: fields that do not exist, and the like.
 	Warnings []string
+
+	imports, subinstallations, deployments, exports []executor
 }
 
 // Parse reads the blueprint in a directory. What it does not know is warned about and left alone; what it cannot work
@@ -43,7 +45,37 @@ func Parse(files Files) (*Blueprint, error) {
 	if len(findings.Errors) > 0 {
 		return nil, invalid(fmt.Errorf("%s: %s", lsv1alpha1.BlueprintFileName, strings.Join(findings.Errors, "; ")))
 	}
-	return b, nil
+	return b, b.compile()
+}
+
+// executorList is one list of templates of a blueprint, and where its compiled form goes.
+type executorList struct {
+	name      string
+	executors []lsv1alpha1.TemplateExecutor
+	compiled  *[]executor
+}
+
+func (b *Blueprint) executorLists() []executorList {
+	return []executorList{
+		{"importExecutions", b.ImportExecutions, &b.imports},
+		{"subinstallationExecutions", b.SubinstallationExecutions, &b.subinstallations},
+		{"deployExecutions", b.DeployExecutions, &b.deployments},
+		{"exportExecutions", b.ExportExecutions, &b.exports},
+	}
+}
+
+// compile prepares all templates, so that a mistake in one is found before anything is done.
+func (b *Blueprint) compile() error {
+	for _, list := range b.executorLists() {
+		for i := range list.executors {
+			compiled, err := compileExecutor(fmt.Sprintf("%s[%d]", list.name, i), &list.executors[i], b.Files)
+			if err != nil {
+				return err
+			}
+			*list.compiled = append(*list.compiled, compiled)
+		}
+	}
+	return nil
 }
 
 // loadSubinstallations replaces references to files by what the files contain.

@@ -135,18 +135,6 @@ func TestParseOnlyWarnsAboutWhatIsLoose(t *testing.T) {
 	}
 }
 
-func TestTargetTypeOf(t *testing.T) {
-	for given, want := range map[string]string{
-		"kubernetes-cluster": "landscaper.gardener.cloud/kubernetes-cluster",
-		"example.com/vm":     "example.com/vm",
-		"":                   "",
-	} {
-		if got := TargetTypeOf(&lsv1alpha1.FieldValueDefinition{TargetType: given}); got != want {
-			t.Errorf("TargetTypeOf(%q) = %q, want %q", given, got, want)
-		}
-	}
-}
-
 // Whatever the bytes: no panic, and either a blueprint without errors or a terminal error.
 func FuzzParse(f *testing.F) {
 	f.Add(everything)

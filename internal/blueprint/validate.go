@@ -5,9 +5,9 @@ package blueprint
 
 import (
 	"fmt"
-	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 )
 
 // Findings is what validation has to say. Each one begins with the path of the field.
@@ -55,7 +55,7 @@ func (f *Findings) imports(path string, imports []lsv1alpha1.ImportDefinition, t
 }
 
 func (f *Findings) importRules(at string, d *lsv1alpha1.ImportDefinition) {
-	isData := TypeOf(&d.FieldValueDefinition) == lsv1alpha1.ImportTypeData
+	isData := dataflow.TypeOf(&d.FieldValueDefinition) == lsv1alpha1.ImportTypeData
 	if d.Default != nil && !isData {
 		f.wrong(at+".default", "only data can have a default value")
 	}
@@ -74,7 +74,7 @@ func (f *Findings) exports(exports []lsv1alpha1.ExportDefinition) {
 		at := fmt.Sprintf("exports[%d]", i)
 		f.unique(at, d.Name, taken)
 		f.value(at, d)
-		if kind := TypeOf(d); kind == lsv1alpha1.ImportTypeTargetList || kind == lsv1alpha1.ImportTypeTargetMap {
+		if kind := dataflow.TypeOf(d); kind == lsv1alpha1.ImportTypeTargetList || kind == lsv1alpha1.ImportTypeTargetMap {
 			f.wrong(at+".type", "is %q, an export is data or target", kind)
 		}
 	}
@@ -94,7 +94,7 @@ func (f *Findings) unique(at, name string, taken map[string]string) {
 // value checks that the type and what describes the value go together.
 func (f *Findings) value(at string, d *lsv1alpha1.FieldValueDefinition) {
 	hasSchema := d.Schema != nil && !d.Schema.IsNull()
-	switch TypeOf(d) {
+	switch dataflow.TypeOf(d) {
 	case lsv1alpha1.ImportTypeData:
 		if !hasSchema {
 			f.odd(at+".schema", "is missing: any value is accepted")
@@ -114,30 +114,6 @@ func (f *Findings) value(at string, d *lsv1alpha1.FieldValueDefinition) {
 	default:
 		f.wrong(at+".type", "is %q, must be data, target, targetList or targetMap", d.Type)
 	}
-}
-
-// TypeOf returns the type of an import or export, inferred from what describes it if it is not given. Empty means that
-// it cannot be inferred.
-func TypeOf(d *lsv1alpha1.FieldValueDefinition) lsv1alpha1.ImportType {
-	switch {
-	case d.Type != "":
-		return d.Type
-	case d.Schema != nil && !d.Schema.IsNull() && d.TargetType == "":
-		return lsv1alpha1.ImportTypeData
-	case d.TargetType != "" && (d.Schema == nil || d.Schema.IsNull()):
-		return lsv1alpha1.ImportTypeTarget
-	default:
-		return ""
-	}
-}
-
-// TargetTypeOf returns the full type of the targets that a definition asks for: a type without a slash is one of the
-// API's own.
-func TargetTypeOf(d *lsv1alpha1.FieldValueDefinition) string {
-	if d.TargetType == "" || strings.Contains(d.TargetType, "/") {
-		return d.TargetType
-	}
-	return lsv1alpha1.GroupName + "/" + d.TargetType
 }
 
 func (f *Findings) executors(path string, executors []lsv1alpha1.TemplateExecutor) {

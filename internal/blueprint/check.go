@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/schema"
+)
+
+// Check finds all that is wrong or odd in a blueprint's directory, as far as it can be told without an installation: what
+// Parse refuses or warns about, schemas that are none, and the same for the blueprints that it contains.
+func Check(files Files) Findings {
+	f := &Findings{}
+	content, err := files.read(lsv1alpha1.BlueprintFileName)
+	if err != nil {
+		f.Errors = append(f.Errors, err.Error())
+		return *f
+	}
+	b := &Blueprint{Blueprint: &lsv1alpha1.Blueprint{}, Files: files}
+	if b.Warnings, err = decode(content, b.Blueprint); err != nil {
+		f.Errors = append(f.Errors, fmt.Sprintf("%s: %v", lsv1alpha1.BlueprintFileName, err))
+		return *f
+	}
+	if err := b.loadSubinstallations(); err != nil {
+		f.Errors = append(f.Errors, err.Error())
+	}
+	found := Validate(b.Blueprint)
+	f.Errors = append(f.Errors, found.Errors...)
+	f.Warnings = append(b.Warnings, found.Warnings...)
+	f.templates(b)
+	f.schemas(b)
+	f.nested(b)
+	return *f
+}
+
+// templates compiles each template. What validation has found already is left to it.
+func (f *Findings) templates(b *Blueprint) {
+	for _, list := range b.executorLists() {
+		for i := range list.executors {
+			at := fmt.Sprintf("%s[%d]", list.name, i)
+			if sound(at, &list.executors[i]) {
+				if _, err := compileExecutor(at, &list.executors[i], b.Files); err != nil {
+					f.Errors = append(f.Errors, withPlace(at, err))
+				}
+			}
+		}
+	}
+}
+
+// sound tells whether an executor is complete enough to be compiled.
+func sound(at string, e *lsv1alpha1.TemplateExecutor) bool {
+	alone := Findings{}
+	alone.executors(at, []lsv1alpha1.TemplateExecutor{*e})
+	return len(alone.Errors) == 0
+}
+
+// withPlace puts the place in front of an error, unless it is there.
+func withPlace(at string, err error) string {
+	text := err.Error()
+	if len(text) >= len(at) && text[:len(at)] == at {
+		return text
+	}
+	return at + ": " + text
+}
+
+// errElsewhere stands for schemas in components, which nobody can look up here.
+var errElsewhere = errors.New("the schema is in a component")
+
+func (f *Findings) schemas(b *Blueprint) {
+	compiler := schema.NewCompiler(schema.Limits{}, 0)
+	sources := b.schemaSources()
+	sources.Resources = func(string) (schema.Resource, error) { return schema.Resource{}, errElsewhere }
+	check := func(at string, text *lsv1alpha1.AnyJSON) {
+		if text == nil || text.IsNull() {
+			return
+		}
+		if _, err := compiler.Compile(at, text.Raw, sources); err != nil && !errors.Is(err, errElsewhere) {
+			f.Errors = append(f.Errors, withPlace(at, err))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.LocalTypes)) {
+		text := b.LocalTypes[name]
+		check("localTypes."+name, &text)
+	}
+	var imports func(at string, definitions []lsv1alpha1.ImportDefinition)
+	imports = func(at string, definitions []lsv1alpha1.ImportDefinition) {
+		for i := range definitions {
+			here := fmt.Sprintf("%s[%d]", at, i)
+			check(here+".schema", definitions[i].Schema)
+			imports(here+".imports", definitions[i].ConditionalImports)
+		}
+	}
+	imports("imports", b.Imports)
+	for i := range b.Exports {
+		check(fmt.Sprintf("exports[%d].schema", i), b.Exports[i].Schema)
+	}
+}
+
+// nested checks the blueprints that nested installations bring along.
+func (f *Findings) nested(b *Blueprint) {
+	for i := range b.Subinstallations {
+		t := b.Subinstallations[i].InstallationTemplate
+		if t == nil || t.Blueprint.Filesystem == nil || t.Blueprint.Filesystem.IsNull() {
+			continue
+		}
+		at := fmt.Sprintf("subinstallations[%d].blueprint.filesystem", i)
+		files, err := InlineFiles(*t.Blueprint.Filesystem)
+		if err != nil {
+			f.wrong(at, "%v", err)
+			continue
+		}
+		inner := Check(files)
+		for _, text := range inner.Errors {
+			f.wrong(at, "%s", text)
+		}
+		for _, text := range inner.Warnings {
+			f.odd(at, "%s", text)
+		}
+	}
+}

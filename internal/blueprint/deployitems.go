@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/graph"
+)
+
+// deployItem is a deploy item as templates write it: its target is an import, or named directly.
+type deployItem struct {
+	lsv1alpha1.DeployItemTemplate `json:",inline"`
+
+	Target *targetReference `json:"target,omitempty"`
+}
+
+type targetReference struct {
+	Import    string  `json:"import,omitempty"`
+	Index     *int    `json:"index,omitempty"`
+	Key       *string `json:"key,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	Namespace string  `json:"namespace,omitempty"`
+}
+
+// deployItems runs the deploy executions.
+func (e *execution) deployItems(namespace string, imports *dataflow.Imports) ([]lsv1alpha1.DeployItemTemplate, error) {
+	var items []lsv1alpha1.DeployItemTemplate
+	for _, x := range e.Blueprint.deployments {
+		output, err := e.run(x, dataflow.StateDeploy, map[string]any{"imports": imports.Values})
+		if err != nil {
+			return nil, err
+		}
+		var written []deployItem
+		if err := decodeList(output["deployItems"], &written); err != nil {
+			return nil, failed("InvalidDeployItem", fmt.Errorf("%s: deployItems: %w", x, err))
+		}
+		for i := range written {
+			item, err := written[i].resolve(namespace, imports)
+			if err != nil {
+				return nil, failed("InvalidDeployItem", fmt.Errorf("%s: deployItems[%d] (%s): %w", x, i, written[i].Name, err))
+			}
+			items = append(items, item)
+		}
+	}
+	return items, checkOrder(items)
+}
+
+func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1alpha1.DeployItemTemplate, error) {
+	item := d.DeployItemTemplate
+	switch {
+	case item.Name == "":
+		return item, errors.New("name: is required")
+	case item.Type == "":
+		return item, errors.New("type: is required; it says which deployer is responsible")
+	}
+	if item.Configuration == nil {
+		item.Configuration = &runtime.RawExtension{Raw: []byte("{}")}
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(item.Configuration.Raw), []byte("{")) {
+		return item, errors.New("config: must be an object")
+	}
+	if d.Target == nil {
+		return item, nil
+	}
+	target, err := d.Target.resolve(namespace, imports)
+	if err != nil {
+		return item, fmt.Errorf("target: %w", err)
+	}
+	item.Target = target
+	return item, nil
+}
+
+func (r *targetReference) resolve(namespace string, imports *dataflow.Imports) (*lsv1alpha1.ObjectReference, error) {
+	if (r.Import == "") == (r.Name == "") {
+		return nil, errors.New("needs exactly one of import and name")
+	}
+	if r.Name != "" {
+		if r.Namespace != "" && r.Namespace != namespace {
+			return nil, fmt.Errorf("namespace: is %q, must be that of the installation", r.Namespace)
+		}
+		return &lsv1alpha1.ObjectReference{Name: r.Name, Namespace: namespace}, nil
+	}
+	target, err := imports.TargetOf(r.Import, r.Index, r.Key)
+	if err != nil {
+		return nil, err
+	}
+	return &lsv1alpha1.ObjectReference{Name: target.Name, Namespace: target.Namespace}, nil
+}
+
+// checkOrder refuses deploy items that cannot be brought into an order: names that occur twice, that are not there, or
+// that depend on each other in a circle.
+func checkOrder(items []lsv1alpha1.DeployItemTemplate) error {
+	nodes := make([]graph.Node, len(items))
+	for i := range items {
+		nodes[i] = graph.Node{Name: items[i].Name, DependsOn: items[i].DependsOn}
+	}
+	g, err := graph.New(nodes)
+	if err == nil {
+		_, err = g.Order()
+	}
+	if err != nil {
+		return failed("InvalidDeployItem", fmt.Errorf("deploy items: %w", err))
+	}
+	return nil
+}
+
+// decodeList reads what a template yields into a list of a type of the API.
+func decodeList(value any, into any) error {
+	if value == nil {
+		return nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return errors.New("must be a list of objects: " + withoutValue(err))
+	}
+	return nil
+}
+
+// withoutValue says where the types do not fit, but not what was there.
+func withoutValue(err error) string {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		kind, _, _ := bytes.Cut([]byte(mismatch.Value), []byte(" "))
+		return fmt.Sprintf("a %s where a %s is expected, at %s", kind, mismatch.Type, mismatch.Field)
+	}
+	return "a value has the wrong form"
+}

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/component"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
+)
+
+// States are what templates keep from one run to the next, by the kind of execution and the name of the template.
+type States map[dataflow.StateKind]map[string]map[string]any
+
+func (s States) set(kind dataflow.StateKind, executor string, state map[string]any) {
+	if s[kind] == nil {
+		s[kind] = map[string]map[string]any{}
+	}
+	s[kind][executor] = state
+}
+
+// Subject is the installation that a blueprint is rendered for.
+type Subject struct {
+	Blueprint *Blueprint
+	// Definition and Component are spec.blueprint and spec.componentDescriptor of the installation.
+	Definition lsv1alpha1.BlueprintDefinition
+	Component  *lsv1alpha1.ComponentDescriptorDefinition
+	// Components is the component of the installation with all that it refers to, nil if it names none.
+	Components *component.Set
+	// Content provides the content of resources to templates, nil if they may not ask for it.
+	Content component.ContentProvider
+	// States are what the runs before have left.
+	States States
+}
+
+// execution is one run of all executions of a subject.
+type execution struct {
+	*Subject
+	bindings  map[string]any
+	functions map[string]component.Function
+	kept      States
+}
+
+func newExecution(s *Subject) (*execution, error) {
+	schema := component.SchemaV2
+	e := &execution{Subject: s, bindings: map[string]any{}, kept: States{}}
+	if s.Components != nil {
+		var err error
+		if schema, err = component.SchemaFor(s.Blueprint.Annotations, s.Components.Root()); err != nil {
+			return nil, invalid(err)
+		}
+		e.bindings["cd"] = s.Components.Root().View(schema)
+		e.bindings["components"] = s.Components.View(schema)
+	}
+	e.functions = component.Functions(component.FunctionOptions{Set: s.Components, Schema: schema, Content: s.Content})
+	for name, value := range map[string]any{"blueprint": s.Definition, "blueprintDef": s.Definition, "componentDescriptorDef": s.Component} {
+		plain, err := plainOf(value)
+		if err != nil {
+			return nil, err
+		}
+		e.bindings[name] = plain
+	}
+	return e, nil
+}
+
+// plainOf is a value of the API as templates see it.
+func plainOf(value any) (any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the bindings: %w", err)
+	}
+	var plain any
+	return plain, json.Unmarshal(text, &plain)
+}
+
+// run executes one template with further bindings, and remembers its state.
+func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any) (map[string]any, error) {
+	bindings := maps.Clone(e.bindings)
+	maps.Copy(bindings, more)
+	in := executorInput{bindings: bindings, functions: e.functions, files: e.Blueprint.Files, allowNoValue: kind == ""}
+	if kind != "" {
+		in.state = e.States[kind][x.name]
+	}
+	output, state, err := x.run(in)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "" && state != nil {
+		e.kept.set(kind, x.name, state)
+	}
+	return output, nil
+}
+
+// addBindings runs the import executions: what they bind is added to the imports, and their complaints end the job.
+func (e *execution) addBindings(imports *dataflow.Imports) error {
+	for _, x := range e.Blueprint.imports {
+		output, err := e.run(x, "", map[string]any{"imports": imports.Values})
+		if err != nil {
+			return err
+		}
+		if complaints := texts(output["errors"]); len(complaints) > 0 {
+			return failed("ImportsRejected", fmt.Errorf("%s: the blueprint rejects the imports: %s", x, strings.Join(complaints, "; ")))
+		}
+		bound, _ := output["bindings"].(map[string]any)
+		maps.Copy(imports.Values, bound)
+	}
+	return nil
+}
+
+// texts makes error messages of what a template gives as errors. They are written for people by the blueprint's author.
+func texts(value any) []string {
+	items, isList := value.([]any)
+	if !isList && value != nil {
+		items = []any{value}
+	}
+	var all []string
+	for _, item := range items {
+		all = append(all, fmt.Sprint(item))
+	}
+	return all
+}
+
+// failed is an error of a template or of what it yields, which no retry can mend.
+func failed(reason string, err error) error {
+	return failure.NewTerminal(failure.Details{
+		Operation: "RenderBlueprint", Reason: reason, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	}, err)
+}

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/schema"
+	"espalier.dev/internal/template"
+	"espalier.dev/internal/template/spiff"
+)
+
+// Engine renders blueprints. It remembers blueprints with their compiled templates, and compiled schemas, by content. It is
+// safe for concurrent use.
+type Engine struct {
+	schemas    *schema.Compiler
+	blueprints *cache
+}
+
+// NewEngine returns an engine for a whole process.
+func NewEngine() *Engine {
+	return &Engine{schemas: schema.NewCompiler(schema.Limits{}, schema.DefaultCacheBytes), blueprints: newCache(DefaultCacheBytes)}
+}
+
+// Input is an installation with everything that its objects depend on.
+type Input struct {
+	Subject
+	Installation *lsv1alpha1.Installation
+	Scope        dataflow.Scope
+	// Facts are the objects that the imports were looked up in.
+	Facts dataflow.Facts
+	// Schemas finds schemas in components, nil if there are none.
+	Schemas schema.Finder
+}
+
+// Output is what an installation wants.
+type Output struct {
+	// Resolved are the imports of the installation, Imports those of the blueprint.
+	Resolved         dataflow.Resolved
+	Imports          *dataflow.Imports
+	DeployItems      []lsv1alpha1.DeployItemTemplate
+	Subinstallations []Subinstallation
+	// States are to be kept for the next run.
+	States   States
+	Warnings []string
+}
+
+// Render gives the objects that an installation wants. It is complete or an error.
+func (e *Engine) Render(in Input) (*Output, error) {
+	out := &Output{Warnings: in.Blueprint.Warnings}
+	run, err := e.prepare(in, out)
+	if err != nil {
+		return nil, err
+	}
+	if out.DeployItems, err = run.deployItems(in.Installation.Namespace, out.Imports); err != nil {
+		return nil, err
+	}
+	if out.Subinstallations, err = run.subinstallationsOf(in.Installation, out.Imports); err != nil {
+		return nil, err
+	}
+	out.States = run.kept
+	return out, nil
+}
+
+// Exports gives the exports of an installation whose objects have all succeeded.
+func (e *Engine) Exports(in Input, values ExportValues) (*dataflow.Exports, States, error) {
+	out := &Output{}
+	run, err := e.prepare(in, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	given, err := run.exportValues(out.Imports.Values, values)
+	if err != nil {
+		return nil, nil, err
+	}
+	exports, err := e.ExportsOf(in, given)
+	return exports, run.kept, err
+}
+
+// ExportsOf gives the exports of an installation whose export executions have given certain values.
+func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, error) {
+	return dataflow.BuildExports(dataflow.ExportInput{
+		Definitions: in.Blueprint.Blueprint.Exports,
+		Values:      given,
+		Exports:     in.Installation.Spec.Exports,
+		Mappings:    in.Installation.Spec.ExportDataMappings,
+		Map:         mapper("exportDataMappings"),
+		Validate:    e.validator(in),
+	})
+}
+
+// prepare finds the values of the imports, which all executions see.
+func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
+	var err error
+	if out.Resolved, err = dataflow.Resolve(in.Scope, in.Installation.Spec.Imports, in.Facts); err != nil {
+		return nil, err
+	}
+	out.Imports, err = dataflow.Construct(dataflow.ImportInput{
+		Definitions: in.Blueprint.Blueprint.Imports,
+		Resolved:    out.Resolved,
+		Mappings:    in.Installation.Spec.ImportDataMappings,
+		Map:         mapper("importDataMappings"),
+		Validate:    e.validator(in),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Warnings = append(append([]string(nil), out.Warnings...), out.Imports.Warnings...)
+	run, err := newExecution(&in.Subject)
+	if err != nil {
+		return nil, err
+	}
+	return run, run.addBindings(out.Imports)
+}
+
+// validator checks values against the schemas of the blueprint.
+func (e *Engine) validator(in Input) dataflow.Validator {
+	sources := in.Blueprint.schemaSources()
+	sources.Resources = in.Schemas
+	if in.Components != nil {
+		sources.Component = in.Components.Root().ID().String()
+	}
+	return func(what string, text lsv1alpha1.AnyJSON, value any) error {
+		return e.schemas.Validate(what, text.Raw, sources, value)
+	}
+}
+
+// schemaSources is where references of the blueprint's schemas lead, components aside.
+func (b *Blueprint) schemaSources() schema.Sources {
+	sources := schema.Sources{Draft: b.JSONSchemaVersion, LocalTypes: map[string][]byte{}, Files: b.Files}
+	for name, local := range b.LocalTypes {
+		sources.LocalTypes[name] = local.Raw
+	}
+	return sources
+}
+
+// mapper evaluates the data mappings of an installation.
+func mapper(field string) dataflow.Mapper {
+	return func(tree any, bindings map[string]any) (any, error) {
+		compiled, err := spiff.CompileTree(template.Source{Execution: field}, tree, spiff.Options{})
+		if err != nil {
+			return nil, err
+		}
+		result, err := compiled.Evaluate(spiff.Input{Bindings: bindings})
+		if err != nil {
+			return nil, err
+		}
+		return result.Value, nil
+	}
+}
