@@ -157,9 +157,6 @@ func (w *waiting) failure(cause error) string {
 	if !errors.Is(cause, context.DeadlineExceeded) {
 		fmt.Fprintf(&text, "the wait was cut short: %v\n", cause)
 	}
-	if err := w.follower.server.down(); err != nil {
-		fmt.Fprintln(&text, err)
-	}
 	fmt.Fprintf(&text, "--- as last seen\n%s--- what happened meanwhile\n%s", toYAML(w.current), strings.Join(w.history, "\n"))
 	return text.String()
 }

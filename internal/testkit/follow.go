@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// reconnectPause keeps a follower from spinning while its server is away.
+// reconnectPause keeps a follower from spinning while its server is away or on its way out.
 const reconnectPause = 50 * time.Millisecond
 
 // follower sees every revision of the objects that match: first a list, then a watch from that list's resourceVersion, resumed
@@ -41,7 +41,8 @@ type follower struct {
 	seen string // resourceVersion up to which everything has been handed over; empty means that a list is due
 }
 
-// run returns when the context ends, with its error, or when a callback asked for the end, with that error.
+// run returns when the context ends, with its error, when a callback asked for the end, with that error, or when the server has
+// ended without being asked to.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		err := f.listOnce(ctx)
@@ -54,8 +55,8 @@ func (f *follower) run(ctx context.Context) error {
 		if err != nil && !worthRetrying(err) {
 			return err
 		}
-		if err == nil {
-			continue
+		if err := f.server.fallen(); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"espalier.dev/internal/testkit/faults"
 )
@@ -41,8 +42,11 @@ func TestRecorderResumesAClosedWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = append(want, object.Name)
-		if round%3 == 0 {
+		switch round % 3 {
+		case 0:
 			transport.Cut("configmaps")
+		case 2:
+			recorder.History() // which takes a new watch
 		}
 	}
 	var got []string
@@ -53,9 +57,26 @@ func TestRecorderResumesAClosedWatch(t *testing.T) {
 		t.Errorf("recorded %q, want %q", got, want)
 	}
 	watches := transport.Log().Where(func(e faults.Entry) bool { return e.Verb == "watch" })
-	if len(watches) < 5 {
-		t.Errorf("there were only %d watches, so this proves little", len(watches))
+	if len(watches) < 10 {
+		t.Errorf("there were only %d watches, so nothing was cut", len(watches))
 	}
+}
+
+// A server that falls over ends every wait at once, with what it had to say.
+func TestWaitsEndWithAFallenServer(t *testing.T) {
+	server := NewServer(t)
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "a"}}
+	follower := newWaiting(t, server, object).follower
+	listed := make(chan struct{})
+	follower.listed = func([]unstructured.Unstructured) error { close(listed); return nil }
+	ended := make(chan error)
+	go func() { ended <- follower.run(t.Context()) }()
+	<-listed
+	server.process.Kill() // behind the kit's back
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ended on its own") {
+		t.Errorf("the wait ended with %v", err)
+	}
+	server.Kill() // so that the end of the test does not complain
 }
 
 // lament collects what a recorder says about a test; it does not end the recorder's goroutine.

@@ -83,6 +83,9 @@ func Server(t testing.TB) *APIServer {
 	if shared.err != nil {
 		t.Fatalf("the shared API server: %v", shared.err)
 	}
+	if err := shared.server.fallen(); err != nil {
+		t.Fatal(err)
+	}
 	return shared.server
 }
 
@@ -280,12 +283,12 @@ func (s *APIServer) startCount() int {
 	return s.starts
 }
 
-// down tells why the server is not running, if it is not.
-func (s *APIServer) down() error {
+// fallen returns an error if the server has ended although nobody asked it to. A stopped server has not fallen: it may come back.
+func (s *APIServer) fallen() error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.process == nil {
-		return errors.New("the API server is stopped")
+		return nil
 	}
 	select {
 	case <-s.process.Exited():
