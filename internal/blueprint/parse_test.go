@@ -128,7 +128,7 @@ func TestParseOnlyWarnsAboutWhatIsLoose(t *testing.T) {
 		"deployExecutions: [{name: a, type: Spiff, file: f}, {name: a, type: Spiff, file: f}]": "deployExecutions[1].name: is the same",
 		"deployExecutions: [{type: Spiff, file: f}]":                                           "deployExecutions[0].name: is missing",
 	} {
-		b, err := Parse(files(text))
+		b, err := Parse(files(text, "f", ""))
 		if err != nil || len(b.Warnings) != 1 || !strings.HasPrefix(b.Warnings[0], want) {
 			t.Errorf("%s: blueprint %+v, error %v, want the one warning %q", text, b, err, want)
 		}

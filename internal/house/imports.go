@@ -34,7 +34,7 @@ var (
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
-		"internal/deployer", "internal/target", "internal/fleet", "internal/component", "internal/gitforge", "internal/approval",
+		"internal/deployer", "internal/target", "internal/fleet", "internal/gitforge", "internal/approval",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -61,8 +61,13 @@ var layers = slices.Concat(
 			libraries: slices.Concat(documents, []string{"github.com/santhosh-tekuri/jsonschema"}),
 		},
 		{
+			folders:   []string{"internal/component"},
+			sees:      []string{"api", "internal/failure", "internal/graph"},
+			libraries: slices.Concat(apimachinery, documents),
+		},
+		{
 			folders:   []string{"internal/blueprint"},
-			sees:      []string{"api", "internal/failure", "internal/graph", "internal/dataflow", "internal/template", "internal/schema"},
+			sees:      []string{"api", "internal/failure", "internal/graph", "internal/dataflow", "internal/template", "internal/schema", "internal/component"},
 			libraries: slices.Concat(apimachinery, documents),
 		},
 	},
@@ -71,10 +76,6 @@ var layers = slices.Concat(
 		{folders: []string{"internal/version"}, libraries: []string{}},
 		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/decision", "internal/run", "internal/version"}},
 		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version"}},
-		{
-			folders: []string{"internal/component"},
-			sees:    []string{"api", "internal/failure", "internal/version", "internal/graph", "internal/template", "internal/schema", "internal/blueprint"},
-		},
 		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/version", "internal/target"}},
 		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline"}},
 		{
@@ -86,7 +87,11 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version"}, purePackages, adapters)},
 		{folders: []string{"internal/manager"}, sees: []string{"api", "internal/loop", "internal/version", "internal/controller"}},
-		{folders: []string{"internal/cli", "internal/dashboard"}, sees: slices.Concat([]string{"api", "ui", "internal/version", "internal/dashboard"}, purePackages)},
+		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api"}, purePackages)},
+		{
+			folders: []string{"internal/cli", "internal/dashboard"},
+			sees:    slices.Concat([]string{"api", "ui", "internal/version", "internal/dashboard", "internal/offline"}, purePackages),
+		},
 		{folders: []string{"internal/house", "internal/readme"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/house"}, libraries: []string{}},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
