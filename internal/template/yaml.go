@@ -67,7 +67,7 @@ func parseYAML(text string) (document *yamlv3.Node, err error) {
 			return nil, yamlProblem(err)
 		case isEmpty(&next):
 		case document != nil:
-			return nil, Problemf("there is more than one YAML document in the text (line %d)", next.Line)
+			return nil, Problemf("there is more than one YAML document in the text (line %d)", next.Content[0].Line)
 		default:
 			document = next.Content[0]
 		}
