@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -405,5 +407,18 @@ func TestTheBlueprintsSchemasAreNotChanged(t *testing.T) {
 	}
 	if !bytes.Equal(text, copied) || fmt.Sprintf("%s", s.LocalTypes) != before {
 		t.Error("compiling changed a schema")
+	}
+}
+
+func TestNoFileOfTheMachineIsEverRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(name, []byte(`{"type":"string"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"file://" + filepath.ToSlash(name), filepath.ToSlash(name)} {
+		got := check(t, `{"$ref":"`+ref+`"}`, sources(), `"text"`)
+		if !strings.Contains(got, "nothing is loaded from elsewhere") {
+			t.Errorf("%s: got %q", ref, got)
+		}
 	}
 }
