@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"sync"
 	"testing"
@@ -218,7 +219,8 @@ func (s *APIServer) start(ctx context.Context) error {
 	return nil
 }
 
-// connect reads the kubeconfig that the server has written. Clients from before a restart stay valid, because the address does.
+// connect reads the kubeconfig that the server has written. After a restart it says the same as before, and so the clients stay,
+// with all that they have discovered: a test may wait for something while the server is away.
 func (s *APIServer) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.options.Kubeconfig)
 	if err != nil {
@@ -231,6 +233,9 @@ func (s *APIServer) connect() error {
 	}
 	if s.options.Port, err = strconv.Atoi(address.Port()); err != nil {
 		return fmt.Errorf("read the port of the API server from %q: %w", config.Host, err)
+	}
+	if reflect.DeepEqual(s.access.config, config) {
+		return nil
 	}
 	s.access, err = newAccess(config)
 	return err
