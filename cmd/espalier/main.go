@@ -15,6 +15,8 @@ import (
 	"espalier.dev/cmd/espalier/internal/kubeversion"
 	"espalier.dev/cmd/espalier/internal/up"
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/blueprint"
+	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/version"
 )
 
@@ -22,6 +24,8 @@ func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	root := cli.NewRoot(streams,
 		up.New(streams),
+		render.New(streams),
+		blueprint.New(streams),
 		kubectl.New(streams),
 		version.New(streams, kubeversion.Version),
 	)

@@ -55,6 +55,10 @@ type Options struct {
 	Progress func(step string)
 }
 
+// burialTime is how long Stop tries to clean up after a control plane that ended by
+// itself.
+const burialTime = 3 * time.Second
+
 // ControlPlane is a running etcd and kube-apiserver.
 type ControlPlane struct {
 	dir       *dataDir
@@ -197,7 +201,28 @@ func (cp *ControlPlane) teardown() error {
 
 // Stop ends the control plane and waits until it has ended. When the context is done
 // first, Stop returns an error while the shutdown goes on. Stopping twice is fine.
+// A control plane that has ended by itself is cleaned up as far as it lets itself.
 func (cp *ControlPlane) Stop(ctx context.Context) error {
+	select {
+	case <-cp.done:
+		if cp.err != nil {
+			return cp.bury(ctx)
+		}
+	default:
+	}
+	return cp.stop(ctx)
+}
+
+// bury stops what is left of a control plane that has ended by itself. Half of it may
+// wait for the other half in vain, and how it ended is told by Err.
+func (cp *ControlPlane) bury(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, burialTime)
+	defer cancel()
+	_ = cp.stop(ctx)
+	return nil
+}
+
+func (cp *ControlPlane) stop(ctx context.Context) error {
 	cp.stopOnce.Do(func() {
 		close(cp.stopping)
 		go func() {

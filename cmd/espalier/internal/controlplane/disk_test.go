@@ -106,7 +106,7 @@ func fillDisk(dir string) error {
 	select {
 	case <-cp.Done():
 		fmt.Println("ended:", cp.Err())
-		return nil
+		return cp.Stop(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -121,5 +121,8 @@ func TestFullDiskEndsARunningControlPlane(t *testing.T) {
 		if !strings.Contains(output, want) {
 			t.Errorf("the message lacks %q: %s", want, output)
 		}
+	}
+	if lines := strings.Count(output, "\n"); lines != 1 {
+		t.Errorf("it is not quiet:\n%s", output)
 	}
 }
