@@ -125,11 +125,8 @@ func listExamples() string {
 
 // complete checks the options before anything is started, and fills in the defaults.
 func (o *options) complete() error {
-	if o.ephemeral && o.dataDirChosen {
-		return errors.New("--ephemeral keeps no data, --data-dir does: use one of them")
-	}
-	if o.dataDirChosen && o.dataDir == "" {
-		return errors.New("--data-dir is empty: name a directory, or use --ephemeral to keep no data")
+	if err := o.checkDataDir(); err != nil {
+		return err
 	}
 	if o.port < 0 || o.port > maxPort {
 		return fmt.Errorf("--port is %d: it must be between 0 and %d", o.port, maxPort)
@@ -146,6 +143,16 @@ func (o *options) complete() error {
 	dir, err := datadir.Default()
 	o.dataDir = dir
 	return err
+}
+
+func (o *options) checkDataDir() error {
+	if o.ephemeral && o.dataDirChosen {
+		return errors.New("--ephemeral keeps no data, --data-dir does: use one of them")
+	}
+	if o.dataDirChosen && o.dataDir == "" {
+		return errors.New("--data-dir is empty: name a directory, or use --ephemeral to keep no data")
+	}
+	return nil
 }
 
 func (o *options) checkUIAddr() error {
