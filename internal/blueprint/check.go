@@ -73,7 +73,7 @@ func withPlace(at string, err error) string {
 var errElsewhere = errors.New("the schema is in a component")
 
 func (f *Findings) schemas(b *Blueprint) {
-	compiler := schema.NewCompiler(schema.Limits{}, 0)
+	compiler := schema.NewCompiler(schema.DefaultLimits(), 0)
 	sources := b.schemaSources()
 	sources.Resources = func(string) (schema.Resource, error) { return schema.Resource{}, errElsewhere }
 	check := func(at string, text *lsv1alpha1.AnyJSON) {

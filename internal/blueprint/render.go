@@ -20,7 +20,7 @@ type Engine struct {
 
 // NewEngine returns an engine for a whole process.
 func NewEngine() *Engine {
-	return &Engine{schemas: schema.NewCompiler(schema.Limits{}, schema.DefaultCacheBytes), blueprints: newCache(DefaultCacheBytes)}
+	return &Engine{schemas: schema.NewCompiler(schema.DefaultLimits(), schema.DefaultCacheBytes), blueprints: newCache(DefaultCacheBytes)}
 }
 
 // Input is an installation with everything that its objects depend on.

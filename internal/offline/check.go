@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+)
+
+// CheckedBlueprint is what there is to say about a blueprint.
+type CheckedBlueprint struct {
+	// Source is the directory, or the file, document and installation.
+	Source   string   `json:"source"`
+	Errors   []string `json:"errors,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// CheckBlueprints checks the blueprints in directories, in files blueprint.yaml, and in the Installations of files.
+func CheckBlueprints(paths []string, stdin io.Reader) ([]CheckedBlueprint, error) {
+	var checked []CheckedBlueprint
+	for _, path := range paths {
+		dir, isBlueprint := blueprintDirectory(path)
+		if isBlueprint {
+			files, err := blueprint.CopyFiles(os.DirFS(dir))
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", dir, err)
+			}
+			checked = append(checked, check(path, files))
+			continue
+		}
+		inline, err := checkInstallations(path, stdin)
+		if err != nil {
+			return nil, err
+		}
+		checked = append(checked, inline...)
+	}
+	return checked, nil
+}
+
+// blueprintDirectory returns the directory of a blueprint if the path means one.
+func blueprintDirectory(path string) (string, bool) {
+	if filepath.Base(path) == lsv1alpha1.BlueprintFileName {
+		return filepath.Dir(path), true
+	}
+	info, err := os.Stat(path)
+	return path, path != StdinPath && err == nil && info.IsDir()
+}
+
+func check(source string, files blueprint.Files) CheckedBlueprint {
+	findings := blueprint.Check(files)
+	return CheckedBlueprint{Source: source, Errors: findings.Errors, Warnings: findings.Warnings}
+}
+
+func checkInstallations(path string, stdin io.Reader) ([]CheckedBlueprint, error) {
+	m := NewManifests(lsv1alpha1.DefaultContextName)
+	if err := m.readFile(path, stdin); err != nil {
+		return nil, err
+	}
+	var checked []CheckedBlueprint
+	for _, inst := range m.Installations {
+		if inst.Spec.Blueprint.Inline == nil {
+			continue
+		}
+		source := fmt.Sprintf("%s: Installation %s", m.origin(inst), inst.Name)
+		files, err := blueprint.InlineFiles(inst.Spec.Blueprint.Inline.Filesystem)
+		if err != nil {
+			checked = append(checked, CheckedBlueprint{Source: source, Errors: []string{"spec.blueprint.inline.filesystem: " + err.Error()}})
+			continue
+		}
+		c := check(source, files)
+		for _, warning := range m.Warnings {
+			if strings.HasPrefix(warning, fmt.Sprintf("%s: Installation %s/%s: ", m.origin(inst), inst.Namespace, inst.Name)) {
+				c.Warnings = append(c.Warnings, strings.TrimPrefix(warning, m.origin(inst)+": "))
+			}
+		}
+		checked = append(checked, c)
+	}
+	return checked, nil
+}

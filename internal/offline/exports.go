@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// GivenExports is what installations export, by their paths.
+type GivenExports map[string]GivenExport
+
+// GivenExport is what one installation exports, in one of two forms.
+type GivenExport struct {
+	// DeployItems are what the deploy items export, by their names. The blueprint's export executions make the exports
+	// of it.
+	DeployItems map[string]any `json:"deployItems,omitempty"`
+	// Exports are the exports of the blueprint, by their names. Its export executions are not run.
+	Exports map[string]any `json:"exports,omitempty"`
+}
+
+// ReadExports reads given exports from a YAML file.
+func ReadExports(file string) (GivenExports, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read exports: %w", err)
+	}
+	return parseExports(file, text)
+}
+
+func parseExports(file string, text []byte) (GivenExports, error) {
+	content, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", file, yamlProblem(err, 0))
+	}
+	exports := GivenExports{}
+	strict, err := kjson.UnmarshalStrict(content, &exports)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", file, typeProblem(err))
+	}
+	for _, unknown := range strict {
+		return nil, fmt.Errorf("%s: %w: each path needs deployItems or exports", file, unknown)
+	}
+	for _, path := range slices.Sorted(maps.Keys(exports)) {
+		if given := exports[path]; (given.DeployItems == nil) == (given.Exports == nil) {
+			return nil, fmt.Errorf("%s: %s: set exactly one of deployItems and exports", file, path)
+		}
+	}
+	return exports, nil
+}

@@ -1,0 +1,459 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/dataflow"
+)
+
+// Options say what to render, and from what beside the manifests.
+type Options struct {
+	// Installation is the name of an installation, or NAMESPACE/NAME. Empty means all that are not nested.
+	Installation string
+	// Recursive renders nested installations too.
+	Recursive bool
+	Library   *Library
+	Exports   GivenExports
+}
+
+// Render gives the objects that controllers would write for installations. What has to wait for exports that nobody has
+// given is left out and listed.
+func Render(ctx context.Context, m *Manifests, options Options) (*Result, error) {
+	r := &renderer{
+		Options: options, ctx: ctx, manifests: m, world: newWorld(m), engine: blueprint.NewEngine(),
+		result: &Result{Warnings: slices.Clone(m.Warnings), secrets: newSecretValues()}, visited: map[string]bool{}, secretObjects: map[objectKey]bool{},
+	}
+	chosen, err := choose(m.Installations, options.Installation)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range groups(chosen) {
+		if err := r.group(group, m.Installations); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(options.Exports)) {
+		if !r.visited[path] {
+			r.result.warn("exports of %s have no effect: no installation of that path was rendered", path)
+		}
+	}
+	return r.result, nil
+}
+
+type renderer struct {
+	Options
+	ctx       context.Context
+	manifests *Manifests
+	world     *world
+	engine    *blueprint.Engine
+	result    *Result
+	// visited are the paths of the installations that were rendered.
+	visited map[string]bool
+	// secretObjects are DataObjects that hold nothing but what a Secret holds.
+	secretObjects map[objectKey]bool
+}
+
+// node is an installation in its place.
+type node struct {
+	*lsv1alpha1.Installation
+	path  string
+	scope dataflow.Scope
+}
+
+// choose returns the installations to begin with.
+func choose(all []*lsv1alpha1.Installation, name string) ([]*lsv1alpha1.Installation, error) {
+	var chosen []*lsv1alpha1.Installation
+	for _, inst := range all {
+		isRoot := inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
+		if name == "" && isRoot || name == inst.Name || name == inst.Namespace+"/"+inst.Name {
+			chosen = append(chosen, inst)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, errors.New("there is no Installation among the manifests")
+	case len(chosen) == 0 && name == "":
+		return nil, fmt.Errorf("all Installations among the manifests are nested in others: say which one to render; there is %s", list(all))
+	case len(chosen) == 0:
+		return nil, fmt.Errorf("there is no Installation %q among the manifests; there is %s", name, list(all))
+	case len(chosen) > 1 && name != "":
+		return nil, fmt.Errorf("there is more than one Installation %q: say which one as NAMESPACE/NAME; there is %s", name, list(chosen))
+	}
+	return chosen, nil
+}
+
+func list(installations []*lsv1alpha1.Installation) string {
+	var names []string
+	for _, inst := range installations {
+		names = append(names, inst.Namespace+"/"+inst.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// groups puts together the installations of one scope, in order.
+func groups(installations []*lsv1alpha1.Installation) [][]node {
+	byScope := map[string][]node{}
+	for _, inst := range installations {
+		scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
+		key := scope.Namespace + "/" + scope.Parent
+		byScope[key] = append(byScope[key], node{Installation: inst, path: inst.Name, scope: scope})
+	}
+	var result [][]node
+	for _, key := range slices.Sorted(maps.Keys(byScope)) {
+		result = append(result, byScope[key])
+	}
+	return result
+}
+
+// group renders installations of one scope that stand in the manifests. Others of the scope are not rendered, but may
+// export what these import.
+func (r *renderer) group(chosen []node, all []*lsv1alpha1.Installation) error {
+	family := slices.Clone(chosen)
+	for _, other := range groups(all) {
+		for _, n := range other {
+			known := func(c node) bool { return c.Installation == n.Installation }
+			if n.scope.Context() == chosen[0].scope.Context() && n.Namespace == chosen[0].Namespace && !slices.ContainsFunc(chosen, known) {
+				family = append(family, n)
+			}
+		}
+	}
+	_, err := r.siblings(chosen, family)
+	return err
+}
+
+// siblings renders installations of one scope in the order of their data flow, and tells whether all of them are
+// complete. The family are all installations of the scope.
+func (r *renderer) siblings(nodes, family []node) (complete bool, err error) {
+	if len(nodes) == 0 {
+		return true, nil
+	}
+	related, err := relate(family)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range nodes {
+		if err := related.Check(n.Name); err != nil {
+			return false, fmt.Errorf("installation %s: %w", n.path, err)
+		}
+	}
+	complete = true
+	for _, n := range inOrder(related, nodes) {
+		finished, err := r.sibling(n, family)
+		if err != nil {
+			return false, err
+		}
+		complete = complete && finished
+	}
+	return complete, nil
+}
+
+func relate(family []node) (*dataflow.Siblings, error) {
+	var siblings []dataflow.Sibling
+	for _, n := range family {
+		siblings = append(siblings, dataflow.Sibling{Name: n.Name, Imports: n.Spec.Imports, Exports: n.Spec.Exports})
+	}
+	return dataflow.NewSiblings(family[0].scope, siblings)
+}
+
+// inOrder sorts installations so that each comes after those that it imports from, and by name otherwise. Circles, which
+// can only be among installations that are not rendered, do not matter.
+func inOrder(related *dataflow.Siblings, nodes []node) []node {
+	byName := map[string]node{}
+	for _, n := range nodes {
+		byName[n.Name] = n
+	}
+	var ordered []node
+	seen := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		for _, before := range related.Predecessors(name) {
+			visit(before)
+		}
+		if n, chosen := byName[name]; chosen {
+			ordered = append(ordered, n)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		visit(name)
+	}
+	return ordered
+}
+
+func (r *renderer) sibling(n node, family []node) (complete bool, err error) {
+	if waiting := r.waitsFor(n, family); len(waiting) > 0 {
+		r.visited[n.path] = true
+		r.result.Waiting = append(r.result.Waiting, waiting...)
+		return false, nil
+	}
+	complete, err = r.installation(n)
+	if err != nil {
+		return false, r.located(n, err)
+	}
+	return complete, nil
+}
+
+// located says which installation an error is about, and where it was read.
+func (r *renderer) located(n node, err error) error {
+	var inner *locatedError
+	if errors.As(err, &inner) {
+		return err
+	}
+	where := "installation " + n.path
+	if origin := r.manifests.origin(n.Installation); origin != "" {
+		where = origin + ": " + where
+	}
+	return &locatedError{where: where, cause: err}
+}
+
+// locatedError names the innermost installation that an error is about.
+type locatedError struct {
+	where string
+	cause error
+}
+
+func (e *locatedError) Error() string { return e.where + ": " + e.cause.Error() }
+func (e *locatedError) Unwrap() error { return e.cause }
+
+// waitsFor lists the imports that are not there because a sibling has not exported them.
+func (r *renderer) waitsFor(n node, family []node) []string {
+	needs := dataflow.NeedsOf(n.scope, n.Spec.Imports)
+	missing := map[dataflow.ObjectID]bool{}
+	for _, name := range needs.DataObjects {
+		_, exists := r.world.dataObjects[named(n.Namespace, name)]
+		missing[dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: name}] = !exists
+	}
+	for _, name := range needs.Targets {
+		_, exists := r.world.targets[named(n.Namespace, name)]
+		missing[dataflow.ObjectID{Kind: dataflow.KindTarget, Name: name}] = !exists
+	}
+	var waiting []string
+	for _, sibling := range family {
+		for reference, id := range exportsOf(sibling) {
+			if missing[id] {
+				waiting = append(waiting, fmt.Sprintf("installation %s: waiting for export %s of %s", n.path, reference, sibling.path))
+			}
+		}
+	}
+	slices.Sort(waiting)
+	return slices.Compact(waiting)
+}
+
+// exportsOf returns what an installation exports by what its siblings call it.
+func exportsOf(n node) map[string]dataflow.ObjectID {
+	exports := map[string]dataflow.ObjectID{}
+	for _, export := range n.Spec.Exports.Data {
+		exports[export.DataRef] = dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: n.scope.ObjectName(export.DataRef)}
+	}
+	for _, export := range n.Spec.Exports.Targets {
+		exports[export.Target] = dataflow.ObjectID{Kind: dataflow.KindTarget, Name: n.scope.ObjectName(export.Target)}
+	}
+	return exports
+}
+
+// installation renders one installation with what is below it. It is complete if its exports are known.
+func (r *renderer) installation(n node) (complete bool, err error) {
+	r.visited[n.path] = true
+	in, err := r.input(n)
+	if err != nil {
+		return false, err
+	}
+	out, err := r.engine.Render(in)
+	if err != nil {
+		return false, err
+	}
+	for _, warning := range out.Warnings {
+		r.result.warn("installation %s: %s", n.path, warning)
+	}
+	children, err := r.keep(n, out)
+	if err != nil {
+		return false, err
+	}
+	nested := len(children) == 0
+	if r.Recursive {
+		if nested, err = r.siblings(children, children); err != nil {
+			return false, err
+		}
+	}
+	return r.exports(n, finished{in: in, out: out, nestedComplete: nested})
+}
+
+// input collects everything that an installation depends on.
+func (r *renderer) input(n node) (blueprint.Input, error) {
+	set, err := r.Library.componentsOf(r.ctx, r.manifests, n.Installation)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	b, err := r.Library.blueprintOf(r.engine, n.Installation, set)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	states, err := b.LoadStates(n.Name, pick(r.world.secrets, n.Namespace, b.StateSecrets(n.Name)))
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	in := blueprint.Input{
+		Subject: blueprint.Subject{
+			Blueprint: b, Definition: n.Spec.Blueprint, Component: n.Spec.ComponentDescriptor, Components: set, Content: r.Library.content, States: states,
+		},
+		Installation: n.Installation,
+		Scope:        n.scope,
+		Facts:        r.world.facts(n.scope, n.Spec.Imports),
+	}
+	if set != nil {
+		in.Schemas = r.Library.schemas(set, set.Root())
+	}
+	r.result.secrets.addFacts(in.Facts)
+	return in, nil
+}
+
+// keep stores what an installation wants, and returns the nested installations.
+func (r *renderer) keep(n node, out *blueprint.Output) ([]node, error) {
+	imports, err := out.Imports.Objects(ownerOf(n))
+	if err != nil {
+		return nil, err
+	}
+	r.world.add(imports)
+	r.markSecret(n, imports)
+	r.keepContext(imports)
+	if execution := out.Execution(n.Installation); execution != nil {
+		r.result.add(execution)
+	}
+	var children []node
+	for i := range out.Subinstallations {
+		sub := &out.Subinstallations[i]
+		sub.ObjectName = cmp.Or(r.existingName(n, sub.Name), sub.ObjectName)
+		object := sub.Object(n.Installation)
+		r.result.add(object)
+		children = append(children, node{Installation: object, path: n.path + "/" + sub.Name, scope: dataflow.Scope{Namespace: n.Namespace, Parent: n.Name}})
+	}
+	return children, r.keepStates(n, out.States)
+}
+
+func ownerOf(n node) dataflow.Owner {
+	return dataflow.Owner{Namespace: n.Namespace, Name: n.Name, UID: n.UID}
+}
+
+// existingName is the name of the object for a nested installation, if the manifests have one.
+func (r *renderer) existingName(parent node, name string) string {
+	for _, inst := range r.manifests.Installations {
+		if inst.Namespace == parent.Namespace && inst.Labels[lsv1alpha1.EncompassedByLabel] == parent.Name &&
+			inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation] == name {
+			return inst.Name
+		}
+	}
+	return ""
+}
+
+func (r *renderer) keepContext(objects dataflow.Objects) {
+	for _, object := range objects.DataObjects {
+		r.result.addData(object, r.secretObjects[named(object.Namespace, object.Name)])
+	}
+	for _, target := range objects.Targets {
+		r.result.add(target)
+	}
+}
+
+// markSecret remembers which of the imports of an installation come from Secrets as they are.
+func (r *renderer) markSecret(n node, imports dataflow.Objects) {
+	fromSecret := map[string]bool{}
+	for _, data := range n.Spec.Imports.Data {
+		_, mapped := n.Spec.ImportDataMappings[data.Name]
+		secretObject := data.DataRef != "" && r.secretObjects[named(n.Namespace, n.scope.ObjectName(data.DataRef))]
+		fromSecret[data.Name] = !mapped && (data.SecretRef != nil || secretObject)
+	}
+	for _, object := range imports.DataObjects {
+		if fromSecret[object.Labels[lsv1alpha1.DataObjectKeyLabel]] {
+			r.secretObjects[named(object.Namespace, object.Name)] = true
+		}
+	}
+}
+
+func (r *renderer) keepStates(n node, states blueprint.States) error {
+	secrets, err := states.Secrets(n.Name)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		r.result.addState(n.Namespace, name, secrets[name])
+	}
+	return nil
+}
+
+// finished is an installation whose objects are rendered.
+type finished struct {
+	in  blueprint.Input
+	out *blueprint.Output
+	// nestedComplete says that the exports of all nested installations are known.
+	nestedComplete bool
+}
+
+// exports stores what an installation exports, as far as that can be known, and tells whether it can.
+func (r *renderer) exports(n node, f finished) (known bool, err error) {
+	given, isGiven := r.Options.Exports[n.path]
+	if len(n.Spec.Exports.Data)+len(n.Spec.Exports.Targets) == 0 {
+		if isGiven {
+			r.result.warn("exports of %s have no effect: the installation exports nothing", n.path)
+		}
+		return true, nil
+	}
+	var exports *dataflow.Exports
+	switch {
+	case given.Exports != nil:
+		exports, err = r.engine.ExportsOf(f.in, given.Exports)
+	case f.nestedComplete && (isGiven || len(f.out.DeployItems) == 0):
+		exports, err = r.runExports(n, f, given)
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("exports: %w", err)
+	}
+	for _, warning := range exports.Warnings {
+		r.result.warn("installation %s: %s", n.path, warning)
+	}
+	objects, err := exports.Objects(n.scope, ownerOf(n), nil)
+	if err != nil {
+		return false, err
+	}
+	r.world.add(objects)
+	r.keepContext(objects)
+	return true, nil
+}
+
+// runExports runs the export executions over what the deploy items are said to export.
+func (r *renderer) runExports(n node, f finished, given GivenExport) (*dataflow.Exports, error) {
+	for _, name := range slices.Sorted(maps.Keys(given.DeployItems)) {
+		if !slices.ContainsFunc(f.out.DeployItems, func(item lsv1alpha1.DeployItemTemplate) bool { return item.Name == name }) {
+			r.result.warn("exports of %s: there is no deploy item %q", n.path, name)
+		}
+	}
+	context, err := r.world.context(n.Installation)
+	if err != nil {
+		return nil, err
+	}
+	items := given.DeployItems
+	if items == nil {
+		items = map[string]any{}
+	}
+	exports, states, err := r.engine.Exports(f.in, blueprint.ExportValues{DeployItems: items, ContextValues: context})
+	if err != nil {
+		return nil, err
+	}
+	return exports, r.keepStates(n, states)
+}

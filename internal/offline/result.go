@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// Result is what was rendered.
+type Result struct {
+	// Warnings name what has no effect, Waiting the installations that need exports which are not known.
+	Warnings, Waiting []string
+
+	objects []rendered
+	secrets *secretValues
+}
+
+type rendered struct {
+	object metav1.Object
+	// secret says that all of the content is that of a Secret.
+	secret bool
+}
+
+func (r *Result) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (r *Result) add(object metav1.Object) { r.objects = append(r.objects, rendered{object: object}) }
+
+func (r *Result) addData(object *lsv1alpha1.DataObject, secret bool) {
+	r.objects = append(r.objects, rendered{object: object, secret: secret})
+}
+
+// addState adds the Secret of a state. Its content is given as text, so that it can be read.
+func (r *Result) addState(namespace, name string, content map[string][]byte) {
+	secret := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		StringData: map[string]string{},
+	}
+	for key, text := range content {
+		secret.StringData[key] = string(text)
+	}
+	r.objects = append(r.objects, rendered{object: secret, secret: true})
+}
+
+// Manifests returns the objects in the order in which they were rendered, without owners: those get them in the cluster.
+// Unless secrets are to be shown, values of imported Secrets are masked wherever they occur, and so are the states of
+// templates and the kubeconfigs of Targets.
+func (r *Result) Manifests(showSecrets bool) ([]map[string]any, error) {
+	var manifests []map[string]any
+	for _, object := range r.objects {
+		manifest, err := plain(object.object)
+		if err != nil {
+			return nil, err
+		}
+		if !showSecrets {
+			r.mask(manifest, object.secret)
+		}
+		manifests = append(manifests, manifest)
+	}
+	return manifests, nil
+}
+
+func plain(object metav1.Object) (map[string]any, error) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", object.GetName(), err)
+	}
+	var manifest map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &manifest); err != nil {
+		return nil, fmt.Errorf("write %s: %w", object.GetName(), err)
+	}
+	if metadata, ok := manifest["metadata"].(map[string]any); ok {
+		delete(metadata, "ownerReferences")
+	}
+	return manifest, nil
+}
+
+// mask hides secret values in the content of an object. The hash of a hidden content goes as well: it would let somebody
+// try values until one fits.
+func (r *Result) mask(manifest map[string]any, all bool) {
+	found := false
+	for _, field := range []string{"spec", "data", "stringData"} {
+		content, exists := manifest[field]
+		if !exists {
+			continue
+		}
+		masked, changed := r.secrets.masked(content)
+		if all {
+			masked, changed = maskAll(content), true
+		}
+		manifest[field] = masked
+		found = found || changed
+	}
+	metadata, _ := manifest["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if _, hashed := annotations[lsv1alpha1.DataObjectHashAnnotation]; found && hashed {
+		annotations[lsv1alpha1.DataObjectHashAnnotation] = Mask
+	}
+}
+
+// Formats in which manifests can be written.
+const (
+	FormatYAML = "yaml"
+	FormatJSON = "json"
+)
+
+// Write writes manifests: as documents of YAML, or as one List in JSON.
+func Write(w io.Writer, format string, manifests []map[string]any) error {
+	if format == FormatJSON {
+		items := manifests
+		if items == nil {
+			items = []map[string]any{}
+		}
+		return WriteJSON(w, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	}
+	var text bytes.Buffer
+	for i, manifest := range manifests {
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		document, err := yaml.Marshal(manifest)
+		if err != nil {
+			return fmt.Errorf("write manifests: %w", err)
+		}
+		text.Write(document)
+	}
+	_, err := w.Write(text.Bytes())
+	return err
+}
+
+// WriteJSON writes a value for people and programs: indented, and with < and > as they are.
+func WriteJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
