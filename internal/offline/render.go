@@ -38,8 +38,8 @@ func Render(ctx context.Context, m *Manifests, options Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, group := range groups(chosen) {
-		if err := r.group(group, m.Installations); err != nil {
+	for _, group := range groups(m, chosen) {
+		if err := r.group(group); err != nil {
 			return nil, err
 		}
 	}
@@ -69,6 +69,8 @@ type node struct {
 	*lsv1alpha1.Installation
 	path  string
 	scope dataflow.Scope
+	// origin is where the manifest was read that the installation comes from, directly or by way of others.
+	origin string
 }
 
 // choose returns the installations to begin with.
@@ -103,12 +105,12 @@ func list(installations []*lsv1alpha1.Installation) string {
 }
 
 // groups puts together the installations of one scope, in order.
-func groups(installations []*lsv1alpha1.Installation) [][]node {
+func groups(m *Manifests, installations []*lsv1alpha1.Installation) [][]node {
 	byScope := map[string][]node{}
 	for _, inst := range installations {
 		scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
 		key := scope.Namespace + "/" + scope.Parent
-		byScope[key] = append(byScope[key], node{Installation: inst, path: inst.Name, scope: scope})
+		byScope[key] = append(byScope[key], node{Installation: inst, path: inst.Name, scope: scope, origin: m.origin(inst)})
 	}
 	var result [][]node
 	for _, key := range slices.Sorted(maps.Keys(byScope)) {
@@ -119,9 +121,9 @@ func groups(installations []*lsv1alpha1.Installation) [][]node {
 
 // group renders installations of one scope that stand in the manifests. Others of the scope are not rendered, but may
 // export what these import.
-func (r *renderer) group(chosen []node, all []*lsv1alpha1.Installation) error {
+func (r *renderer) group(chosen []node) error {
 	family := slices.Clone(chosen)
-	for _, other := range groups(all) {
+	for _, other := range groups(r.manifests, r.manifests.Installations) {
 		for _, n := range other {
 			known := func(c node) bool { return c.Installation == n.Installation }
 			if n.scope.Context() == chosen[0].scope.Context() && n.Namespace == chosen[0].Namespace && !slices.ContainsFunc(chosen, known) {
@@ -145,7 +147,7 @@ func (r *renderer) siblings(nodes, family []node) (complete bool, err error) {
 	}
 	for _, n := range nodes {
 		if err := related.Check(n.Name); err != nil {
-			return false, fmt.Errorf("installation %s: %w", n.path, err)
+			return false, located(n, err)
 		}
 	}
 	complete = true
@@ -203,22 +205,18 @@ func (r *renderer) sibling(n node, family []node) (complete bool, err error) {
 	}
 	complete, err = r.installation(n)
 	if err != nil {
-		return false, r.located(n, err)
+		return false, located(n, err)
 	}
 	return complete, nil
 }
 
 // located says which installation an error is about, and where it was read.
-func (r *renderer) located(n node, err error) error {
+func located(n node, err error) error {
 	var inner *locatedError
 	if errors.As(err, &inner) {
 		return err
 	}
-	where := "installation " + n.path
-	if origin := r.manifests.origin(n.Installation); origin != "" {
-		where = origin + ": " + where
-	}
-	return &locatedError{where: where, cause: err}
+	return &locatedError{where: n.origin + ": installation " + n.path, cause: err}
 }
 
 // locatedError names the innermost installation that an error is about.
@@ -340,7 +338,8 @@ func (r *renderer) keep(n node, out *blueprint.Output) ([]node, error) {
 		sub.ObjectName = cmp.Or(r.existingName(n, sub.Name), sub.ObjectName)
 		object := sub.Object(n.Installation)
 		r.result.add(object)
-		children = append(children, node{Installation: object, path: n.path + "/" + sub.Name, scope: dataflow.Scope{Namespace: n.Namespace, Parent: n.Name}})
+		scope := dataflow.Scope{Namespace: n.Namespace, Parent: n.Name}
+		children = append(children, node{Installation: object, path: n.path + "/" + sub.Name, scope: scope, origin: n.origin})
 	}
 	return children, r.keepStates(n, out.States)
 }
