@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+func treeOf(t testing.TB, files Files) lsv1alpha1.AnyJSON {
+	t.Helper()
+	tree := map[string]string{}
+	for name, content := range files {
+		tree[name] = string(content)
+	}
+	result, err := lsv1alpha1.NewAnyJSON(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestBlueprintsAreParsedOnce(t *testing.T) {
+	e := NewEngine()
+	parse := map[string]func(Files) (*Blueprint, error){
+		"files":  e.Parse,
+		"inline": func(f Files) (*Blueprint, error) { return e.ParseInline(treeOf(t, f)) },
+	}
+	for name, parse := range parse {
+		t.Run(name, func(t *testing.T) {
+			first, err := parse(files("kind: Blueprint"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, _ := parse(files("kind: Blueprint")); again != first {
+				t.Error("the same content was parsed again")
+			}
+			for what, other := range map[string]Files{
+				"another blueprint": files("kind: Blueprint\n"),
+				"one more file":     files("kind: Blueprint", "a", ""),
+			} {
+				if got, err := parse(other); err != nil || got == first {
+					t.Errorf("%s: %v, the same: %v", what, err, got == first)
+				}
+			}
+		})
+	}
+}
+
+func TestDigestTellsFilesApart(t *testing.T) {
+	seen := map[digest]int{}
+	for i, f := range []Files{{}, {"a": nil}, {"a": []byte("b")}, {"ab": nil}, {"a": nil, "b": nil}, {"a": []byte("\x00\x00\x00\x00\x00\x00\x00\x01b")}} {
+		if other, taken := seen[f.digest()]; taken {
+			t.Errorf("%d and %d have the same digest", i, other)
+		}
+		seen[f.digest()] = i
+	}
+}
+
+func TestBrokenBlueprintsAreNotRemembered(t *testing.T) {
+	e := NewEngine()
+	for range 2 {
+		if b, err := e.Parse(files("kind: Other")); err == nil || b != nil {
+			t.Errorf("got %v, %v", b, err)
+		}
+	}
+	if _, err := e.ParseInline(lsv1alpha1.AnyJSON{Raw: []byte(`[]`)}); err == nil {
+		t.Error("a list is a filesystem")
+	}
+	if len(e.blueprints.entries) != 0 {
+		t.Errorf("%d are remembered", len(e.blueprints.entries))
+	}
+}
+
+func TestCacheForgetsWhatWasNotUsed(t *testing.T) {
+	size := (&Blueprint{Files: files("kind: Blueprint # 1")}).Files.bytes()*compiledFactor + entryOverhead
+	e := NewEngine()
+	e.blueprints = newCache(2 * size)
+	get := func(i int) *Blueprint {
+		b, err := e.Parse(files(fmt.Sprintf("kind: Blueprint # %d", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one, two := get(1), get(2)
+	get(1)
+	get(3)
+	if get(1) != one {
+		t.Error("what was used recently is forgotten")
+	}
+	if get(2) == two {
+		t.Error("what was used least recently is kept")
+	}
+	if e.blueprints.bytes > e.blueprints.limit || len(e.blueprints.entries) != e.blueprints.recent.Len() {
+		t.Errorf("%d bytes of %d, %d entries, %d in order", e.blueprints.bytes, e.blueprints.limit, len(e.blueprints.entries), e.blueprints.recent.Len())
+	}
+	if _, err := e.Parse(files("kind: Blueprint", "large", strings.Repeat("x", 2*size))); err != nil || len(e.blueprints.entries) != 2 {
+		t.Errorf("a blueprint that does not fit has displaced others: %v", err)
+	}
+}
+
+// Run it with -race.
+func TestOneEngineServesMany(t *testing.T) {
+	e := NewEngine()
+	tree := treeOf(t, largeFiles(5, 3))
+	want, err := e.Render(largeInput(t, e, tree, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for range 5 {
+				got, err := e.Render(largeInput(t, e, tree, 3))
+				if err != nil || len(got.DeployItems) != len(want.DeployItems) || string(got.DeployItems[4].Configuration.Raw) != string(want.DeployItems[4].Configuration.Raw) {
+					t.Errorf("got %v, %v", got, err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+}

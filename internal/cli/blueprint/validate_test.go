@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+
+	"espalier.dev/internal/cli"
+)
+
+const (
+	sound = "imports: [{name: a, schema: {type: string}}]\ndeployExecutions: [{name: d, type: GoTemplate, template: 'deployItems: []'}]\n"
+	odd   = "colour: green\n"
+	wrong = `imports: [{name: a, schema: {type: strong}}, {name: a, targetType: x}]
+exports: [{name: e, schema: {$ref: "local://nothing"}}]
+deployExecutions:
+- {name: d, type: GoTemplate, template: "{{ .imports.a "}
+- {name: f, type: Spiff, file: nowhere.yaml}
+- {name: g, type: Perl, template: x}
+subinstallations:
+- name: inner
+  blueprint: {filesystem: {blueprint.yaml: "exports: [{name: x, type: targetMap}]"}}
+`
+	installation = `apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Installation
+metadata: {name: hello}
+spec: {blueprint: {inline: {filesystem: {blueprint.yaml: "imports: [{}]"}}}}
+`
+)
+
+func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, content := range map[string]string{
+		"sound/blueprint.yaml": sound, "odd/blueprint.yaml": odd, "wrong/blueprint.yaml": wrong, "empty/README": "", "inst.yaml": installation,
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	streams, in, out, errOut := genericiooptions.NewTestIOStreams()
+	in.WriteString(stdin)
+	root := cli.NewRoot(streams, New(streams))
+	root.SetArgs(append([]string{"blueprint"}, args...))
+	code = cli.Run(t.Context(), root)
+	return code, out.String(), errOut.String()
+}
+
+func TestValidate(t *testing.T) {
+	tests := map[string]struct {
+		stdin  string
+		args   []string
+		code   int
+		stdout []string
+		stderr string
+	}{
+		"sound":        {"", []string{"sound"}, 0, []string{"sound: ok\n"}, ""},
+		"the file":     {"", []string{"sound/blueprint.yaml"}, 0, []string{"sound/blueprint.yaml: ok\n"}, ""},
+		"odd":          {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "colour": it has no effect`}, ""},
+		"odd, strict":  {"", []string{"odd", "--strict"}, 1, []string{"odd: warning"}, "1 of 1 blueprints cannot be accepted"},
+		"empty":        {"", []string{"empty"}, 1, []string{`empty: error: there is no file "blueprint.yaml"`}, "1 of 1"},
+		"several":      {"", []string{"sound", "odd", "empty"}, 1, []string{"sound: ok", "odd: warning", "empty: error"}, "1 of 3"},
+		"installation": {"", []string{"inst.yaml"}, 1, []string{"inst.yaml, document 1: Installation hello: error: imports[0].name: is required"}, "1 of 1"},
+		"stdin":        {installation, []string{"-"}, 1, []string{"standard input, document 1: Installation hello: error: imports[0]"}, "1 of 1"},
+		"nothing":      {"", []string{"-"}, 1, nil, "there is no blueprint in what was given"},
+		"missing":      {"", []string{"nowhere"}, 1, nil, "nowhere"},
+		"format":       {"", []string{"sound", "-o", "xml"}, 1, nil, `unknown output format "xml"`},
+		"no argument":  {"", nil, 1, nil, "requires at least 1 arg"},
+		"wrong": {"", []string{"wrong"}, 1, []string{
+			`error: imports[1].name: "a" is taken by imports[0] already`,
+			`error: imports[0].schema: `,
+			`error: exports[0].schema: `,
+			`error: deployExecutions[0]: GoTemplate "d" (line 1`,
+			`error: deployExecutions[1]: there is no file "nowhere.yaml" in the blueprint`,
+			`error: deployExecutions[2].type: is "Perl"`,
+			`error: subinstallations[0].blueprint.filesystem: exports[0].type: is "targetMap"`,
+		}, "1 of 1"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := execute(t, test.stdin, append([]string{"validate"}, test.args...)...)
+			if code != test.code || !strings.Contains(stderr, test.stderr) || (test.stderr == "" && stderr != "") {
+				t.Errorf("exit code %d, stderr %q", code, stderr)
+			}
+			for _, want := range test.stdout {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("stdout lacks %q:\n%s", want, stdout)
+				}
+			}
+			if len(test.stdout) == 0 && stdout != "" {
+				t.Errorf("stdout: %s", stdout)
+			}
+		})
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for format, decode := range map[string]func([]byte, any) error{
+		"json": json.Unmarshal,
+		"yaml": func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) },
+	} {
+		code, stdout, _ := execute(t, "", "validate", "odd", "empty", "-o", format)
+		var got report
+		if err := decode([]byte(stdout), &got); err != nil || code != 1 {
+			t.Fatalf("%s: %v, exit code %d: %s", format, err, code, stdout)
+		}
+		if len(got.Blueprints) != 2 || got.Blueprints[0].Source != "odd" || len(got.Blueprints[0].Warnings) != 1 || len(got.Blueprints[1].Errors) != 1 {
+			t.Errorf("%s: %+v", format, got)
+		}
+	}
+}
