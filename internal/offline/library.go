@@ -85,16 +85,11 @@ func (l *Library) componentsOf(ctx context.Context, m *Manifests, inst *lsv1alph
 		return nil, nil
 	}
 	options, err := m.closureOptions(inst)
+	if err == nil {
+		err = begin(&options, definition)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if definition.Reference != nil {
-		options.Root, err = component.CoordinatesOf(*definition.Reference, options.Root.RepositoryContext)
-		if err != nil {
-			return nil, fmt.Errorf("spec.componentDescriptor.ref: %w", err)
-		}
-	} else if options.Inline, err = component.Parse(definition.Inline.Raw, component.DefaultLimits); err != nil {
-		return nil, fmt.Errorf("spec.componentDescriptor.inline: %w", err)
 	}
 	set, err := resolve.Closure(ctx, l.source, options)
 	if errors.Is(err, resolve.ErrNotFound) && l.directory == nil {
@@ -104,6 +99,22 @@ func (l *Library) componentsOf(ctx context.Context, m *Manifests, inst *lsv1alph
 		return nil, fmt.Errorf("spec.componentDescriptor: %w", err)
 	}
 	return set, nil
+}
+
+// begin says where the closure starts: at a component in a repository, or at one that is given inline.
+func begin(options *component.ClosureOptions, definition *lsv1alpha1.ComponentDescriptorDefinition) (err error) {
+	if definition.Reference != nil {
+		options.Root, err = component.CoordinatesOf(*definition.Reference, options.Root.RepositoryContext)
+		if err != nil {
+			return fmt.Errorf("spec.componentDescriptor.ref: %w", err)
+		}
+		return nil
+	}
+	options.Inline, err = component.Parse(definition.Inline.Raw, component.DefaultLimits)
+	if err != nil {
+		return fmt.Errorf("spec.componentDescriptor.inline: %w", err)
+	}
+	return nil
 }
 
 // closureOptions are what the Context of an installation says about components.

@@ -77,8 +77,7 @@ type node struct {
 func choose(all []*lsv1alpha1.Installation, name string) ([]*lsv1alpha1.Installation, error) {
 	var chosen []*lsv1alpha1.Installation
 	for _, inst := range all {
-		isRoot := inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
-		if name == "" && isRoot || name == inst.Name || name == inst.Namespace+"/"+inst.Name {
+		if isNamed(inst, name) {
 			chosen = append(chosen, inst)
 		}
 	}
@@ -93,6 +92,14 @@ func choose(all []*lsv1alpha1.Installation, name string) ([]*lsv1alpha1.Installa
 		return nil, fmt.Errorf("there is more than one Installation %q: say which one as NAMESPACE/NAME; there is %s", name, list(chosen))
 	}
 	return chosen, nil
+}
+
+// isNamed tells whether a name means an installation; no name means every root.
+func isNamed(inst *lsv1alpha1.Installation, name string) bool {
+	if name == "" {
+		return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
+	}
+	return name == inst.Name || name == inst.Namespace+"/"+inst.Name
 }
 
 func list(installations []*lsv1alpha1.Installation) string {
