@@ -103,7 +103,7 @@ func (r *run) call(e entry, args []reflect.Value) (result any, err error) {
 	}
 	defer func() {
 		if recover() != nil {
-			result, err = nil, unacceptable(args)
+			result, err = nil, unacceptable(e.spread(args))
 		}
 	}()
 	var results []reflect.Value
@@ -117,20 +117,27 @@ func (r *run) call(e entry, args []reflect.Value) (result any, err error) {
 		if template.Explain(failed) != "" {
 			return nil, failed
 		}
-		return nil, unacceptable(args)
+		return nil, unacceptable(e.spread(args))
 	}
 	return results[0].Interface(), nil
 }
 
-// charge counts the arguments of a call, each element of the last parameter of a variadic function for itself.
-func (r *run) charge(e entry, args []reflect.Value) error {
-	if e.value.Type().IsVariadic() {
-		last := args[len(args)-1]
-		args = args[: len(args)-1 : len(args)-1]
-		for i := range last.Len() {
-			args = append(args, last.Index(i))
-		}
+// spread returns the arguments of a call, each element of the last parameter of a variadic function for itself.
+func (e entry) spread(args []reflect.Value) []reflect.Value {
+	if !e.value.Type().IsVariadic() {
+		return args
 	}
+	last := args[len(args)-1]
+	args = args[: len(args)-1 : len(args)-1]
+	for i := range last.Len() {
+		args = append(args, last.Index(i))
+	}
+	return args
+}
+
+// charge counts the arguments of a call.
+func (r *run) charge(e entry, args []reflect.Value) error {
+	args = e.spread(args)
 	if e.class == decimal && len(args) > maxDecimals {
 		return template.Problemf("it takes at most %d numbers", maxDecimals)
 	}
