@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDocumentsOfAFile(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"nothing":                {"", nil},
+		"comments only":          {"# nothing\n---\n# here\n", nil},
+		"one":                    {"a: 1\n", []string{`{"a":1}`}},
+		"several":                {"---\na: 1\n--- # second\nb: 2\n---\n", []string{`{"a":1}`, `{"b":2}`}},
+		"with carriage returns":  {"a: 1\r\n---\r\nb: 2\r\n", []string{`{"a":1}`, `{"b":2}`}},
+		"three dashes in a text": {"a: |\n  ---\n  b\n", []string{`{"a":"---\nb\n"}`}},
+		"JSON":                   {` {"a":1} {"b":2}`, []string{`{"a":1}`, `{"b":2}`}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			documents, err := splitDocuments("file", []byte(test.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range documents {
+				got = append(got, string(d.json))
+			}
+			if difference := cmp.Diff(test.want, got); difference != "" {
+				t.Error(difference)
+			}
+		})
+	}
+}
+
+// Whatever is wrong with the YAML of a Secret, its values stay out of the error.
+func TestYAMLErrorsHideValues(t *testing.T) {
+	for _, text := range []string{
+		"a: hunter2\n b: c", "? {p: hunter2}\n: x", "a: [hunter2", "a: 'hunter2", "a: \"hunter2\\q\"", "a: *hunter2", "a: !!int hunter2", "a: 1\na: hunter2", "\thunter2",
+	} {
+		_, err := splitDocuments("file", []byte(text))
+		if err == nil {
+			continue
+		}
+		if strings.Contains(err.Error(), "hunter2") || !strings.HasPrefix(err.Error(), "file, document 1: ") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestGivenExports(t *testing.T) {
+	tests := map[string]string{
+		"a: {exports: {x: 1}, deployItems: {y: 1}}": "a: set exactly one of deployItems and exports",
+		"a: {}":                   "a: set exactly one of deployItems and exports",
+		"a: {outputs: {x: 1}}":    `unknown field "a.outputs"`,
+		"a: [1]":                  "file: ",
+		"a: {exports: {x: [}":     "it is not valid YAML",
+		"a: {exports: hunter2}\n": "is of type string",
+	}
+	for text, want := range tests {
+		if _, err := parseExports("file", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestMasking(t *testing.T) {
+	s := newSecretValues()
+	s.addText("user: bob\npassword: hunter2\nport: 5432\nkey: |\n  -----BEGIN-----\n  abcdefghijkl\n")
+	tests := map[string]struct{ value, want any }{
+		"alone":          {"hunter2", Mask},
+		"short, alone":   {"bob", Mask},
+		"short, inside":  {"bobsleigh", "bobsleigh"},
+		"inside":         {"http://bob:hunter2@x", "http://bob:" + Mask + "@x"},
+		"base64":         {"aHVudGVyMg==", Mask},
+		"a number":       {int64(5432), Mask},
+		"another number": {int64(3), int64(3)},
+		"indented lines": {"x:\n    -----BEGIN-----\n    abcdefghijkl\n", "x:\n    " + Mask + "\n    " + Mask + "\n"},
+		"in a list":      {[]any{"a", map[string]any{"b": "hunter2"}}, []any{"a", map[string]any{"b": Mask}}},
+		"a truth":        {true, true},
+		"a key":          {map[string]any{"hunter2": "x"}, map[string]any{"hunter2": "x"}},
+	}
+	for name, test := range tests {
+		got, found := s.masked(test.value)
+		if difference := cmp.Diff(test.want, got); difference != "" || found != !cmp.Equal(test.value, test.want) {
+			t.Errorf("%s: found %v, %s", name, found, difference)
+		}
+	}
+}
+
+func TestArchives(t *testing.T) {
+	pack := func(packed bool, headers ...tar.Header) []byte {
+		var buffer bytes.Buffer
+		w := tar.NewWriter(&buffer)
+		for _, h := range headers {
+			h.Size = int64(len(h.PAXRecords["x.content"]))
+			content := h.PAXRecords["x.content"]
+			h.PAXRecords = nil
+			if err := w.WriteHeader(&h); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write([]byte(content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !packed {
+			return buffer.Bytes()
+		}
+		var small bytes.Buffer
+		z := gzip.NewWriter(&small)
+		if _, err := z.Write(buffer.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return small.Bytes()
+	}
+	file := func(name, content string) tar.Header {
+		return tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, PAXRecords: map[string]string{"x.content": content}}
+	}
+	for _, packed := range []bool{false, true} {
+		files, err := readArchive(pack(packed, tar.Header{Name: "./", Typeflag: tar.TypeDir}, file("./blueprint.yaml", "a"), file("/deep/b", "c")))
+		if err != nil || string(files["blueprint.yaml"]) != "a" || string(files["deep/b"]) != "c" || len(files) != 2 {
+			t.Errorf("packed %v: %v, %v", packed, files, err)
+		}
+	}
+	refused := map[string][]byte{
+		"leads out of the blueprint": pack(false, file("a/../../b", "")),
+		"no links or devices":        pack(false, tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/"}),
+		"has more than":              pack(true, file("a", strings.Repeat("\x00", maxArchiveBytes+1))),
+		"unpack the blueprint":       []byte("\x1f\x8bnothing"),
+	}
+	for want, data := range refused {
+		if _, err := readArchive(data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+	}
+}
