@@ -128,7 +128,7 @@ func TestConcurrentUse(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			for round := range 50 {
+			for round := range 20 {
 				text := fmt.Sprintf(`{"type":"string","anyOf":[{"minLength":%d}]}`, round%5)
 				if err := compiler.Validate("x", []byte(text), sources(), "abcdefg"); err != nil {
 					t.Errorf("worker %d: %v", i, err)
