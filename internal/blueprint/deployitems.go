@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -133,7 +134,7 @@ func withoutValue(err error) string {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
 		kind, _, _ := bytes.Cut([]byte(mismatch.Value), []byte(" "))
-		return fmt.Sprintf("a %s where a %s is expected, at %s", kind, mismatch.Type, mismatch.Field)
+		return fmt.Sprintf("a %s where a %s is expected, at %s", kind, mismatch.Type, strings.TrimPrefix(mismatch.Field, "DeployItemTemplate."))
 	}
 	return "a value has the wrong form"
 }

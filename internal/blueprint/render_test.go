@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
+)
+
+// inputOf is an installation without imports.
+func inputOf(t *testing.T, e *Engine, f Files) Input {
+	t.Helper()
+	b, err := e.Parse(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "tree"}}
+	return Input{Subject: Subject{Blueprint: b}, Installation: inst, Scope: dataflow.Scope{Namespace: "garden"}}
+}
+
+// deploying is a blueprint whose deploy execution yields a text.
+func deploying(yields string) Files {
+	return files("deployExecutions: [{name: d, type: GoTemplate, file: d.yaml}]", "d.yaml", yields)
+}
+
+func TestRenderRefuses(t *testing.T) {
+	tests := map[string]struct {
+		files  Files
+		reason string
+		want   string
+	}{
+		"no object":         {deploying("[1]"), "TemplateFailed", "deployExecutions[0] (d): the template must yield an object"},
+		"no list":           {deploying("deployItems: hunter2"), "InvalidDeployItem", "deployItems: must be a list of objects: a string where"},
+		"no name":           {deploying("deployItems: [{type: t}]"), "InvalidDeployItem", "deployItems[0] (): name: is required"},
+		"no type":           {deploying("deployItems: [{name: item}]"), "InvalidDeployItem", "deployItems[0] (item): type: is required"},
+		"config no object":  {deploying("deployItems: [{name: item, type: t, config: [hunter2]}]"), "InvalidDeployItem", "config: must be an object"},
+		"same name":         {deploying("deployItems: [{name: item, type: t}, {name: item, type: t}]"), "InvalidDeployItem", `"item"`},
+		"unknown neighbour": {deploying("deployItems: [{name: item, type: t, dependsOn: [other]}]"), "InvalidDeployItem", "other"},
+		"no such target":    {deploying("deployItems: [{name: item, type: t, target: {import: x}}]"), "InvalidDeployItem", `target: there is no target import "x"`},
+		"two targets":       {deploying("deployItems: [{name: item, type: t, target: {import: x, name: here}}]"), "InvalidDeployItem", "needs exactly one of import and name"},
+		"foreign namespace": {deploying("deployItems: [{name: item, type: t, target: {name: here, namespace: kube-system}}]"), "InvalidDeployItem", "must be that of the installation"},
+		"nested without component": {files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"), dataflow.ReasonInvalidTemplate,
+			"nested installation s: blueprint.ref: the installation names no component"},
+		"nested no list": {files("subinstallationExecutions: [{name: s, type: Spiff, template: {subinstallations: hunter2}}]"), dataflow.ReasonInvalidTemplate, "must be a list of objects"},
+	}
+	e := NewEngine()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := e.Render(inputOf(t, e, test.files))
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("got %v", err)
+			}
+			if failure.KindOf(err) != failure.Terminal || failure.DetailsOf(err).Reason != test.reason {
+				t.Errorf("it is %s, %+v", failure.KindOf(err), failure.DetailsOf(err))
+			}
+		})
+	}
+}
+
+func TestExportsRefuse(t *testing.T) {
+	e := NewEngine()
+	in := inputOf(t, e, files("exportExecutions: [{name: x, type: Spiff, template: {exports: [hunter2]}}]"))
+	_, _, err := e.Exports(in, ExportValues{})
+	if err == nil || !strings.Contains(err.Error(), "exportExecutions[0] (x): exports must be an object, not ") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+const counting = `
+deployExecutions:
+- {name: count, type: GoTemplate, template: "state: {n: {{ if .state }}{{ add .state.n 1 }}{{ else }}1{{ end }}}"}
+subinstallationExecutions:
+- {name: other, type: GoTemplate, template: "state: {seen: {{ if .state }}{{ .state.seen }}{{ else }}false{{ end }}}"}
+`
+
+// A state goes into Secrets and comes back from there in the next run.
+func TestStatesAreHandedOn(t *testing.T) {
+	e := NewEngine()
+	secrets := map[string]map[string][]byte{}
+	for run := 1; run <= 3; run++ {
+		in := inputOf(t, e, files(counting))
+		states, err := in.Blueprint.LoadStates("tree", secrets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.States = states
+		out, err := e.Render(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if secrets, err = out.States.Secrets("tree"); err != nil {
+			t.Fatal(err)
+		}
+		content := string(secrets[dataflow.StateSecret("tree", dataflow.StateDeploy, "count")][dataflow.StateSecretKey])
+		if want := fmt.Sprintf(`{"n":%d}`, run); content != want || len(secrets) != 2 {
+			t.Errorf("run %d: %d Secrets, %s", run, len(secrets), content)
+		}
+	}
+}
+
+func TestOlderStatesAreFound(t *testing.T) {
+	b, err := Parse(files(counting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := dataflow.StateSecret("tree", dataflow.StateDeploy, "other")
+	states, err := b.LoadStates("tree", map[string]map[string][]byte{older: {dataflow.StateSecretKey: []byte("seen: true")}})
+	want := States{dataflow.StateSubinstallation: {"other": {"seen": true}}}
+	if difference := cmp.Diff(want, states); err != nil || difference != "" {
+		t.Errorf("%v, %s", err, difference)
+	}
+	names := strings.Join(b.StateSecrets("tree"), " ")
+	for _, name := range []string{older, dataflow.StateSecret("tree", dataflow.StateDeploy, "count"), dataflow.StateSecret("tree", dataflow.StateSubinstallation, "other")} {
+		if !strings.Contains(names, name) {
+			t.Errorf("%s is not asked for", name)
+		}
+	}
+	_, err = b.LoadStates("tree", map[string]map[string][]byte{older: {dataflow.StateSecretKey: []byte("[hunter2]")}})
+	if err == nil || !strings.Contains(err.Error(), older) || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSubinstallationName(t *testing.T) {
+	if SubinstallationName("a", "b") != SubinstallationName("a", "b") {
+		t.Error("the name changes")
+	}
+	seen := map[string]bool{}
+	for _, pair := range [][2]string{{"a", "b"}, {"b", "a"}, {"ab", "b"}, {"a", "c"}} {
+		name := SubinstallationName(pair[0], pair[1])
+		if seen[name] || !strings.HasPrefix(name, pair[1]+"-") || len(name) != len(pair[1])+6 {
+			t.Errorf("%v: %s", pair, name)
+		}
+		seen[name] = true
+	}
+}
+
+func TestObjects(t *testing.T) {
+	parent := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "tree"}}
+	parent.Spec.Context, parent.Spec.Flow = "trusted", lsv1alpha1.FlowContinuous
+	if got := (&Output{}).Execution(parent); got != nil {
+		t.Errorf("an execution without deploy items: %v", got)
+	}
+	execution := (&Output{DeployItems: []lsv1alpha1.DeployItemTemplate{{Name: "leaf"}}}).Execution(parent)
+	if execution.Name != "tree" || execution.Namespace != "garden" || execution.Spec.Context != "trusted" || execution.Spec.Flow != lsv1alpha1.FlowContinuous || len(execution.Spec.DeployItems) != 1 {
+		t.Errorf("execution %+v", execution)
+	}
+	child := (&Subinstallation{Name: "branch", ObjectName: "branch-x"}).Object(parent)
+	if child.Name != "branch-x" || child.Namespace != "garden" || child.Labels[lsv1alpha1.EncompassedByLabel] != "tree" || child.Annotations[lsv1alpha1.SubinstallationNameAnnotation] != "branch" {
+		t.Errorf("nested installation %+v", child.ObjectMeta)
+	}
+}
