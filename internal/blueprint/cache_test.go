@@ -52,6 +52,26 @@ func TestBlueprintsAreParsedOnce(t *testing.T) {
 	}
 }
 
+// What is remembered costs no more than its digest; parsing would allocate thousands of times.
+func TestRememberingIsCheap(t *testing.T) {
+	e := NewEngine()
+	large := largeFiles(50, 20)
+	tree := treeOf(t, large)
+	for name, parse := range map[string]func() (*Blueprint, error){
+		"files":  func() (*Blueprint, error) { return e.Parse(large) },
+		"inline": func() (*Blueprint, error) { return e.ParseInline(tree) },
+	} {
+		allocations := testing.AllocsPerRun(10, func() {
+			if _, err := parse(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocations > 20 {
+			t.Errorf("%s: %v allocations", name, allocations)
+		}
+	}
+}
+
 func TestDigestTellsFilesApart(t *testing.T) {
 	seen := map[digest]int{}
 	for i, f := range []Files{{}, {"a": nil}, {"a": []byte("b")}, {"ab": nil}, {"a": nil, "b": nil}, {"a": []byte("\x00\x00\x00\x00\x00\x00\x00\x01b")}} {
