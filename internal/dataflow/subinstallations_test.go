@@ -32,11 +32,13 @@ func templates(t testing.TB, text string) []lsv1alpha1.InstallationTemplate {
 	return parse[[]lsv1alpha1.InstallationTemplate](t, text)
 }
 
-// all and none tell which optional imports of the parent have a value.
-func all(string) bool { return true }
+// all and none tell which imports of the parent have a value: with or without the optional ones.
+func all(name string) bool {
+	return none(name) || slices.Contains([]string{"backup", "backup-password", "spare", "spares", "seed", "houses"}, name)
+}
 
 func none(name string) bool {
-	return !slices.Contains([]string{"backup", "backup-password", "spare", "spares"}, name)
+	return slices.Contains([]string{"config", "cluster", "clusters", "regions"}, name)
 }
 
 const inline = `blueprint: {filesystem: {blueprint.yaml: ""}}`
