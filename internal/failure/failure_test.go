@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	plain    = errors.New("connection refused")
+	errPlain = errors.New("connection refused")
 	terminal = failure.NewTerminal(failure.Details{Operation: "Render", Reason: "TemplateError", Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}, errors.New("line 3"))
 	waiting  = &failure.Wait{Reason: "WaitingForPredecessor", For: "installation default/db"}
 )
@@ -24,21 +24,21 @@ func TestKindOf(t *testing.T) {
 		err  error
 		want failure.Kind
 	}{
-		"an unclassified error":                        {plain, failure.Retryable},
+		"an unclassified error":                        {errPlain, failure.Retryable},
 		"no error":                                     {nil, failure.Retryable},
 		"a terminal error":                             {terminal, failure.Terminal},
 		"a wrapped terminal error":                     {fmt.Errorf("init: %w", terminal), failure.Terminal},
 		"a wait":                                       {waiting, failure.Waiting},
 		"a wrapped wait":                               {fmt.Errorf("init: %w", waiting), failure.Waiting},
 		"the outermost classification counts":          {failure.NewRetryable(failure.Details{}, terminal), failure.Retryable},
-		"terminal around retryable":                    {failure.NewTerminal(failure.Details{}, plain), failure.Terminal},
-		"a terminal one among joined errors":           {errors.Join(plain, waiting, terminal), failure.Terminal},
-		"a retryable one among waiting ones":           {errors.Join(waiting, plain), failure.Retryable},
+		"terminal around retryable":                    {failure.NewTerminal(failure.Details{}, errPlain), failure.Terminal},
+		"a terminal one among joined errors":           {errors.Join(errPlain, waiting, terminal), failure.Terminal},
+		"a retryable one among waiting ones":           {errors.Join(waiting, errPlain), failure.Retryable},
 		"only waiting ones joined":                     {errors.Join(waiting, waiting), failure.Waiting},
 		"two wrapped with one format":                  {fmt.Errorf("%w and %w", waiting, terminal), failure.Terminal},
-		"joined errors below a wrapping":               {fmt.Errorf("act: %w", errors.Join(plain, terminal)), failure.Terminal},
+		"joined errors below a wrapping":               {fmt.Errorf("act: %w", errors.Join(errPlain, terminal)), failure.Terminal},
 		"an empty join is an ordinary error":           {emptyJoin{}, failure.Retryable},
-		"a classification inside a join does not leak": {errors.Join(plain, failure.NewRetryable(failure.Details{}, terminal)), failure.Retryable},
+		"a classification inside a join does not leak": {errors.Join(errPlain, failure.NewRetryable(failure.Details{}, terminal)), failure.Retryable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := failure.KindOf(c.err); got != c.want {
@@ -54,8 +54,8 @@ func (emptyJoin) Error() string   { return "nothing" }
 func (emptyJoin) Unwrap() []error { return nil }
 
 func TestClassificationKeepsTheCause(t *testing.T) {
-	wrapped := failure.NewTerminal(failure.Details{Reason: "R"}, fmt.Errorf("dial: %w", plain))
-	if !errors.Is(wrapped, plain) {
+	wrapped := failure.NewTerminal(failure.Details{Reason: "R"}, fmt.Errorf("dial: %w", errPlain))
+	if !errors.Is(wrapped, errPlain) {
 		t.Error("the cause is not reachable by errors.Is")
 	}
 	if wrapped.Error() != "dial: connection refused" {
@@ -79,7 +79,7 @@ func TestDetailsOf(t *testing.T) {
 	}{
 		"a wrapped classified error": {fmt.Errorf("x: %w", terminal), failure.Details{Operation: "Render", Reason: "TemplateError", Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}},
 		"a wait":                     {waiting, failure.Details{Reason: "WaitingForPredecessor"}},
-		"any other error":            {plain, failure.Details{Reason: "Error"}},
+		"any other error":            {errPlain, failure.Details{Reason: "Error"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := failure.DetailsOf(c.err)

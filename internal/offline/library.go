@@ -117,16 +117,6 @@ func begin(options *component.ClosureOptions, definition *lsv1alpha1.ComponentDe
 	return nil
 }
 
-// beginWith makes the component that an installation names or contains the root of a closure.
-func beginWith(options *component.ClosureOptions, definition *lsv1alpha1.ComponentDescriptorDefinition) (err error) {
-	if definition.Reference == nil {
-		options.Inline, err = component.Parse(definition.Inline.Raw, component.DefaultLimits)
-		return within("spec.componentDescriptor.inline", err)
-	}
-	options.Root, err = component.CoordinatesOf(*definition.Reference, options.Root.RepositoryContext)
-	return within("spec.componentDescriptor.ref", err)
-}
-
 // closureOptions are what the Context of an installation says about components.
 func (m *Manifests) closureOptions(inst *lsv1alpha1.Installation) (component.ClosureOptions, error) {
 	var options component.ClosureOptions

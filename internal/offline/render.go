@@ -102,13 +102,6 @@ func isNamed(inst *lsv1alpha1.Installation, name string) bool {
 	return name == inst.Name || name == inst.Namespace+"/"+inst.Name
 }
 
-func isMeant(inst *lsv1alpha1.Installation, name string) bool {
-	if name == "" {
-		return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
-	}
-	return name == inst.Name || name == inst.Namespace+"/"+inst.Name
-}
-
 func list(installations []*lsv1alpha1.Installation) string {
 	var names []string
 	for _, inst := range installations {
