@@ -23,7 +23,7 @@ import (
 const logFile = "control-plane.log"
 
 // errGaveUp stands for a fatal log line: code that would have ended the process.
-var errGaveUp = errors.New("Kubernetes or etcd met a fatal error")
+var errGaveUp = errors.New("kubernetes or etcd met a fatal error")
 
 // logSink is where one control plane logs to.
 type logSink struct {
