@@ -5,6 +5,7 @@ package spiff
 
 import (
 	"errors"
+	"fmt"
 
 	"espalier.dev/internal/template"
 )
@@ -114,7 +115,7 @@ func (e *env) invokeForeign(c *invocation, function Function) (value, error) {
 		}
 		plain[i] = converted
 	}
-	returned, err := function(plain)
+	returned, err := callForeign(function, plain)
 	if err != nil {
 		return nil, explainForeign(c.name, err)
 	}
@@ -126,6 +127,16 @@ func (e *env) invokeForeign(c *invocation, function Function) (value, error) {
 		return nil, err
 	}
 	return fromPlain(copied).value, nil
+}
+
+// callForeign calls a function of the caller. A panic is an error whose text nobody sees.
+func callForeign(function Function, args []any) (returned any, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			returned, err = nil, fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	return function(args)
 }
 
 // explainForeign keeps of an error what may be shown.

@@ -19,6 +19,9 @@ type blank struct {
 
 // cellOf returns the cell of a node of a document. A value that may be overridden gives way to its counterpart in the stubs.
 func cellOf(s *source, e *env, overridable bool) *cell {
+	if s.kind == expressionKind {
+		e = e.withNode(s)
+	}
 	return later(e, func(e *env) (result, error) {
 		switch s.kind {
 		case mappingKind:
@@ -26,7 +29,7 @@ func cellOf(s *source, e *env, overridable bool) *cell {
 		case sequenceKind:
 			return e.flowList(s)
 		case expressionKind:
-			return e.withNode(s).flowExpression(s, overridable)
+			return e.flowExpression(s, overridable)
 		}
 		return e.override(result{value: scalarOf(s)}, overridable)
 	})
@@ -66,12 +69,22 @@ func (e *env) flowExpression(s *source, overridable bool) (result, error) {
 		return result{}, err
 	}
 	own := result{value: out.value, flags: out.flags, undefined: out.undefined}
-	if out.preferred && len(e.flow.stubs) > 0 {
-		own.value, err = e.overlay(out.value)
-		return own, err
-	}
-	if out.merged || out.replace || out.preferred || len(out.redirect) > 0 {
+	if out.merged || out.replace || len(out.redirect) > 0 {
 		return own, nil
+	}
+	return e.overrideOutcome(own, out.preferred, overridable)
+}
+
+// overrideOutcome is override for the value of an expression. A map or a list that is preferred is not replaced by its
+// counterpart, only its parts are.
+func (e *env) overrideOutcome(own result, preferred, overridable bool) (result, error) {
+	switch own.value.(type) {
+	case *dict, *list:
+		if preferred && len(e.flow.stubs) > 0 {
+			v, err := e.overlay(own.value)
+			own.value = v
+			return own, err
+		}
 	}
 	return e.override(own, overridable)
 }
@@ -363,20 +376,84 @@ func (b *listBuilder) collect() error {
 		b.list.cells = b.inserted[b.replaced-1]
 		return nil
 	}
+	named, err := b.names()
+	if err != nil {
+		return err
+	}
 	for i, item := range b.source.items {
 		if item.insertion() != nil {
 			b.list.cells = append(b.list.cells, b.inserted[i]...)
 			continue
 		}
-		step, named, err := b.step(i, item)
-		if err != nil {
-			return err
+		step := indexedPath("", i)
+		if named != nil {
+			step = b.list.key() + ":" + named[i]
 		}
 		at := b.env.withItem(i, step)
-		at.unmerged = at.unmerged || b.direct && !named
+		at.unmerged = at.unmerged || b.direct && named == nil
 		b.list.cells = append(b.list.cells, cellOf(item, at, false))
 	}
 	return nil
+}
+
+// names returns the names of the items of the list, by their index, if all items have one and no two have the same. Their
+// counterparts in the stubs are then those of the same name, and otherwise those at the same index. Without stubs it does
+// not matter.
+func (b *listBuilder) names() (map[int]string, error) {
+	if len(b.env.flow.stubs) == 0 || b.list.key() == noKey {
+		return nil, nil
+	}
+	names := map[int]string{}
+	known := map[string]bool{"": true}
+	for i, item := range b.source.items {
+		found, err := b.namesAt(i, item)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range found {
+			if known[name] {
+				return nil, nil
+			}
+			known[name] = true
+			names[i] = name
+		}
+	}
+	return names, nil
+}
+
+// namesAt returns the name of an item, or the names of those that were inserted. An item without a name has an empty one.
+func (b *listBuilder) namesAt(index int, item *source) ([]string, error) {
+	key := b.list.key()
+	if item.insertion() == nil {
+		name, err := b.nameOf(index, item)
+		return []string{name}, err
+	}
+	var names []string
+	for _, c := range b.inserted[index] {
+		name, err := fieldOf(c, key)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// nameOf returns the value of the distinguishing field of an item, which may be an expression.
+func (b *listBuilder) nameOf(index int, item *source) (string, error) {
+	key := b.list.key()
+	if name, ok := literalField(item, key); ok {
+		return name, nil
+	}
+	if item.kind != mappingKind || item.entries[key] == nil {
+		return "", nil
+	}
+	field := cellOf(item.entries[key], b.env.withItem(index, indexedPath("", index)), false)
+	if err := field.force(); err != nil {
+		return "", err
+	}
+	name, _ := field.value.(string)
+	return name, nil
 }
 
 // mergesDirectly tells whether the value of an expression can be the counterpart of the node.
@@ -451,28 +528,6 @@ func fieldOf(c *cell, field string) (string, error) {
 	}
 	name, _ := f.value.(string)
 	return name, nil
-}
-
-// step returns the step of a path that leads to an item in the stubs: by its name if it has one, and otherwise by its
-// index. It matters only if there are stubs.
-func (b *listBuilder) step(index int, item *source) (step string, named bool, err error) {
-	key := b.list.key()
-	byIndex := indexedPath("", index)
-	if len(b.env.flow.stubs) == 0 || key == noKey || item.kind != mappingKind || item.entries[key] == nil {
-		return byIndex, false, nil
-	}
-	name, ok := literalField(item, key)
-	if !ok {
-		field := cellOf(item.entries[key], b.env.withItem(index, byIndex), false)
-		if err := field.force(); err != nil {
-			return "", false, err
-		}
-		name, _ = field.value.(string)
-	}
-	if name == "" {
-		return byIndex, false, nil
-	}
-	return key + ":" + name, true, nil
 }
 
 // substitution instantiates a template.

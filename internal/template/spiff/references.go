@@ -29,7 +29,14 @@ func (r *reference) eval(e *env, locally bool) (outcome, error) {
 	if c == nil {
 		return outcome{}, problem("%s is not defined", strings.Join(r.path, "."))
 	}
-	return e.follow(c, rest, locally)
+	reached, taken, err := e.walk(c, rest)
+	if err != nil {
+		return outcome{}, err
+	}
+	if reached == nil {
+		return outcome{}, problem("%s is not defined", strings.Join(r.path[:len(r.path)-len(rest)+taken+1], "."))
+	}
+	return e.take(reached, locally)
 }
 
 // begin finds the cell that a path begins with and returns what is left of the path.
@@ -101,18 +108,6 @@ type items struct{ list *list }
 
 func (items) get(string) *cell { return nil }
 
-// follow follows the rest of a path that stands in the template.
-func (e *env) follow(c *cell, path []string, locally bool) (outcome, error) {
-	reached, taken, err := e.walk(c, path)
-	if err != nil {
-		return outcome{}, err
-	}
-	if reached == nil {
-		return outcome{}, problem("there is no %s in the value", strings.Join(path[:taken+1], "."))
-	}
-	return e.take(reached, locally)
-}
-
 // walk follows a path. If a step leads nowhere, it returns nil and which step that was.
 func (e *env) walk(c *cell, path []string) (reached *cell, taken int, err error) {
 	for i, step := range path {
@@ -152,7 +147,14 @@ func (q *qualified) eval(e *env, locally bool) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return e.follow(done(base.value), q.path, locally)
+	reached, taken, err := e.walk(done(base.value), q.path)
+	if err != nil {
+		return outcome{}, err
+	}
+	if reached == nil {
+		return outcome{}, problem("there is no %s in the value", strings.Join(q.path[:taken+1], "."))
+	}
+	return e.take(reached, locally)
 }
 
 // dynamic is a path into the value of an expression that has to be evaluated itself.

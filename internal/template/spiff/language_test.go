@@ -1,0 +1,359 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mandelsoft/spiff/spiffing"
+
+	"espalier.dev/internal/template"
+)
+
+// example is a template and what it yields. The original engine yields the same, unless it differs for a reason.
+type example struct {
+	name, text, want string
+	// differs says why the original engine yields something else.
+	differs string
+}
+
+var languageExamples = []example{
+	// Values.
+	{name: "no expression", text: "a: [1, x, {b: null}]", want: "a: [1, x, {b: null}]"},
+	{name: "a literal of every type", text: `a: (( ["x", 1, -2, 1.5, 1e3, true, false, nil, ~, $sym, 10.0.0.1, 1_000] ))`, want: "a: [x, 1, -2, 1.5, 1000, true, false, null, null, sym, 10.0.0.1, 1000]"},
+	{name: "escapes in strings", text: `a: (( "x\"y\n\u0041" ))`, want: `a: "x\"y\nA"`},
+	{name: "empty collections", text: "a: (( [] ))\nb: (( {} ))", want: "a: []\nb: {}"},
+	{name: "a map", text: `a: (( { "x" = 1, $y = [2], "z" "z" = {} } ))`, want: "a: {x: 1, y: [2], zz: {}}"},
+	{name: "a range", text: "a: (( [1..4] ))\nb: (( [3..1] ))\nc: (( [2..2] ))\nd: (( [-1..1] ))", want: "a: [1, 2, 3, 4]\nb: [3, 2, 1]\nc: [2]\nd: [-1, 0, 1]"},
+	{name: "an escaped expression", text: "a: ((! x ))\nb: ((!!))", want: "a: (( x ))\nb: ((!))"},
+	{name: "an escaped insertion", text: "a: {<<!: (( 1 )), <<<!: x}", want: `a: {"<<": 1, "<<<": x}`},
+	{name: "text around an expression", text: "a: x (( y )) z", want: "a: x (( y )) z"},
+	{name: "a document that is an expression", text: "(( imports.name ))", want: "alice"},
+	{name: "a document that is a list", text: "- (( imports.name ))\n- name: x\n  v: (( name ))", want: "[alice, {name: x, v: x}]"},
+	{name: "integers stay integers", text: "a: (( imports.million ))\nb: (( imports.million * 3 ))\nc: (( imports ))", want: "a: 1000000\nb: 3000000\nc: {name: alice, count: 3, million: 1000000, ratio: 0.5, enabled: true, nothing: null, list: [a, b, c], numbers: [3, 1, 2], map: {b: 2, a: 1, nested: {deep: value}}, items: [{name: one, v: 1}, {name: two, v: 2}], code: '(( imports.name ))'}", differs: "it evaluates strings of the input"},
+	{name: "data is not evaluated", text: "a: (( imports.code ))\nb: (( \"(( \" \"imports.name ))\" ))", want: "a: (( imports.name ))\nb: (( imports.name ))", differs: "it evaluates strings that look like expressions"},
+
+	// References.
+	{name: "bindings", text: "a: (( imports.name ))\nb: (( imports.map.nested.deep ))", want: "a: alice\nb: value"},
+	{name: "the nearest name", text: "x: 1\na:\n  x: 2\n  b: (( x ))\nc: (( x ))", want: "x: 1\na: {x: 2, b: 2}\nc: 1"},
+	{name: "a name hides a binding", text: "imports: {name: bob}\na: (( imports.name ))\nb: (( ___.imports.name ))\nc: (( __ctx.OUTER[0].imports.name ))\nd: (( __ctx.BINDINGS.imports.name ))", want: "imports: {name: bob}\na: bob\nb: alice\nc: alice\nd: alice"},
+	{name: "from the root", text: "x: 1\na:\n  x: 2\n  b: (( .x ))", want: "x: 1\na: {x: 2, b: 1}"},
+	{name: "indexes", text: "l: [10, 20, 30]\na: (( l.[0] ))\nb: (( l[1] ))\nc: (( l[-1] ))\nd: (( imports.items[1].v ))", want: "l: [10, 20, 30]\na: 10\nb: 20\nc: 30\nd: 2"},
+	{name: "items by name", text: "a: (( imports.items.two.v ))\nb: (( imports.items.name:one.v ))\nl: [{id: p, v: 5}]\nc: (( l.id:p.v ))", want: "a: 2\nb: 1\nl: [{id: p, v: 5}]\nc: 5"},
+	{name: "computed paths", text: "k: name\ni: 1\na: (( imports.[k] ))\nb: (( imports.list.[i] ))\nc: (( imports.map.[[\"nested\", \"deep\"]] ))\nd: (( imports.items.[i].v ))\nx-y: 5\ne: (( .[\"x-y\"] ))", want: "k: name\ni: 1\na: alice\nb: b\nc: value\nd: 2\nx-y: 5\ne: 5"},
+	{name: "parts of lists", text: "l: [0, 1, 2, 3]\na: (( l.[1..2] ))\nb: (( l.[2..] ))\nc: (( l.[..1] ))\nd: (( l.[-2..-1] ))\ne: (( l[1..2] ))", want: "l: [0, 1, 2, 3]\na: [1, 2]\nb: [2, 3]\nc: [0, 1]\nd: [2, 3]\ne: [1, 2]"},
+	{name: "projections", text: "a: (( imports.items.[*].v ))\nb: (( imports.map.nested.[*] ))\nc: (( imports.items.[0..0].name ))", want: "a: [1, 2]\nb: [value]\nc: [one]"},
+	{name: "keys with other characters", text: "a-b: 1\nc_d: 2\ne: (( a-b + c_d ))", want: "a-b: 1\nc_d: 2\ne: 3"},
+	{name: "a chain in any order", text: "a: (( b ))\nb: (( c ))\nc: (( d.e ))\nd: {e: (( f ))}\nf: end", want: "a: end\nb: end\nc: end\nd: {e: end}\nf: end"},
+	{name: "a part of a map that is not complete", text: "a: {p: (( a.q )), q: 1, r: (( b ))}\nb: (( a.p ))", want: "a: {p: 1, q: 1, r: 1}\nb: 1"},
+	{name: "an item of the same list", text: "l:\n- 1\n- (( .l[0] + 1 ))\n- (( .l[1] + 1 ))", want: "l: [1, 2, 3]"},
+	{name: "what an expression knows about its place", text: "a:\n  b: (( __ctx.PATHNAME ))\n  c: (( __ctx.PATH ))", want: "a: {b: a.b, c: [a, c]}"},
+	{name: "a name that begins like a word", text: "trueish: 1\nnilable: 2\nmerged: 3\nautomatic: 4\na: (( trueish + nilable + merged + automatic ))", want: "trueish: 1\nnilable: 2\nmerged: 3\nautomatic: 4\na: 10", differs: "it cannot read names that begin with a word of the language"},
+
+	// Operators.
+	{name: "arithmetic", text: "a: (( 1 + 2 * 3 - 4 ))\nb: (( 7 / 2 ))\nc: (( 7 % 4 ))\nd: (( 7.0 / 2 ))\ne: (( (1 + 2) * 3 ))\nf: (( 6 - 3 - 2 ))\ng: (( 1.5 + 1 ))", want: "a: 3\nb: 3\nc: 3\nd: 3.5\ne: 9\nf: 1\ng: 2.5"},
+	{name: "concatenation of texts", text: "a: (( \"x\" 1 true imports.name ))\nb: (( imports.count \"x\" ))", want: "a: x1truealice\nb: 3x"},
+	{name: "concatenation of lists", text: "a: (( [1] [2, 3] 4 ))\nb: (( imports.list nil ))\nc: (( [] {$x=1} ))", want: "a: [1, 2, 3, 4]\nb: [a, b, c]\nc: [{x: 1}]"},
+	{name: "concatenation of maps", text: "a: (( {$x=1, $y=2} {$y=3, $z=4} ))\nb: (( {$x=1} nil ))", want: "a: {x: 1, y: 3, z: 4}\nb: {x: 1}"},
+	{name: "comparison", text: `a: (( [1 == 1, 1 != 1, 1 < 2, 2 <= 2, "b" > "a", "a" >= "b", [1] == [1], {$a=1} == {$a=2}, nil == nil, 1 == "1", true == "true", "x" == "x"] ))`, want: "a: [true, false, true, true, true, false, true, false, true, true, true, true]"},
+	{name: "logic", text: `a: (( [true -and false, true -or false, 5 -and 6, 5 -or 6, !true, !"", "x" -and [], "" -or 0] ))`, want: "a: [false, true, 4, 7, false, true, false, false]"},
+	{name: "conditions", text: `a: (( imports.enabled ? "yes" :"no" ))` + "\n" + `b: (( imports.count > 5 ? 1 :imports.count > 2 ? 2 :3 ))`, want: "a: 'yes'\nb: 2"},
+	{name: "alternatives", text: `a: (( imports.missing || "x" ))` + "\n" + `b: (( imports.name || "x" ))` + "\n" + `c: (( nowhere.at.all || imports.missing || 5 ))` + "\n" + `d: (( imports.nothing || "x" ))` + "\n" + `e: (( imports.nothing // "x" ))` + "\n" + `f: (( 1 + nowhere || 7 ))`, want: "a: x\nb: alice\nc: 5\nd: null\ne: x\nf: 7"},
+	{name: "undefined", text: "a: (( ~~ ))\nb: (( a || ~~ ))\nc: (( b || \"default\" ))\nl: [1, (( ~~ )), 2]\nm: {p: (( ~~ )), q: 1}\nd: (( l[1] ))", want: "c: default\nl: [1, 2]\nm: {q: 1}\nd: 2"},
+	{name: "IP addresses", text: `a: (( "10.1.2.1" + 256 ))` + "\n" + `b: (( "10.1.2.3" - 4 ))` + "\n" + `c: (( "10.1.3.1" - "10.1.2.1" ))` + "\n" + `d: (( "10.1.2.1/24" + 5 ))` + "\n" + `e: (( "10.1.2.0/24" * 3 ))` + "\n" + `f: (( "10.1.2.0/24" / 12 ))` + "\n" + `g: (( 10.0.0.1 + 1 ))`, want: "a: 10.1.3.1\nb: 10.1.1.255\nc: 256\nd: 10.1.2.6/24\ne: 10.1.5.0/24\nf: 10.1.2.0/28\ng: 10.0.0.2"},
+	{name: "scopes", text: `a: (( ($x = 1, "y" = 2) x + y ))` + "\nb:\n  x: 5\n" + `  c: (( ($x = 1) ($y = x + 1) [x, y, __.x] ))`, want: "a: 3\nb: {x: 5, c: [1, 2, 5]}"},
+
+	// Lambdas.
+	{name: "a lambda", text: "f: (( &temporary(lambda |x,y|->x + y) ))\na: (( .f(1, 2) ))", want: "a: 3"},
+	{name: "a lambda that sees its caller", text: "f: (( &temporary(|x|->x + offset) ))\noffset: 1\nb: {offset: 5, a: (( .f(1) ))}", want: "offset: 1\nb: {offset: 5, a: 6}"},
+	{name: "a lambda that sees its definition", text: "d:\n  <<: (( &temporary ))\n  f: (( |x|->[scope, _.scope] ))\n  scope: definition\nb: {scope: call, a: (( d.f(1) ))}", want: "b: {scope: call, a: [call, definition]}"},
+	{name: "recursion", text: "f: (( &temporary(|x|-> x <= 1 ? 1 :x * _(x - 1)) ))\na: (( .f(10) ))", want: "a: 3628800"},
+	{name: "lambdas of lambdas", text: "mult: (( &temporary(|x|->|y|->x * y) ))\na: (( .mult(2)(3) ))", want: "a: 6"},
+	{name: "named arguments", text: "f: (( &temporary(|a,b,c|->[a, b, c]) ))\na: (( .f(c=1, b=2, a=3) ))\nb: (( .f(c=1, 5, 6) ))\nc: (( .f(3=1, 5, 6) ))", want: "a: [3, 2, 1]\nb: [5, 6, 1]\nc: [5, 6, 1]"},
+	{name: "optional arguments", text: "f: (( &temporary(|a,b=2,c=3|->[a, b, c]) ))\na: (( .f(1) ))\nb: (( .f(1, 5) ))\nc: (( .f(c=7, 1) ))", want: "a: [1, 2, 3]\nb: [1, 5, 3]\nc: [1, 2, 7]"},
+	{name: "any number of arguments", text: "f: (( &temporary(|a,b...|->[a] b) ))\na: (( .f(1) ))\nb: (( .f(1, 2, 3) ))\nc: (( .f([1, 2, 3]...) ))", want: "a: [1]\nb: [1, 2, 3]\nc: [1, 2, 3]"},
+	{name: "currying", text: "f: (( &temporary(|a,b,c|->[a, b, c]) ))\na: (( .f*(1)(2, 3) ))\nb: (( .f(1)(2)(3) ))\nj: (( &temporary(join*(\"-\")) ))\nc: (( .j(\"a\", \"b\") ))", want: "a: [1, 2, 3]\nb: [1, 2, 3]\nc: a-b"},
+	{name: "a lambda from a text", text: "s: \"|x|->x + 1\"\nf: (( &temporary(lambda s) ))\na: (( .f(1) ))", want: "s: \"|x|->x + 1\"\na: 2"},
+	{name: "a lambda that stays in the document", text: "f: (( |x|->x ))", want: "f: (( lambda|x|->x ))"},
+	{name: "a lambda by its name alone", text: "f: (( &temporary(|x|->x + 1) ))\na: (( f(1) ))", want: "a: 2", differs: "it takes the name for the name of a function"},
+	{name: "map", text: "a: (( map[imports.numbers|x|->x + 1] ))\nb: (( map[imports.list|i,x|->i x] ))\nc: (( map[imports.map.nested|k,v|->k v] ))\nf: (( &temporary(|x|->x x) ))\nd: (( map[imports.list|f] ))\ne: (( map[imports.list|x|->x == \"b\" ? ~~ :x] ))", want: "a: [4, 2, 3]\nb: [0a, 1b, 2c]\nc: [deepvalue]\nd: [aa, bb, cc]\ne: [a, c]"},
+	{name: "map to a map", text: "a: (( map{imports.map.nested|v|->v v} ))\nb: (( map{imports.list|x|->x x} ))", want: "a: {deep: valuevalue}\nb: {a: aa, b: bb, c: cc}"},
+	{name: "select", text: "a: (( select[imports.numbers|x|->x > 1] ))\nb: (( select{imports.map|k,v|->k == \"a\"} ))", want: "a: [3, 2]\nb: {a: 1}"},
+	{name: "sum", text: "a: (( sum[imports.numbers|0|s,x|->s + x] ))\nb: (( sum[imports.list|\"\"|s,i,x|->s i x] ))\nc: (( sum[imports.map.nested|[]|s,k,v|->s [{\"key\"=k, \"value\"=v}]] ))", want: "a: 6\nb: 0a1b2c\nc: [{key: deep, value: value}]"},
+	{name: "catch", text: "a: (( catch[imports.missing|v,e|->e ? \"failed\" :v] ))\nb: (( catch[imports.name|v|->v] ))\nc: (( catch(imports.name) ))\nd: (( catch(1 / 0).valid ))", want: "a: failed\nb: alice\nc: {valid: true, error: \"\", value: alice}\nd: false"},
+
+	// Markers, insertions and templates.
+	{name: "temporary values", text: "a: (( &temporary(5) ))\nb: (( a + 1 ))\nc: {<<: (( &temporary )), x: 1}\nd: (( c.x ))\nl: [{<<: (( &temporary )), v: 7}, 2]\ne: [{<<: (( &local ))}, 1]\nf: (( e[0] ))", want: "b: 6\nd: 1\nl: [2]\nf: 1"},
+	{name: "insertion into a map", text: "a: {<<: (( imports.map )), a: own, c: new}", want: "a: {a: own, b: 2, nested: {deep: value}, c: new}"},
+	{name: "the other key for insertions", text: "a: {<<<: (( imports.map.nested )), c: (( deep ))}", want: "a: {deep: value, c: value}"},
+	{name: "insertion of nothing", text: "a: {<<: (( nil )), b: 1}\nc: {<<: (( imports.missing || nil ))}\nd: {<<: (( merge )), e: 1}", want: "a: {b: 1}\nc: {}\nd: {e: 1}"},
+	{name: "insertion of the undefined", text: "a: {<<: (( ~~ )), b: 1}\nc: 1", want: "c: 1"},
+	{name: "insertion into a list", text: "a: [x, {<<: (( imports.list ))}, y]\nb: [{<<<: (( imports.missing || ~~ ))}, z]", want: "a: [x, a, b, c, y]\nb: [z]"},
+	{name: "insertion beside items of the same name", text: "a: [{name: two, v: own}, {<<: (( imports.items ))}]", want: "a: [{name: two, v: own}, {name: one, v: 1}]"},
+	{name: "a template", text: "t: {<<: (( &temporary &template )), a: (( x + 1 )), b: (( a + 1 ))}\nu: {x: 1, v: (( *t ))}", want: "u: {x: 1, v: {a: 2, b: 3}}"},
+	{name: "a template of a value", text: "t: (( &temporary &template(x + 1) ))\nx: 1\na: (( *t ))\nb: {x: 5, c: (( *t ))}", want: "x: 1\na: 2\nb: {x: 5, c: 6}"},
+	{name: "a template of a list", text: "t: [{<<: (( &temporary &template ))}, (( x )), (( x x ))]\nx: a\nb: (( *t ))", want: "x: a\nb: [a, aa]"},
+	{name: "a template that sees its definition", text: "d: {<<: (( &temporary )), t: {<<: (( &template )), v: (( _.scope scope ))}, scope: def}\nscope: use\na: (( *d.t ))", want: "scope: use\na: {v: defuse}"},
+	{name: "a template with an insertion", text: "b: {<<: (( &temporary )), p: 1, q: 2}\nt: {<<: (( &temporary &template(b) )), q: (( z ))}\nz: 5\na: (( *t ))", want: "z: 5\na: {p: 1, q: 5}"},
+	{name: "a template that fails", text: "t: {<<: (( &temporary &template )), v: (( nowhere ))}\na: (( *t || \"failed\" ))", want: "a: failed"},
+	{name: "a template in a lambda", text: "t: {<<: (( &temporary &template )), v: (( x + 1 ))}\na: (( map[imports.numbers|x|->*t] ))", want: "a: [{v: 4}, {v: 2}, {v: 3}]"},
+	{name: "a template that stays in the document", text: "t: {<<: (( &template )), v: (( x ))}", want: "t: {<<: (( &template )), v: (( x ))}"},
+	{name: "a distinguishing field", text: "l:\n- key:id: p\n  v: 1\n- {id: q, v: 2}\na: (( l.q.v ))", want: "l: [{id: p, v: 1}, {id: q, v: 2}]\na: 2"},
+	{name: "merge of maps", text: "a: (( merge({$x=1, $y={$z=2}}, {$x=5, $y={$z=6, $w=7}}) ))\nt: {<<: (( &temporary &template )), v: (( s + 1 )), s: 0}\nb: (( merge(t, {$s=5}) ))", want: "a: {x: 5, y: {z: 6}}\nb: {v: 6, s: 5}"},
+
+	// Functions.
+	{name: "texts", text: `a: (( [join("-", imports.list, 1), split(",", "a,b,c", 2), split(2, "abcde"), trim("  x "), trim(["xax"], "x"), upper("a"), lower("A"), substr("abcd", 1, 3), substr("abcd", -2)] ))`, want: `a: [a-b-c-1, [a, "b,c"], [ab, cd, e], x, [a], A, a, bc, cd]`},
+	{name: "replacements", text: `a: (( [replace("banana", "a", "o"), replace("banana", "a", "o", 2), replace_match("banana", "a(n)", "${1}x"), replace("aba", "a", |m|->upper(m[0])), replace_match("a1b2", "[0-9]", |m|->"<" m[0] ">")] ))`, want: "a: [bonono, bonona, bnxnxa, AbA, a<1>b<2>]"},
+	{name: "patterns", text: `a: (( [match("(f.*)(b.*)", "xxxfoobar"), match("x", "y"), match("a.", "abac", 2), match("a.", "abac", true), split_match("-+", "a--b-c")] ))`, want: "a: [[foobar, foo, bar], [], [[ab], [ac]], [[ab], [ac]], [a, b, c]]"},
+	{name: "formats", text: `a: (( [format("%s %d %5.2f|%v", "x", 5, 1.5, true)] ))`, want: `a: ["x 5  1.50|true"]`},
+	{name: "encodings", text: `a: (( [base64("hello"), base64_decode("aGVsbG8="), base64("hello world", 6), md5("a"), hash("a"), hash("a", "sha1")] ))`, want: `a: [aGVsbG8=, hello, "aGVsbG\n8gd29y\nbGQ=", 0cc175b9c0f1b6a831c399e269772661, ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb, 86f7e437faa5a7fce15d1ddcb9eaeaea377667b8]`},
+	{name: "all hashes", text: `a: (( map[["md5","sha1","sha224","sha256","sha384","sha512","sha512/224","sha512/256"]|k|->substr(hash("x", k), 0, 4)] ))`, want: "a: ['9dd4', '11f6', '54a2', '2d71', 'd752', 'a4ab', 'a0fe', '6a1d']"},
+	{name: "collections", text: `a: (( [length("abc"), length(imports.list), length(imports.map), contains(imports.list, "b"), contains(imports.map, "x"), contains("abc", "b"), index(imports.list, "c"), index("abcb", "b"), lastindex("abcb", "b"), lastindex([1, 2, 1], 1)] ))`, want: "a: [3, 3, 3, true, false, true, 2, 1, 3, 2]"},
+	{name: "lists", text: `a: (( [uniq([1, 2, 1]), element(imports.list, 1), element(imports.map, "a"), compact([1, nil, "", [], {}, 0]), sort([3, 1, 2]), sort(["b", "a"]), sort(imports.numbers, |a,b|->a > b), reverse([1, 2, 3]), intersect([1, 2, 3], [2, 3], [3, 2])] ))`, want: "a: [[1, 2], b, 1, [1, 0], [1, 2, 3], [a, b], [3, 2, 1], [3, 2, 1], [2, 3]]"},
+	{name: "maps", text: `a: (( [keys(imports.map), makemap("a", 1, "b", 2), makemap([{"key"="x", "value"=1}]), list_to_map(imports.items), list_to_map([{"id"="x", "v"=1}], "id")] ))`, want: "a: [[a, b, nested], {a: 1, b: 2}, {x: 1}, {one: {v: 1}, two: {v: 2}}, {x: {v: 1}}]"},
+	{name: "types", text: `a: (( map[["x", 1, 1.5, true, [], {}, |x|->x]|v|->type(v)] ))` + "\n" + `b: (( type(nil) ))` + "\n" + `c: (( type(~~) ))`, want: "a: [string, int, float, bool, list, map, lambda]\nb: nil\nc: undef"},
+	{name: "conversions", text: `a: (( [string(5), string(255, 16), string(true), string(1.5), integer("5"), integer(1.9), integer("-7"), float(1) + 0.5, float("1.5"), bool("true"), bool(0), bool("")] ))`, want: `a: ["5", ff, "true", "1.5", 5, 1, -7, 1.5, 1.5, true, false, false]`},
+	{name: "mathematics", text: `a: (( [floor(1.7), ceil(1.2), round(1.5), roundtoeven(2.5), abs(-5), abs(-1.5), sqrt(25), floor(5)] ))`, want: "a: [1, 2, 2, 2, 5, 1.5, 5, 5]"},
+	{name: "more mathematics", text: `a: (( map[[sin(0), cos(0), sinh(0), cosh(0), asin(0), acos(1), asinh(0), acosh(1), exp(0), log(1), log10(100)]|x|->x] ))`, want: "a: [0, 1, 0, 1, 0, 0, 0, 0, 1, 0, 2]"},
+	{name: "documents", text: `a: '(( [asjson({$x=[1, "y"]}), parse("a: [1, yes]\nb: x"), parse("{\"a\": 5}")] ))'`, want: `a: ["{\"x\":[1,\"y\"]}", {a: [1, true], b: x}, {a: 5}]`},
+	{name: "a document as YAML", text: `a: (( asyaml({$x=[1, "y"]}) ))`, want: `a: "x:\n- 1\n- \"y\"\n"`},
+	{name: "paths and URLs", text: `a: (( [basename("a/b.c"), dirname("a/b.c"), basename("http://h/p/q"), dirname("http://h/p/q"), basename("http://h")] ))` + "\n" + `b: (( parseurl("https://u:p@h:80/x?q=1#f") ))`, want: "a: [b.c, a, q, /p, /]\nb: {scheme: https, host: h, port: 80, path: /x, fragment: f, query: q=1, values: {q: ['1']}, userinfo: {username: u, password: p}}"},
+	{name: "networks", text: `a: (( [min_ip("10.1.2.3/24"), max_ip("10.1.2.3/24"), num_ip("10.1.2.0/24"), contains_ip("10.1.0.0/16", "10.1.2.3"), contains_ip("10.1.0.0/16", "10.2.2.3")] ))`, want: "a: [10.1.2.0, 10.1.2.255, 256, true, false]"},
+	{name: "versions", text: `a: (( [semver("v1.2"), semverrelease("1.2.3-rc.1"), semvermajor("1.2.3"), semverminor("1.2.3"), semverpatch("1.2.3"), semverprerelease("1.2.3-rc.1"), semvermetadata("1.2.3+b"), semvercmp("1.2.3", "1.3.0"), semvermatch("1.2.3", "~1.2"), semversort("1.3.0", "1.2.0"), semversort(["1.3.0", "1.2.0"]), semverincmajor("1.2.3"), semverincminor("v1.2.3"), semverincpatch("1.2.3"), semverprerelease("1.2.3", "rc.2"), semverrelease("v1.2.3-demo", "1.2.1+test"), semvervalidate("1.2.3", "~1.2")] ))`, want: "a: [1.2.0, 1.2.3, 1, 2, 3, rc.1, b, -1, true, [1.2.0, 1.3.0], [1.2.0, 1.3.0], 2.0.0, v1.3.0, 1.2.4, 1.2.3-rc.2, 1.2.1-demo, 1.2.3]"},
+	{name: "what is there", text: `a: (( [defined(imports.name), defined(imports.missing), defined(imports.nothing), valid(imports.nothing), valid(imports.name, imports.count), require(imports.name)] ))`, want: "a: [true, false, true, false, true, alice]"},
+	{name: "eval", text: "k: name\na: (( eval(\"imports.\" k) ))\nb: (( eval(\"1 + 2\") ))", want: "k: name\na: alice\nb: 3"},
+}
+
+func TestLanguage(t *testing.T) {
+	for _, c := range languageExamples {
+		if got, want := evaluate(t, c.text), asJSON(t, c.want); got != want {
+			t.Errorf("%s:\n%s\n got %s\nwant %s", c.name, c.text, got, want)
+		}
+	}
+}
+
+// The original engine has to agree with every example, and to disagree where an example says so.
+func TestTheOriginalAgrees(t *testing.T) {
+	for _, c := range languageExamples {
+		got, err := original(c.text, nil)
+		if err != nil {
+			got = "! " + err.Error()
+		}
+		same := got == asJSON(t, c.want)
+		switch {
+		case !same && c.differs == "":
+			t.Errorf("%s:\n%s\nthe original yields %s\n              want %s", c.name, c.text, got, asJSON(t, c.want))
+		case same && c.differs != "":
+			t.Errorf("%s: the original yields the same, although the example says: %s", c.name, c.differs)
+		}
+	}
+}
+
+// original evaluates a template with the engine that this package stands in for, as it comes.
+func original(text string, state any) (result string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	values, err := template.PlainMap(bindings(), template.Limits{})
+	if err != nil {
+		return "", err
+	}
+	engine, err := spiffing.Plain().WithMode(spiffing.MODE_PRIVATE).WithValues(values)
+	if err != nil {
+		return "", err
+	}
+	node, err := engine.Unmarshal("template", []byte(text))
+	if err != nil {
+		return "", err
+	}
+	var states []spiffing.Node
+	if state != nil {
+		stub, err := engine.Unmarshal("state", []byte(jsonText(state)))
+		if err != nil {
+			return "", err
+		}
+		states = append(states, stub)
+	}
+	evaluated, err := engine.Cascade(node, nil, states...)
+	if err != nil {
+		return "", err
+	}
+	value, err := engine.Normalize(evaluated)
+	if err != nil {
+		return "", err
+	}
+	plain, err := template.Plain(value, template.Limits{})
+	if err != nil {
+		return "", err
+	}
+	return jsonText(plain), nil
+}
+
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		// References.
+		"a: (( imports.missing ))":           "imports.missing is not defined",
+		"a: (( imports.name.x.y ))":          "imports.name.x is not defined",
+		"a: (( (imports).x ))":               "there is no x in the value",
+		"a: (( nowhere.x ))":                 "nowhere.x is not defined",
+		"a: (( .nowhere ))":                  ".nowhere is not defined",
+		"a: (( imports.list[5] ))":           "imports.list.[5] is not defined",
+		"a: (( imports.[\"x\"] ))":           "there is nothing at this index",
+		"a: (( imports.[imports] ))":         "an index has to be an integer or the name of a field, not of type map",
+		"a: (( a ))":                         "the value refers to itself",
+		"a: (( b ))\nb: (( c ))\nc: (( a ))": "the value refers to itself",
+		"a: {b: (( .a ))}":                   "the value refers to itself",
+		"a: (( a || 1 ))":                    "the value refers to itself",
+		"a: (( b || 1 ))\nb: (( nowhere ))":  "nowhere is not defined",
+		"a: (( _.x ))":                       "_.x is not defined",
+		"a: (( [1..] ))":                     "a range needs both bounds",
+		"a: (( imports.list.[5..6] ))":       "the part is out of the range of the list",
+		"a: (( imports.name.[0..1] ))":       "only a list has parts, not a value of type string",
+		"a: (( imports.list.[-1..1] ))":      "the bounds of a part have to be both negative or both not",
+		"a: (( imports.name.[*].x ))":        "only a list or a map can be projected, not a value of type string",
+		// Operators.
+		"a: (( 1 / 0 ))":                  "division by zero",
+		"a: (( 1.5 / 0 ))":                "division by zero",
+		"a: (( 1 % 0 ))":                  "division by zero",
+		"a: (( 1 + true ))":               "the operator + does not apply to values of type int and bool",
+		"a: (( \"x\" + 1 ))":              "the operator + applies to numbers and IP addresses only",
+		"a: (( \"10.0.0.0/24\" / 1000 ))": "the network is too small to be divided by this number",
+		"a: (( \"10.0.0.0/24\" / 0 ))":    "a network can only be divided by a positive integer",
+		"a: (( \"10.0.0.1/24\" + 1000 ))": "the resulting IP address is not in its network",
+		"a: (( nil \"x\" ))":              "nothing can be appended to a value of type nil",
+		"a: (( \"x\" [] ))":               "a value of type list cannot be appended to one of type string",
+		"a: (( {} 5 ))":                   "a value of type int cannot be appended to a map",
+		"a: (( 1 < \"x\" ))":              "an integer can only be compared with an integer, not with a value of type string",
+		"a: (( \"x\" == [] ))":            "a string cannot be compared with a value of type list",
+		"a: (( {1 = 2} ))":                "the key of a map has to be a string, not of type int",
+		// Lambdas.
+		"a: (( (|x|->x)(1, 2) ))":              "the lambda takes 1 arguments, not 2",
+		"a: (( (|x,y=1|->x)(z=2) ))":           "the lambda has no parameter z",
+		"a: (( (|x,y|->x)(x=2) ))":             "there is no argument for the parameter y",
+		"a: (( (|x|->x)(x=1, 2) ))":            "there are two arguments for the parameter x",
+		"a: (( imports.name(1) ))":             "only functions and lambdas can be called, not a value of type string",
+		"a: (( nosuch(1) ))":                   "there is no function nosuch",
+		"a: (( map[5|x|->x] ))":                "this iteration does not apply to a value of type int",
+		"a: (( map[imports.list|5] ))":         "a lambda is needed here, not a value of type int",
+		"a: (( map[imports.list|a,b,c|->a] ))": "the lambda has to take one or two arguments, not 3",
+		"a: (( sum[5|0|s,x|->s] ))":            "only a list or a map can be summed up, not a value of type int",
+		"a: (( sum[imports.list|0|s|->s] ))":   "the lambda has to take two or three arguments, not 1",
+		"a: (( select{imports.list|x|->x} ))":  "this iteration does not apply to a value of type list",
+		"a: (( lambda 5 ))":                    "a lambda or the text of one is needed here, not a value of type int",
+		"a: (( lambda \"x\" ))":                "a lambda or the text of one is needed here, not a value of type string",
+		"a: (( f([1]...) ))\nf: (( |x|->x ))":  "",
+		"a: (( [5...] ))":                      "only a list can be expanded to several arguments, not a value of type int",
+		// Documents.
+		"a: {<<: (( 5 ))}":                   "only a map can be inserted into a map, not a value of type int",
+		"a: {<<: (( nil )), <<<: (( nil ))}": "a map can have only one of the keys << and <<<",
+		"a: (( *imports.name ))":             "only a template can be instantiated, not a value of type string",
+		"a: (( &template ))":                 "there is nothing behind the marker &template",
+		"a: (( 1 (&template) ))":             `the expression has a syntax error: the expression cannot be read from here on: at "(&template)"`,
+		"a: (( merge ))":                     "there is nothing to merge with: the state has no value here",
+		"a: (( stub(x) ))":                   "the state has no such value",
+		// Functions.
+		"a: (( error(\"the size is wrong\") ))":      "the size is wrong",
+		"a: '(( error(\"bad: \" imports.name) ))'":   "the template refuses its input; the message may contain values and is withheld, see the expression",
+		"a: (( require(imports.nothing) ))":          "a required value is not there",
+		"a: (( join([]) ))":                          "function join: argument 1 has to be a string, not a value of type list",
+		"a: (( join(\"-\", [[]]) ))":                 "function join: argument 2 has to be a simple value or a list of such values, not a value of type list",
+		"a: (( split(\"-\") ))":                      "function split does not take 1 arguments",
+		"a: (( split(0, \"a\") ))":                   "function split: the length of the pieces has to be positive",
+		"a: (( substr(\"abc\", 5) ))":                "function substr: the part is out of the range of the string",
+		"a: (( match(\"(\", \"a\") ))":               "function match: the regular expression is not valid",
+		"a: (( match(\"a\", \"a\", 0) ))":            "function match: argument 3 has to be a boolean or an integer other than zero",
+		"a: (( replace(\"a\", \"a\", 5) ))":          "function replace: argument 3 has to be a string or a lambda, not a value of type int",
+		"a: (( replace(\"a\", \"a\", |x|->5) ))":     "function replace: the lambda has to yield a string",
+		"a: (( format(\"%*d\", 1, 2) ))":             "function format: a format cannot take its width from an argument",
+		"a: (( base64_decode(\"*\") ))":              "function base64_decode: the string is not in the base64 encoding",
+		"a: (( hash(\"a\", \"x\") ))":                "function hash: there is no such hash function",
+		"a: (( element(imports.list, 5) ))":          "function element: the index is out of the range of the list",
+		"a: (( element(imports.map, \"x\") ))":       "function element: the map has no such key",
+		"a: (( sort([1, \"a\"]) ))":                  "function sort: the items have to be all strings or all integers",
+		"a: (( sort([1, 2], |a,b|->\"x\") ))":        "function sort: the lambda has to yield a boolean or an integer",
+		"a: (( makemap(1, 2, 3) ))":                  "function makemap takes a list, or keys and values in turn",
+		"a: (( makemap([1]) ))":                      "function makemap: every item needs the fields key and value",
+		"a: (( list_to_map([1]) ))":                  "function list_to_map: the items of the list have to be maps",
+		"a: (( list_to_map([{}]) ))":                 "function list_to_map: every item needs the key field, and a string in it",
+		"a: (( merge(5) ))":                          "function merge: only maps and templates can be merged, not a value of type int",
+		"a: (( integer(\"x\") ))":                    "function integer: the string is not an integer",
+		"a: (( float(\"nan\") ))":                    "function float: the string is not a number",
+		"a: (( bool(\"x\") ))":                       "function bool: the string is not a boolean",
+		"a: (( string(1, 99) ))":                     "function string: only an integer can be written in a base, which is from 2 to 36",
+		"a: (( sqrt(-1) ))":                          "function sqrt has no result for this number",
+		"a: '(( parse(\"a: b: c\") ))'":              "function parse: the text is not valid YAML: mapping values are not allowed in this context",
+		"a: (( parse(\"a\", \"template\") ))":        "function parse: this mode is not available in blueprints",
+		"a: (( min_ip(\"x\") ))":                     "function min_ip: argument 1 has to be a network in CIDR notation",
+		"a: (( semver(\"x\") ))":                     "function semver: the string is not a semantic version",
+		"a: (( semvermatch(\"1.2.3\", \"?\") ))":     "function semvermatch: argument 2 is not a condition on a version",
+		"a: (( semvervalidate(\"1.2.3\", \">2\") ))": "function semvervalidate: the version does not meet the conditions",
+		"a: (( eval(5) ))":                           "function eval takes a string, not a value of type int",
+		"a: (( eval(\"1 +\") ))":                     "the text is not an expression",
+		"a: (( eval(\"nowhere\") ))":                 "the expression was put together from values and cannot be evaluated",
+		"a: (( length(x=1) ))":                       "function length takes no named arguments",
+		"a: (( defined*(1) ))":                       "function defined takes neither named nor too few arguments",
+		// Syntax.
+		"a: (( [1, ))":                  `the expression has a syntax error: the expression cannot be read from here on: at ","`,
+		"a: (( a b( ))":                 `the expression has a syntax error: the expression cannot be read from here on: at "("`,
+		"a: (( ))":                      `the expression has a syntax error: the expression cannot be read from here on: at its end`,
+		"a: (( \"x ))":                  `the expression has a syntax error: the expression cannot be read from here on: at ""x"`,
+		`a: (( "\q" ))`:                 `the expression has a syntax error: the string is not written as in JSON: at ""\q""`,
+		"a: (( 99999999999999999999 ))": `the expression has a syntax error: the number is out of range: at "99999999999999999999"`,
+		"a: (( auto ))":                 `the expression has a syntax error: auto is not available in blueprints: at "auto"`,
+		"a: (( sync[a|x|->x|1] ))":      `the expression has a syntax error: sync is not available in blueprints because nothing changes while a template is evaluated: at "sync[a|x|->x|1]"`,
+		"a: (( tag::x ))":               `the expression has a syntax error: tags are not available in blueprints: at "tag::x"`,
+		"a: (( &tag:x(1) ))":            `the expression has a syntax error: the marker &tag is not available in blueprints: at "&tag:x(1)"`,
+		"a: (( &dynamic(1) ))":          `the expression has a syntax error: the marker &dynamic is not available in blueprints: at "&dynamic(1)"`,
+		"a: b: c":                       "the text is not valid YAML: mapping values are not allowed in this context",
+	} {
+		got := evaluate(t, text)
+		if want == "" {
+			if strings.HasPrefix(got, "! ") {
+				t.Errorf("%s: got %q", text, got)
+			}
+			continue
+		}
+		if got != "! "+want {
+			t.Errorf("%s\n got %q\nwant %q", text, got, "! "+want)
+		}
+	}
+}
+
+func TestRefusedFunctions(t *testing.T) {
+	for name, reason := range refused {
+		want := "! function " + name + " is not available in blueprints because " + reason
+		for _, call := range []string{name + "()", name + `("a")`, name + `("a", 1, [])`} {
+			if got := evaluate(t, "a: (( "+call+" ))"); got != want {
+				t.Errorf("%s: got %q, want %q", call, got, want)
+			}
+		}
+		if got := evaluate(t, "a: (( false ? "+name+"() :\"fine\" ))"); got != `{"a":"fine"}` {
+			t.Errorf("%s fails although it is not called: %q", name, got)
+		}
+		if got := evaluate(t, "a: (( "+name+"() || \"caught\" ))"); got != want {
+			t.Errorf("the refusal of %s can be caught: %q", name, got)
+		}
+	}
+}
+
+func TestEveryFunctionHasAnExample(t *testing.T) {
+	var all strings.Builder
+	for _, c := range languageExamples {
+		all.WriteString(c.text)
+	}
+	for name := range builtins {
+		if !strings.Contains(all.String(), name+"(") && name != "read" && name != "read_uncached" {
+			t.Errorf("there is no example for the function %s", name)
+		}
+	}
+	for name := range specialForms {
+		if !strings.Contains(all.String(), name+"(") && name != "stub" && name != "error" {
+			t.Errorf("there is no example for the function %s", name)
+		}
+	}
+}
