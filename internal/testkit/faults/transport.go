@@ -18,7 +18,8 @@ const jsonType = "application/json"
 // Transport stands between all clients that were made from one configuration and their API server. It is what one process
 // of a controller sees of the network: after a crash it stays dead, and a restarted controller gets a new one.
 type Transport struct {
-	plan Plan
+	plan    Plan
+	maxHold time.Duration
 
 	mutex    sync.Mutex
 	changed  *sync.Cond // something that a watch or a test may wait for has changed
@@ -35,6 +36,7 @@ type Transport struct {
 func New(plan Plan) *Transport {
 	t := &Transport{
 		plan:    plan,
+		maxHold: MaxHold,
 		matches: make([]int, len(plan.Requests)),
 		crashed: make(chan struct{}),
 		weather: newWeather(),

@@ -128,6 +128,7 @@ func TestHoldLeavesOtherResourcesAlone(t *testing.T) {
 
 func TestHoldBetweenTwoWrites(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:hold:2..3")
+	w.transport.SetMaxHold(time.Hour)
 	o := observe(t, w)
 	create := func(name string) {
 		t.Helper()
@@ -146,6 +147,7 @@ func TestHoldBetweenTwoWrites(t *testing.T) {
 
 func TestHoldEndsWhenTheWriteNeverComes(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:hold:1..9")
+	w.transport.SetMaxHold(100 * time.Millisecond)
 	o := observe(t, w)
 	if err := w.faulty.Create(t.Context(), w.configMap("a")); err != nil {
 		t.Fatal(err)
@@ -259,6 +261,7 @@ func TestRelistSkipsStates(t *testing.T) {
 
 func TestPlannedRelist(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:relist:1..2")
+	w.transport.SetMaxHold(time.Hour)
 	o := observe(t, w)
 	object := w.configMap("a")
 	if err := w.faulty.Create(t.Context(), object); err != nil {

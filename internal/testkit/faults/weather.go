@@ -139,7 +139,7 @@ func (t *Transport) begin(index int, fault WatchFault) {
 	}
 	lasts := fault.For
 	if fault.To > 0 && fault.Do != SlowWatch {
-		lasts = MaxHold
+		lasts = t.maxHold
 	}
 	if lasts > 0 {
 		time.AfterFunc(lasts, func() {
