@@ -33,11 +33,12 @@ generate: ## Write the CRDs, deep copies and other generated files anew.
 .PHONY: lint
 lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
 	go test ./internal/house ./internal/conformance
-	@staticcheck=$$(go -C tools tool -n staticcheck); \
+	@staticcheck=$$(go -C tools tool -n staticcheck); status=0; \
 	for module in $(MODULES); do \
 		echo "vet and staticcheck: $$module"; \
-		(cd $$module && go vet ./... && "$$staticcheck" ./...); \
-	done
+		(cd $$module && go vet ./... && "$$staticcheck" ./...) || status=1; \
+	done; \
+	exit $$status
 
 # The API server that tests start is built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
 # detector stays off where Kubernetes itself would have to be compiled a second time for it.
