@@ -232,6 +232,7 @@ func (cp *ControlPlane) stop(ctx context.Context) error {
 	})
 	select {
 	case <-cp.stopped:
+		<-cp.done // follows at once; then Done and Err say the same as we do
 		return cp.stopErr
 	case <-ctx.Done():
 		return fmt.Errorf("stop the control plane: %w", context.Cause(ctx))
