@@ -45,7 +45,7 @@ lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
 .PHONY: test
 test: ## Run all tests of all modules, house rules and conformance included.
 	go run ./internal/testkit/apiserver/prebuild
-	go test -vet=off -race -timeout 20m ./...
+	go test -vet=off -race -parallel 8 -timeout 20m ./...
 	cd api && go test -vet=off ./...
 	cd cmd/espalier && go test -vet=off -timeout 20m ./...
 
@@ -58,7 +58,7 @@ e2e: ## Run the end-to-end tests of the binaries.
 .PHONY: faults
 faults: ## Run the tests that inject crashes and failures at every request.
 	go run ./internal/testkit/apiserver/prebuild
-	go test -vet=off -count=1 -timeout 20m -run 'Crash|Every(Write|Request)|Fault' ./internal/loop
+	go test -vet=off -count=1 -timeout 20m -parallel 8 -run 'Every|Stale|NotIdempotent' ./internal/loop
 	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
 
 .PHONY: bench

@@ -33,10 +33,11 @@ func TestErrorAtEveryWrite(t *testing.T) {
 		faults.AnswerGatewayTimeout, faults.Reset, faults.Timeout, faults.LoseAnswerByTimeout), liveThrough)
 }
 
-func TestCrashAtEveryRequest(t *testing.T) {
+// Together with the writes these are all requests.
+func TestCrashAtEveryRead(t *testing.T) {
 	var plans []faults.Plan
-	for n := range len(reference(t)) {
-		plans = append(plans, faults.MustParse(fmt.Sprintf("request:%d:before", n+1)), faults.MustParse(fmt.Sprintf("request:%d:after", n+1)))
+	for _, entry := range reference(t).Where(func(e faults.Entry) bool { return e.Write == 0 }) {
+		plans = append(plans, faults.MustParse(fmt.Sprintf("request:%d:before", entry.Number)), faults.MustParse(fmt.Sprintf("request:%d:after", entry.Number)))
 	}
 	faults.Sweep(t, plans, liveThrough)
 }
