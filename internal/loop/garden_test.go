@@ -25,7 +25,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.Main(m, addPlant) }
 
 // garden is a namespace with a gardener who tends what is planted there.
 type garden struct {
@@ -46,7 +46,6 @@ func newWilderness(t *testing.T) *garden {
 	t.Helper()
 	server := testkit.Server(t)
 	server.InstallCRD(t, plantCRD())
-	addPlant(server.Client().Scheme())
 	return &garden{APIServer: server, ns: server.Namespace(t), client: server.Client()}
 }
 

@@ -68,9 +68,10 @@ func (l *PlantList) DeepCopyObject() runtime.Object {
 
 var plantGroup = schema.GroupVersion{Group: "test.espalier.dev", Version: "v1"}
 
-func addPlant(scheme *runtime.Scheme) {
+func addPlant(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(plantGroup, &Plant{}, &PlantList{})
 	metav1.AddToGroupVersion(scheme, plantGroup)
+	return nil
 }
 
 func plantCRD() *apiextensionsv1.CustomResourceDefinition {
