@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
@@ -290,6 +291,9 @@ func decodeBinary(node *yamlv3.Node) (any, error) {
 	content, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(node.Value), ""))
 	if err != nil {
 		return nil, Problemf("the text is not valid YAML, line %d: the scalar does not fit its tag", node.Line)
+	}
+	if !utf8.Valid(content) {
+		return nil, Problemf("line %d of the YAML text has binary data, which JSON does not know", node.Line)
 	}
 	return string(content), nil
 }

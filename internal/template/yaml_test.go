@@ -78,23 +78,24 @@ func TestDecodeYAMLRefuses(t *testing.T) {
 		laughs += fmt.Sprintf("a%d: &a%d [*a%d, *a%d, *a%d]\n", i, i, i-1, i-1, i-1)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"a colon too many":        {"a: b: canary", "the text is not valid YAML: mapping values are not allowed in this context"},
-		"a wrong indentation":     {"a:\n  b: 1\n c: canary\n", "the text is not valid YAML, line 2: did not find expected key"},
-		"a tab":                   {"a:\n\tb: canary\n", "the text is not valid YAML, line 2: found character that cannot start any token"},
-		"an open bracket":         {"a: [canary\n", "the text is not valid YAML, line 1: did not find expected ',' or ']'"},
-		"an unknown anchor":       {"a: *canary\n", "the text is not valid YAML"},
-		"two documents":           {"a: 1\n---\nb: canary\n", "there is more than one YAML document in the text (line 3)"},
-		"a key that is a list":    {"? [canary]\n: 1\n", "the text is not valid YAML, line 1: a key must be a scalar"},
-		"a merge of a list":       {"<<: [[canary]]\n", "the text is not valid YAML, line 1: only mappings can be merged"},
-		"a number out of range":   {"a: .inf\n", "line 1 of the YAML text has a number that JSON does not know"},
-		"no number":               {"a: .nan\n", "line 1 of the YAML text has a number that JSON does not know"},
-		"a tag that does not fit": {"a: !!int canary\n", "the text is not valid YAML, line 1: the scalar does not fit its tag"},
-		"bad binary data":         {"a: !!binary '*canary*'\n", "the text is not valid YAML, line 1: the scalar does not fit its tag"},
-		"a control character":     {"a: \x01canary\n", "the text is not valid YAML: control characters are not allowed"},
-		"a billion laughs":        {laughs, "limit reached: the functions of the template build more than 67108864 bytes"},
-		"a value inside itself":   {"a: &x [canary, *x]\n", "limit reached: the structure nests deeper than 200 levels"},
-		"deep brackets":           {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "limit reached: the structure nests deeper than 200 levels"},
-		"deeper brackets":         {strings.Repeat("[", 50000), "the text is not valid YAML"},
+		"a colon too many":            {"a: b: canary", "the text is not valid YAML: mapping values are not allowed in this context"},
+		"a wrong indentation":         {"a:\n  b: 1\n c: canary\n", "the text is not valid YAML, line 2: did not find expected key"},
+		"a tab":                       {"a:\n\tb: canary\n", "the text is not valid YAML, line 2: found character that cannot start any token"},
+		"an open bracket":             {"a: [canary\n", "the text is not valid YAML, line 1: did not find expected ',' or ']'"},
+		"an unknown anchor":           {"a: *canary\n", "the text is not valid YAML"},
+		"two documents":               {"a: 1\n---\nb: canary\n", "there is more than one YAML document in the text (line 3)"},
+		"a key that is a list":        {"? [canary]\n: 1\n", "the text is not valid YAML, line 1: a key must be a scalar"},
+		"a merge of a list":           {"<<: [[canary]]\n", "the text is not valid YAML, line 1: only mappings can be merged"},
+		"a number out of range":       {"a: .inf\n", "line 1 of the YAML text has a number that JSON does not know"},
+		"no number":                   {"a: .nan\n", "line 1 of the YAML text has a number that JSON does not know"},
+		"a tag that does not fit":     {"a: !!int canary\n", "the text is not valid YAML, line 1: the scalar does not fit its tag"},
+		"bad binary data":             {"a: !!binary '*canary*'\n", "the text is not valid YAML, line 1: the scalar does not fit its tag"},
+		"binary data that is no text": {"a: !!binary afk=", "line 1 of the YAML text has binary data, which JSON does not know"},
+		"a control character":         {"a: \x01canary\n", "the text is not valid YAML: control characters are not allowed"},
+		"a billion laughs":            {laughs, "limit reached: the functions of the template build more than 67108864 bytes"},
+		"a value inside itself":       {"a: &x [canary, *x]\n", "limit reached: the structure nests deeper than 200 levels"},
+		"deep brackets":               {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "limit reached: the structure nests deeper than 200 levels"},
+		"deeper brackets":             {strings.Repeat("[", 50000), "the text is not valid YAML"},
 	} {
 		_, err := template.DecodeYAML(c.text, template.Limits{})
 		if got := template.Explain(err); got != c.want {
@@ -135,7 +136,8 @@ func TestEncodeYAML(t *testing.T) {
 	}
 }
 
-// The property: whatever can be decoded can be encoded, and decoding that gives the same again.
+// The property: whatever can be decoded can be encoded, and decoding that gives the same again. Only keys of more than a
+// thousand bytes cannot be written.
 func FuzzYAML(f *testing.F) {
 	for _, text := range []string{
 		"a: 1", "- yes\n- 'yes'", "a: &x [1]\nb: *x", "<<: {a: 1}", "a: |\n  x\n", "? a\n: b", "{a: 1.5e3, b: ~}", "--- 2001-01-01", "a: !!binary aGk=", "0x_: 1",
@@ -153,6 +155,9 @@ func FuzzYAML(f *testing.F) {
 		}
 		encoded, err := template.NewMeter(template.Limits{}).EncodeYAML(value)
 		if err != nil {
+			if len(text) > 1000 && template.Explain(err) == "the value has no YAML form" {
+				return
+			}
 			t.Fatalf("%q was decoded but cannot be encoded: %v", text, err)
 		}
 		again, err := template.DecodeYAML(encoded, template.Limits{})
