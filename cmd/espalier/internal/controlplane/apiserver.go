@@ -65,6 +65,9 @@ func startAPIServer(config apiServerConfig) (*apiServer, error) {
 		defer close(s.exited)
 		s.err = errGaveUp // unless run returns
 		s.err = run(ctx)
+		if s.err == nil && ctx.Err() == nil {
+			s.err = errors.New("it stopped without a reason")
+		}
 	}()
 	return s, nil
 }

@@ -118,7 +118,7 @@ func (cp *ControlPlane) start(ctx context.Context, opts Options) error {
 	cp.onStop(log.close)
 
 	if err := cp.startServers(ctx, opts, log); err != nil {
-		return log.explain(err)
+		return err
 	}
 	if err := cp.publish(opts); err != nil {
 		return err
@@ -151,19 +151,19 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	opts.Progress("starting etcd")
 	cp.etcd, err = startEtcd(ctx, cp.dir, log)
 	if err != nil {
-		return err
+		return log.explain(err)
 	}
 	cp.onStop(cp.etcd.stop)
 
 	opts.Progress("starting the API server")
 	cp.apiserver, err = startAPIServer(apiServerConfig{listener: listener, keys: keys, etcd: cp.etcd.url})
 	if err != nil {
-		return err
+		return log.explain(err)
 	}
 	cp.onStop(cp.apiserver.stop)
 
 	opts.Progress("waiting for the API server to be ready")
-	return cp.awaitReady(ctx, log)
+	return log.explain(cp.awaitReady(ctx, log))
 }
 
 // publish tells the world where the ready server is.

@@ -377,6 +377,22 @@ func TestStopIsBoundedByItsContext(t *testing.T) {
 	stop(t, cp) // goes on, and is waited for
 }
 
+// A server that ends by itself is an error, and the rest can still be stopped.
+func TestDeathIsNoticed(t *testing.T) {
+	cp := start(t, Options{DataDir: filepath.Join(t.TempDir(), "data")})
+	cp.etcd.noteDeath("bad luck") // as a fatal error would
+	select {
+	case <-cp.Done():
+	case <-time.After(patience):
+		t.Fatal("nobody notices")
+	}
+	if err := cp.Err(); err == nil || err.Error() != "etcd ended by itself: bad luck" {
+		t.Errorf("the reason is: %v", err)
+	}
+	stop(t, cp)
+	stop(t, start(t, Options{DataDir: cp.DataDir()}))
+}
+
 func TestHealth(t *testing.T) {
 	cp := start(t, Options{})
 	client, err := rest.HTTPClientFor(cp.RESTConfig())

@@ -78,9 +78,9 @@ func (s *logSink) close() error {
 	return s.file.Close()
 }
 
-// explain tells the user where to read more.
+// explain tells the user where to read more about an error.
 func (s *logSink) explain(err error) error {
-	if s.where == "" {
+	if err == nil || s.where == "" {
 		return err
 	}
 	return fmt.Errorf("%w (log: %s)", err, s.where)

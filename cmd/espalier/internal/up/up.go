@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -137,11 +138,20 @@ func (o *options) complete() error {
 	if err := o.checkUIAddr(); err != nil {
 		return err
 	}
+	return o.completePaths()
+}
+
+// completePaths makes the paths fit to be printed for use in another terminal.
+func (o *options) completePaths() (err error) {
+	if o.kubeconfig != "" {
+		if o.kubeconfig, err = filepath.Abs(o.kubeconfig); err != nil {
+			return fmt.Errorf("--kubeconfig: %w", err)
+		}
+	}
 	if o.ephemeral || o.dataDirChosen {
 		return nil
 	}
-	dir, err := datadir.Default()
-	o.dataDir = dir
+	o.dataDir, err = datadir.Default()
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,21 @@ func TestComplete(t *testing.T) {
 				t.Errorf("data directory is %q", test.opts.dataDir)
 			}
 		})
+	}
+}
+
+func TestThePathOfTheKubeconfigIsAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := options{ephemeral: true, kubeconfig: "kubeconfig"}
+	if err := opts.complete(); err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(here, "kubeconfig"); opts.kubeconfig != want {
+		t.Errorf("got %s, want %s", opts.kubeconfig, want)
 	}
 }
 
