@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"go/format"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -51,9 +52,16 @@ func hasHeader(file *File) bool {
 	return bytes.HasPrefix(file.Text, []byte(header))
 }
 
+// textPattern is a regular expression that can match only where one of the hints stands. Looking for a hint first is
+// what makes it cheap to search every file.
+type textPattern struct {
+	hints  []string
+	regexp *regexp.Regexp
+}
+
 var (
 	unfinishedWord = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
-	unfinishedMark = regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b *[:(]`)
+	unfinishedMark = textPattern{[]string{"TODO", "FIXME", "XXX", "HACK"}, regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b *[:(]`)}
 )
 
 // findUnfinishedWork looks at the comments of Go files, and for the usual marks everywhere else.
@@ -75,9 +83,20 @@ func findUnfinishedWork(tree *Tree) []Offence {
 	return offences
 }
 
-// machinePath matches absolute paths below the folders in which people and machines keep their own things. What
-// precedes must not make it part of a URL, of a longer path or of a variable.
-var machinePath = regexp.MustCompile(`(^|[^\w.~})/-])/(root|home|work|Users)(/|\b)`)
+// machineFolders are where people and machines keep their own things.
+var machineFolders = []string{"root", "home", "work", "Users"}
+
+// machinePath matches absolute paths below those folders. What precedes must not make it part of a URL, of a longer path
+// or of a variable.
+var machinePath = newMachinePath()
+
+func newMachinePath() textPattern {
+	pattern := textPattern{regexp: regexp.MustCompile(`(^|[^\w.~})/-])/(` + strings.Join(machineFolders, "|") + `)(/|\b)`)}
+	for _, folder := range machineFolders {
+		pattern.hints = append(pattern.hints, "/"+folder)
+	}
+	return pattern
+}
 
 func findMachinePaths(tree *Tree) []Offence {
 	var offences []Offence
@@ -87,12 +106,16 @@ func findMachinePaths(tree *Tree) []Offence {
 	return offences
 }
 
-func findInLines(file *File, pattern *regexp.Regexp, message string) []Offence {
+func findInLines(file *File, pattern textPattern, message string) []Offence {
+	hinted := slices.ContainsFunc(pattern.hints, func(hint string) bool { return bytes.Contains(file.Text, []byte(hint)) })
+	if !hinted {
+		return nil
+	}
 	var offences []Offence
 	line := 0
 	for text := range bytes.Lines(file.Text) {
 		line++
-		if found := pattern.Find(text); found != nil {
+		if found := pattern.regexp.Find(text); found != nil {
 			offences = append(offences, Offence{Path: file.Path, Line: line, Message: message + strings.TrimSpace(string(found))})
 		}
 	}
