@@ -560,7 +560,7 @@ func (e *env) instantiate(b *blank) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	inner.flow = &flow{stubs: e.flow.stubs, outer: e.flow.outer, bindings: e.flow.bindings}
+	inner.flow = &flow{stubs: e.flow.stubs, outer: e.flow.outer}
 	c := cellOf(b.source, inner, false)
 	if err := e.run.complete(c); err != nil {
 		return outcome{}, inner.flow.release(err)

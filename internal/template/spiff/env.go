@@ -36,16 +36,13 @@ type flow struct {
 	stubs []value
 	// outer is where names are looked up that the document does not have.
 	outer *env
-	// bindings says that the outer scope is what the caller has given.
-	bindings bool
 }
 
 // scope is a set of names.
 type scope struct {
 	names names
-	// path leads to the map whose entries the names are; nil for the names of lambdas and scopes, and for the document.
-	path *trail
-	next *scope
+	next  *scope
+	// root is the scope of the document.
 	root *scope
 }
 
@@ -86,7 +83,7 @@ func trailOf(steps []string) *trail {
 
 func (e *env) withScope(n names) *env {
 	inner := *e
-	inner.scope = &scope{names: n, path: e.path, next: e.scope}
+	inner.scope = &scope{names: n, next: e.scope}
 	inner.scope.root = inner.scope
 	if e.scope != nil {
 		inner.scope.root = e.scope.root
@@ -100,7 +97,6 @@ func (e *env) withLocal(added local) (*env, error) {
 		return nil, err
 	}
 	inner := e.withScope(added)
-	inner.scope.path = nil
 	inner.static = make(map[string]*cell, len(e.static)+len(added))
 	for name, c := range e.static {
 		inner.static[name] = c

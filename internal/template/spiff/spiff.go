@@ -168,7 +168,7 @@ func (r *run) evaluate(root *source, input Input) (result *Result, err error) {
 	}()
 	bindings := &env{run: r, flow: &flow{}}
 	bindings = bindings.withScope(&dict{plain: input.Bindings, resolved: true})
-	e := &env{run: r, flow: &flow{outer: bindings, bindings: true}}
+	e := &env{run: r, flow: &flow{outer: bindings}}
 	if len(input.State) > 0 {
 		e.flow.stubs = []value{&dict{plain: input.State, resolved: true}}
 	}
