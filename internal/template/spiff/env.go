@@ -22,8 +22,8 @@ type env struct {
 	static map[string]*cell
 	// path leads to the node that is evaluated, stub to its counterpart in the stubs.
 	path, stub *trail
-	// unmerged says that values are not overridden by stubs here.
-	unmerged bool
+	// unmerged says that values are not overridden by stubs here, redirected that their counterparts are at another path.
+	unmerged, redirected bool
 	// element is what a projection is being applied to.
 	element value
 	// node is the node whose expression is evaluated.
@@ -131,7 +131,7 @@ func (e *env) withRedirect(path []string) *env {
 	inner := *e
 	inner.unmerged = len(path) == 0
 	if len(path) > 0 {
-		inner.stub = trailOf(path)
+		inner.stub, inner.redirected = trailOf(path), true
 	}
 	return &inner
 }

@@ -49,6 +49,8 @@ func TestStateIsKept(t *testing.T) {
 		{name: "a map that is replaced", text: "m: {<<: (( merge replace )), a: 1}\nl: [{<<: (( merge replace ))}, 1]", state: map[string]any{"m": map[string]any{"b": int64(2)}, "l": []any{int64(7)}}, want: "m: {b: 2}\nl: [7]"},
 		{name: "a map that is not merged", text: "m: {<<: (( merge none )), a: 1, b: {c: (( stub() || 5 ))}}", state: map[string]any{"m": map[string]any{"a": int64(2), "b": map[string]any{"c": int64(3)}}}, want: "m: {a: 1, b: {c: 3}}"},
 		{name: "a merge that is required", text: "m: {<<: (( merge required )), a: 1}", state: map[string]any{"m": map[string]any{"a": int64(2), "b": int64(3)}}, want: "m: {a: 2, b: 3}"},
+		{name: "a merge of an item that the state does not have", text: "l: [{name: x, <<: (( merge )), v: 1}]", state: map[string]any{"other": int64(1)}, want: "l: [{name: x, v: 1}]"},
+		{name: "a merge of an item that the state has", text: "l: [{name: x, <<: (( merge )), v: 1}]", state: map[string]any{"l": []any{map[string]any{"name": "x", "w": int64(2)}}}, want: "l: [{name: x, v: 1, w: 2}]"},
 		{name: "state that is temporary is not kept", text: "a: (( &state &temporary(5) ))\nb: (( a ))", want: "b: 5"},
 		{name: "state below the root is not kept", text: "a: {b: (( &state(5) ))}", want: "a: {b: 5}"},
 		{name: "no state", text: "a: (( 1 ))", want: "a: 1"},

@@ -62,7 +62,9 @@ func (r *run) deepen(e *env, evaluate func(*env) (result, error)) (result, error
 // can catch it; afterwards it is an error of the whole document.
 type evalError struct {
 	cause error
-	place template.Place
+	// env and expr are where it happened. The place in the template is looked up only when somebody wants to read it.
+	env  *env
+	expr expr
 	// flow is the document that has failed, once the error has left a node.
 	flow *flow
 }
@@ -84,22 +86,22 @@ func catchable(err error) bool {
 
 // fatal returns an error that fails the whole document.
 func (e *env) fatal(cause error) error {
-	return &evalError{cause: cause, place: e.placeOf(nil), flow: e.flow}
+	return &evalError{cause: cause, env: e, flow: e.flow}
 }
 
 // settle makes an error that leaves a node an error of the document, and notes which node it was.
 func (e *env) settle(err error) error {
 	var failed *evalError
 	if !errors.As(err, &failed) {
-		return &evalError{cause: err, place: e.placeOf(nil), flow: e.flow}
+		return &evalError{cause: err, env: e, flow: e.flow}
 	}
 	if failed.flow != nil {
 		return failed
 	}
 	settled := *failed
 	settled.flow = e.flow
-	if settled.place.Path == "" && settled.place.Expression == "" {
-		settled.place = e.placeOf(nil)
+	if settled.env == nil {
+		settled.env = e
 	}
 	return &settled
 }
@@ -142,7 +144,7 @@ func (e *env) evaluate(x expr, locally bool) (outcome, error) {
 func (e *env) locate(err error, x expr) error {
 	var failed *evalError
 	if !errors.As(err, &failed) {
-		return &evalError{cause: err, place: e.placeOf(x)}
+		return &evalError{cause: err, env: e, expr: x}
 	}
 	if failed.flow != nil {
 		return err
@@ -150,29 +152,33 @@ func (e *env) locate(err error, x expr) error {
 	if e.hidden() && catchable(err) {
 		return problem("the expression was put together from values and cannot be evaluated")
 	}
-	if failed.place != (template.Place{}) {
+	if failed.env != nil {
 		return err
 	}
 	located := *failed
-	located.place = e.placeOf(x)
+	located.env, located.expr = e, x
 	return &located
 }
 
 // hidden tells whether the expression that is evaluated must not be shown.
 func (e *env) hidden() bool { return e.node != nil && e.node.hidden }
 
-// placeOf returns the place of an expression in the template. Without one it is the place of the node.
-func (e *env) placeOf(x expr) template.Place {
-	place := template.Place{Path: displayPath(e.path)}
-	if e.node == nil {
+// place returns where in the template the error happened: at an expression, or without one at a node.
+func (e *evalError) place() template.Place {
+	if e.env == nil {
+		return template.Place{}
+	}
+	place := template.Place{Path: displayPath(e.env.path)}
+	node := e.env.node
+	if node == nil {
 		return place
 	}
-	place.Line, place.Column, place.Expression = e.node.place.Line, e.node.place.Column, e.node.place.Expression
-	if x == nil {
+	place.Line, place.Column, place.Expression = node.place.Line, node.place.Column, node.place.Expression
+	if e.expr == nil {
 		return place
 	}
-	if from, to := x.where(); to <= len(e.node.text) && from < to {
-		place.Expression = e.node.text[from:to]
+	if from, to := e.expr.where(); to <= len(node.text) && from < to {
+		place.Expression = node.text[from:to]
 	}
 	return place
 }

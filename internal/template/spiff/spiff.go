@@ -245,7 +245,7 @@ func (r *run) explain(err error) *template.Error {
 	var failed *evalError
 	place := template.Place{}
 	if errors.As(err, &failed) {
-		place = failed.place
+		place = failed.place()
 	}
 	return template.NewError(r.source, place, "", err)
 }
