@@ -30,7 +30,7 @@ func secretBindings() map[string]any {
 var secretCases = []string{
 	`{{ .B.s.x }}`, `{{ .B.s.x.y }}`, `{{ .B.missing }}`, `{{ .B.missing.x }}`, `{{ .B.list.x }}`, `{{ .B.i.x }}`,
 	`{{ range .B.s }}{{ end }}`, `{{ range $a, $b := .B.s }}{{ end }}`, `{{ template .B.s }}`, `{{ template "x" .B.s }}`,
-	`{{ fail .B.s }}`, `{{ fail (print "bad: " .B.s) }}`, `{{ fail (printf "bad: %s" .B.s) }}`, `{{ fail (b64enc .B.s) }}`,
+	`{{ fail .B.s }}`, `{{ fail (print "bad: " .B.s) }}`, `{{ fail (printf "bad: %s" .B.s) }}`, `{{ fail (b64enc .B.s) }}`, `{{ if false }}{{ fail "known" }}{{ end }}{{ fail .B.s }}`,
 	`{{ include .B.s . }}`, `{{ readFile .B.s }}`, `{{ readFile (print "../" .B.s) }}`, `{{ readDir .B.s }}`,
 	`{{ index .B.list 5 }}`, `{{ index .B .B.s "x" }}`, `{{ index .B.s .B.s }}`, `{{ index .B.list .B.s }}`, `{{ index .B.n "deep" "x" }}`,
 	`{{ eq .B.s 5 }}`, `{{ eq .B.list 5 }}`, `{{ lt .B.s 5 }}`, `{{ lt .B.n .B.n }}`,
