@@ -55,8 +55,10 @@ type Options struct {
 	Progress func(step string)
 }
 
-// burialTime is how long Stop tries to clean up after a control plane that ended by
-// itself.
+// abandonTime is how long a failed Start tries to clean up. It ends only what hangs.
+const abandonTime = 15 * time.Second
+
+// burialTime is how long Stop waits for what has ended by itself.
 const burialTime = 3 * time.Second
 
 // ControlPlane is a running etcd and kube-apiserver.
@@ -94,7 +96,9 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		done:     make(chan struct{}),
 	}
 	if err := cp.start(ctx, opts); err != nil {
-		return nil, errors.Join(err, cp.teardown())
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+		defer cancel()
+		return nil, errors.Join(err, cp.shutDown(ctx))
 	}
 	go cp.watchDeath()
 	return cp, nil
@@ -171,7 +175,11 @@ func (cp *ControlPlane) publish(opts Options) error {
 	if err := cp.dir.remember(cp.access.port()); err != nil {
 		return err
 	}
-	if err := cp.access.writeKubeconfig(cp.KubeconfigPath()); err != nil {
+	kubeconfig, err := cp.Kubeconfig()
+	if err != nil {
+		return err
+	}
+	if err := writeFile(cp.KubeconfigPath(), kubeconfig); err != nil {
 		return err
 	}
 	if opts.Kubeconfig == "" {
@@ -213,16 +221,25 @@ func (cp *ControlPlane) Stop(ctx context.Context) error {
 	return cp.stop(ctx)
 }
 
-// bury stops what is left of a control plane that has ended by itself. Half of it may
-// wait for the other half in vain, and how it ended is told by Err.
+// bury stops what is left of a control plane that has ended by itself. How it ended is
+// told by Err; what else goes wrong then is no news.
 func (cp *ControlPlane) bury(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, burialTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*burialTime)
 	defer cancel()
 	_ = cp.stop(ctx)
 	return nil
 }
 
 func (cp *ControlPlane) stop(ctx context.Context) error {
+	if err := cp.shutDown(ctx); err != nil {
+		return err
+	}
+	<-cp.done // follows at once; then Done and Err say the same as we do
+	return nil
+}
+
+// shutDown undoes the start, once.
+func (cp *ControlPlane) shutDown(ctx context.Context) error {
 	cp.stopOnce.Do(func() {
 		close(cp.stopping)
 		go func() {
@@ -232,7 +249,6 @@ func (cp *ControlPlane) stop(ctx context.Context) error {
 	})
 	select {
 	case <-cp.stopped:
-		<-cp.done // follows at once; then Done and Err say the same as we do
 		return cp.stopErr
 	case <-ctx.Done():
 		return fmt.Errorf("stop the control plane: %w", context.Cause(ctx))

@@ -26,6 +26,7 @@ const (
 	childEnv  = "CONTROLPLANE_TEST_CHILD"
 	childDir  = "CONTROLPLANE_TEST_DIR"
 	fullStart = "full at the start"
+	fullSoon  = "full while it starts"
 	fullLater = "full later"
 )
 
@@ -36,6 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case fullStart:
 		err = startOnFullDisk(os.Getenv(childDir))
+	case fullSoon:
+		err = fillDiskDuringStart(os.Getenv(childDir))
 	case fullLater:
 		err = fillDisk(os.Getenv(childDir))
 	}
@@ -82,6 +85,42 @@ func TestStartRefusesAFullDisk(t *testing.T) {
 	}
 	if lines := strings.Count(output, "\n"); lines != 1 {
 		t.Errorf("the message has %d lines:\n%s", lines, output)
+	}
+}
+
+// fillDiskDuringStart succeeds if the start fails and is cleaned up after.
+func fillDiskDuringStart(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var limitErr error
+	cp, err := Start(ctx, Options{DataDir: dir, Progress: func(step string) {
+		if strings.HasPrefix(step, "waiting") {
+			limitErr = limitFileSize(1)
+		}
+	}})
+	if limitErr != nil {
+		return limitErr
+	}
+	if err == nil {
+		return errors.Join(errors.New("it started"), cp.Stop(ctx))
+	}
+	fmt.Println(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return ctx.Err()
+}
+
+func TestFullDiskEndsAStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	output, err := runChild(t, fullSoon, dir)
+	if err != nil {
+		t.Fatalf("the child failed: %v\n%s", err, output)
+	}
+	for _, want := range []string{"run etcd", "file too large", filepath.Join(dir, logFile)} {
+		if !strings.Contains(output, want) {
+			t.Errorf("the message lacks %q: %s", want, output)
+		}
+	}
+	if lines := strings.Count(output, "\n"); lines != 1 {
+		t.Errorf("it is not quiet:\n%s", output)
 	}
 }
 

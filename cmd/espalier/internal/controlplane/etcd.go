@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -34,6 +35,8 @@ type etcdServer struct {
 
 	// died receives the reason if etcd ends without having been stopped.
 	died chan error
+	// gaveUp is set if a fatal error has ended a part of etcd.
+	gaveUp atomic.Bool
 }
 
 // startEtcd returns when etcd answers requests.
@@ -45,7 +48,10 @@ func startEtcd(ctx context.Context, dir *dataDir, log *logSink) (*etcdServer, er
 	socket := url.URL{Scheme: "unix", Path: filepath.Join(socketDir, "etcd.sock")}
 	s := &etcdServer{url: socket.String(), socketDir: socketDir, died: make(chan error, 1)}
 	config := etcdConfig(dir, socket)
-	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.zapLogger(s.noteDeath))
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log.zapLogger(func(why string) {
+		s.gaveUp.Store(true)
+		s.noteDeath(why)
+	}))
 
 	smallerLog()
 	err = guard(func() (err error) {
@@ -136,11 +142,30 @@ func (s *etcdServer) noteDeath(why string) {
 }
 
 func (s *etcdServer) stop() error {
-	if s.etcd != nil {
-		s.etcd.Close()
-	}
+	s.close()
 	if err := os.RemoveAll(s.socketDir); err != nil {
 		return fmt.Errorf("remove the etcd socket: %w", err)
 	}
 	return nil
+}
+
+// close does not wait long for an etcd that has given up: parts of it are gone, and the
+// others may wait for them for ever.
+func (s *etcdServer) close() {
+	if s.etcd == nil {
+		return
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.etcd.Close()
+	}()
+	if !s.gaveUp.Load() {
+		<-closed
+		return
+	}
+	select {
+	case <-closed:
+	case <-time.After(burialTime):
+	}
 }
