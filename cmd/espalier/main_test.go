@@ -270,6 +270,7 @@ func TestUpEphemeral(t *testing.T) {
 		t.Errorf("it suggests: %s", i.facts["Try"])
 	}
 	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "get", "installations")
+	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "wait", "--for=create", "contexts.landscaper.gardener.cloud/default", "--timeout=60s")
 	i.signal(t, syscall.SIGINT)
 	rest := i.rest(t)
 	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
