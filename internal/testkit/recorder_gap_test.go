@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,55 @@ func TestRecorderResumesAClosedWatch(t *testing.T) {
 	}
 }
 
+// withheld creates a config map of which the recorder does not hear until the hold is released.
+func withheld(t *testing.T, transport *faults.Transport, namespace string) {
+	t.Helper()
+	transport.Hold("configmaps")
+	Create(t, Server(t), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "first"}})
+	if err := transport.AwaitHeld(t.Context(), "configmaps", 1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Watches of different resources may lag differently; the history shows the order in which things were stored.
+func TestHistoryIsInTheServersOrder(t *testing.T) {
+	server, transport := overFaults(t)
+	namespace := Server(t).Namespace(t)
+	recorder := Record(t, server, namespace, Kinds(&corev1.ConfigMap{}, &corev1.Secret{}))
+	withheld(t, transport, namespace)
+	recorder.mutex.Lock()
+	changed := recorder.changed
+	recorder.mutex.Unlock()
+	Create(t, Server(t), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "second"}})
+	receive(t, changed)
+	if seen := recorder.snapshot(); len(seen) != 1 || seen[0].ID().Name != "second" {
+		t.Fatalf("seen so far: %v", seen)
+	}
+	transport.Release("configmaps")
+	history := recorder.History()
+	if len(history) != 2 || history[0].ID().Name != "first" || history[1].ID().Name != "second" {
+		t.Errorf("the history is\n%s", history)
+	}
+}
+
+// A write of which the recorder has not heard yet disturbs the quiet all the same.
+func TestQuietHearsWhatIsUnderWay(t *testing.T) {
+	server, transport := overFaults(t)
+	namespace := Server(t).Namespace(t)
+	recorder := Record(t, server, namespace, Kinds(&corev1.ConfigMap{}))
+	withheld(t, transport, namespace)
+	const period = 500 * time.Millisecond
+	time.AfterFunc(2*period, func() { transport.Release("configmaps") })
+	recorder.Quiet(t, period)
+	history := recorder.snapshot()
+	if len(history) != 1 {
+		t.Fatalf("quiet before the write was seen: %v", history)
+	}
+	if rest := time.Since(history[0].Seen); rest < period {
+		t.Errorf("quiet %s after a write, not %s", rest, period)
+	}
+}
+
 // A server that falls over ends every wait at once, with what it had to say.
 func TestWaitsEndWithAFallenServer(t *testing.T) {
 	server := NewServer(t)
@@ -69,14 +119,26 @@ func TestWaitsEndWithAFallenServer(t *testing.T) {
 	follower := newWaiting(t, server, object).follower
 	listed := make(chan struct{})
 	follower.listed = func([]unstructured.Unstructured) error { close(listed); return nil }
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() { ended <- follower.run(t.Context()) }()
 	<-listed
 	server.process.Kill() // behind the kit's back
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ended on its own") {
+	if err := receive(t, ended); err == nil || !strings.Contains(err.Error(), "ended on its own") {
 		t.Errorf("the wait ended with %v", err)
 	}
 	server.Kill() // so that the end of the test does not complain
+}
+
+// receive takes a value from a channel, or fails a test that would otherwise wait for ever.
+func receive[T any](t *testing.T, channel <-chan T) T {
+	t.Helper()
+	select {
+	case value := <-channel:
+		return value
+	case <-time.After(defaultPatience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
 }
 
 // lament collects what a recorder says about a test; it does not end the recorder's goroutine.
@@ -104,7 +166,7 @@ func TestRecorderDoesNotHideAHole(t *testing.T) {
 		t.Fatal(err)
 	}
 	transport.Expire("configmaps")
-	if said := <-l.said; !strings.Contains(said, "configmaps") || !strings.Contains(said, "history has a hole") {
+	if said := receive(t, l.said); !strings.Contains(said, "configmaps") || !strings.Contains(said, "history has a hole") {
 		t.Errorf("it said %q", said)
 	}
 }

@@ -305,9 +305,15 @@ func TestCrashBreaksOpenWatches(t *testing.T) {
 		t.Fatalf("saw %v", event)
 	}
 	w.transport.Crash()
-	for event := range watcher.ResultChan() {
-		if event.Type != watch.Error {
-			t.Errorf("saw %v after the crash", event)
+	for deadline, open := time.After(patience), true; open; {
+		var event watch.Event
+		select {
+		case event, open = <-watcher.ResultChan():
+			if open && event.Type != watch.Error {
+				t.Errorf("saw %v after the crash", event)
+			}
+		case <-deadline:
+			t.Fatal("the watch outlives the crash")
 		}
 	}
 	if _, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace)); !isRefused(err) {
