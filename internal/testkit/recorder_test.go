@@ -194,7 +194,8 @@ func TestQuietWaitsForTheLastWrite(t *testing.T) {
 
 func TestQuietFailsInARestlessWorld(t *testing.T) {
 	server := testkit.Server(t)
-	object := configMap(server.Namespace(t), "restless", nil)
+	namespace := server.Namespace(t)
+	object := configMap(namespace, "restless", nil)
 	testkit.Create(t, server, object)
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
@@ -211,7 +212,7 @@ func TestQuietFailsInARestlessWorld(t *testing.T) {
 		}
 	}()
 	failed, text := outcome(t, func(tb testing.TB) {
-		testkit.Record(tb, server, object.Namespace, configMaps).Quiet(tb, time.Minute, testkit.Within(time.Second))
+		testkit.Record(tb, server, namespace, configMaps).Quiet(tb, time.Minute, testkit.Within(time.Second))
 	})
 	close(stop)
 	<-stopped
