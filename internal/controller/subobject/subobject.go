@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package subobject
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/loop"
+)
+
+// PassJob makes a job the current one of a sub-object. The sub-object must be one that was read or written by the
+// caller: if it has changed since, the API server answers with a conflict.
+func PassJob(ctx context.Context, c client.StatusClient, child client.Object, jobID string, now time.Time) error {
+	at := metav1.NewTime(now)
+	status := map[string]any{
+		"jobID":           jobID,
+		"transitionTimes": map[string]any{"triggerTime": at, "initTime": nil, "waitTime": nil, "finishedTime": nil},
+	}
+	if _, ok := child.(*lsv1alpha1.DeployItem); ok {
+		status["jobIDGenerationTime"] = at
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": child.GetResourceVersion(), "uid": child.GetUID()},
+		"status":   status,
+	})
+	if err != nil {
+		return fmt.Errorf("write the patch: %w", err)
+	}
+	if err := c.Status().Patch(ctx, child, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("pass the job to %s: %w", child.GetName(), err)
+	}
+	return nil
+}
+
+// Delete asks the API server to delete a sub-object, unless that was done already. Another object that has taken its
+// name meanwhile is left alone.
+func Delete(ctx context.Context, c client.Writer, child client.Object) error {
+	if !child.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid := child.GetUID()
+	err := c.Delete(ctx, child, client.Preconditions{UID: &uid})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete %s: %w", child.GetName(), err)
+	}
+	return nil
+}
+
+// Annotate sets an annotation on a sub-object.
+func Annotate(ctx context.Context, c client.Client, child client.Object, name, value string) error {
+	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
+		annotations := m.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[name] = value
+		m.SetAnnotations(annotations)
+	})
+}
+
+// Gone tells whether an object that the cache does not show is really not there. Only the API server knows.
+func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
+	err := live.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return false, err
+}
