@@ -53,6 +53,7 @@ func (e *execution) subinstallationsOf(parent *lsv1alpha1.Installation, imports 
 func (e *execution) subinstallationTemplates(imports *dataflow.Imports) ([]lsv1alpha1.InstallationTemplate, error) {
 	var templates []lsv1alpha1.InstallationTemplate
 	for i := range e.Blueprint.Subinstallations {
+		// DropUnsatisfied copies them: the blueprint is shared.
 		templates = append(templates, *e.Blueprint.Subinstallations[i].InstallationTemplate)
 	}
 	for _, x := range e.Blueprint.subinstallations {
@@ -90,7 +91,7 @@ func (e *execution) specOf(parent *lsv1alpha1.Installation, t *lsv1alpha1.Instal
 		return spec, fmt.Errorf("blueprint.ref: %w", err)
 	}
 	spec.Blueprint.Reference = &lsv1alpha1.RemoteBlueprintReference{ResourceName: found.Resource.Name}
-	spec.ComponentDescriptor, err = definitionOf(found)
+	spec.ComponentDescriptor, err = e.Components.HandDown(found)
 	return spec, err
 }
 
@@ -104,18 +105,4 @@ func (e *execution) blueprintAt(ref string) (component.Resolution, error) {
 		err = fmt.Errorf("%s leads to a component, not to a resource", ref)
 	}
 	return found, err
-}
-
-// definitionOf names a component the way an installation does. One that was given inline is handed down inline: no
-// repository may know it.
-func definitionOf(found component.Resolution) (*lsv1alpha1.ComponentDescriptorDefinition, error) {
-	if found.Inline {
-		text, err := found.Component.JSON(component.SchemaV2)
-		if err != nil {
-			return nil, err
-		}
-		return &lsv1alpha1.ComponentDescriptorDefinition{Inline: &lsv1alpha1.AnyJSON{Raw: text}}, nil
-	}
-	reference := found.Reference.Reference()
-	return &lsv1alpha1.ComponentDescriptorDefinition{Reference: &reference}, nil
 }

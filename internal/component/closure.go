@@ -42,6 +42,8 @@ type member struct {
 	origin     Coordinates
 	descriptor *Descriptor
 	inline     bool
+	// leadsToInline says that the member or one below it was given inline. It is known once the set is complete.
+	leadsToInline bool
 	// targets are what the references lead to, in the order of the descriptor.
 	targets []*member
 	// parent and via say how the member was found first; the root has no parent.
@@ -206,10 +208,12 @@ func (s *Set) visit(m *member, visited map[*member]visit, way []*member) error {
 	visited[m] = visitBegun
 	s.ordered = append(s.ordered, m)
 	way = append(way, m)
+	m.leadsToInline = m.inline
 	for _, target := range m.targets {
 		if err := s.visit(target, visited, way); err != nil {
 			return err
 		}
+		m.leadsToInline = m.leadsToInline || target.leadsToInline
 	}
 	visited[m] = visitDone
 	return nil

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// orchardInline is given inline with descriptors of tree and seed. The tree refers to seed without describing it, and to
+// twig, which only a repository knows; so does hedge, which only a repository knows as well.
+const orchardInline = `
+meta: {schemaVersion: v2}
+component:
+  name: garden
+  version: 1.0.0
+  repositoryContexts: [{type: ociRegistry, baseUrl: garden.example.com}]
+  componentReferences:
+  - {name: seed, componentName: seed, version: 1.0.0, labels: [{name: landscaper.gardener.cloud/component-descriptor, value: {meta: {schemaVersion: v2}, component: {name: seed, version: 1.0.0, provider: inline}}}]}
+  - name: tree
+    componentName: tree
+    version: 1.0.0
+    labels:
+    - {name: colour, value: green}
+    - name: landscaper.gardener.cloud/component-descriptor
+      value:
+        meta: {schemaVersion: v2}
+        component:
+          name: tree
+          version: 1.0.0
+          repositoryContexts: [%s]
+          componentReferences:
+          - {name: twig, componentName: twig, version: 1.0.0}
+          - {name: seed, componentName: seed, version: 1.0.0}
+          - {name: again, componentName: seed, version: 1.0.0}
+  - {name: hedge, componentName: hedge, version: 1.0.0}
+  - {name: stone, componentName: stone, version: 1.0.0}
+`
+
+// inRepository are the components that repositories know.
+func inRepository(t testing.TB) []*Descriptor {
+	return []*Descriptor{named(t, "twig"), named(t, "hedge", "twig", "seed"), named(t, "stone"), named(t, "seed"), named(t, "big-seed")}
+}
+
+// handDown follows a reference of the orchard, hands the component down and collects it again, as the nested installation
+// will, whose Context names another repository.
+func handDown(t testing.TB, text, reference string, overwrites *Overwrites) (parent, child *Set, definition string) {
+	t.Helper()
+	options := ClosureOptions{Inline: describe(t, text), Root: at(t, "context.example.com", "", ""), Overwrites: overwrites}
+	parent, err := collect(options, inRepository(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := parent.Resolve(parent.Root(), ResourceReference{Path: []Identity{Named(reference)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handed, err := parent.HandDown(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if handed.Reference != nil {
+		options.Inline = nil
+		if options.Root, err = CoordinatesOf(*handed.Reference, options.Root.RepositoryContext); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		options.Inline, definition = describe(t, string(handed.Inline.Raw)), string(handed.Inline.Raw)
+	}
+	if child, err = collect(options, inRepository(t)...); err != nil {
+		t.Fatal(err)
+	}
+	return parent, child, definition
+}
+
+// A nested installation finds the components that its parent has found, in the same repositories.
+func TestHandDownKeepsWhatTheParentHas(t *testing.T) {
+	for name, c := range map[string]struct {
+		contexts, reference string
+		inline              bool
+		want                []string
+	}{
+		"a component without a repository":                {"", "tree", true, []string{"tree", "twig", "seed"}},
+		"one of the same repository":                      {"{type: ociRegistry, baseUrl: garden.example.com}", "tree", true, []string{"tree", "twig", "seed"}},
+		"one of another repository":                       {"{type: ociRegistry, baseUrl: forest.example.com}", "tree", true, []string{"tree", "twig", "seed"}},
+		"one of a repository that leads to an inline one": {"", "hedge", true, []string{"hedge", "twig", "seed"}},
+		"one of a repository":                             {"", "stone", false, []string{"stone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent, child, inline := handDown(t, fmt.Sprintf(orchardInline, c.contexts), c.reference, nil)
+			if got := names(child); !slices.Equal(got, c.want) || (inline != "") != c.inline {
+				t.Errorf("got %q, inline %s", got, inline)
+			}
+			for _, d := range child.All() {
+				before, err := parent.Lookup(d.ID())
+				if err != nil || before.Provider.Name != d.Provider.Name || parent.RepositoryContextOf(before) != child.RepositoryContextOf(d) {
+					t.Errorf("%s: provider %q of %v, error %v; the parent has %q of %v", d.ID(), d.Provider.Name, child.RepositoryContextOf(d), err, before.Provider.Name, parent.RepositoryContextOf(before))
+				}
+			}
+			if strings.Count(inline, `"provider":"inline"`) > 1 {
+				t.Errorf("seed is there more than once: %s", inline)
+			}
+		})
+	}
+}
+
+// Labels that say something else stay.
+func TestHandDownKeepsOtherLabels(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(orchardInline, ""), "{name: twig, componentName: twig, version: 1.0.0}", "{name: twig, componentName: twig, version: 1.0.0, labels: [{name: kind, value: soft}]}", 1)
+	_, child, _ := handDown(t, text, "tree", nil)
+	if kind, _ := child.Root().References[0].Label("kind"); kind != "soft" {
+		t.Errorf("got %v", kind)
+	}
+}
+
+// The nested installation has the overwrites of its parent, because it has its Context.
+func TestHandDownLeavesOverwritesToTheContext(t *testing.T) {
+	overwrites := overwritesOf(t, rule(Coordinates{Name: "seed"}, Coordinates{Name: "big-seed"}))
+	_, child, _ := handDown(t, fmt.Sprintf(orchardInline, ""), "tree", overwrites)
+	if got, want := names(child), []string{"tree", "twig", "big-seed"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What is handed down can be handed down again.
+func TestHandDownTwice(t *testing.T) {
+	_, child, _ := handDown(t, fmt.Sprintf(orchardInline, ""), "hedge", nil)
+	found, err := child.Resolve(child.Root(), ResourceReference{Path: []Identity{Named("seed")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handed, err := child.HandDown(found)
+	if err != nil || handed.Inline == nil {
+		t.Fatalf("got %+v, %v", handed, err)
+	}
+	seed := describe(t, string(handed.Inline.Raw))
+	if seed.Provider.Name != "inline" || seed.EffectiveRepositoryContext() != registryAt(t, "garden.example.com") {
+		t.Errorf("got %+v", seed)
+	}
+}
