@@ -49,6 +49,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/decision"}, libraries: apimachinery},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
+		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
 		{folders: []string{"internal/run"}, sees: []string{"api", "internal/failure", "internal/decision"}, libraries: apimachinery},
 		{
 			folders:   []string{"internal/template"},
@@ -82,7 +83,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/deployer"},
 			sees: []string{
 				"api", "internal/failure", "internal/decision", "internal/run", "internal/deployitem", "internal/loop",
-				"internal/version", "internal/target", "internal/component",
+				"internal/version", "internal/target", "internal/component", "internal/schedule",
 			},
 		},
 		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version"}, purePackages, adapters)},
@@ -105,7 +106,7 @@ func decisionLayers() []layer {
 	for _, folder := range decisions {
 		result = append(result, layer{
 			folders:   []string{folder},
-			sees:      []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow"},
+			sees:      []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"},
 			libraries: apimachinery,
 		})
 	}

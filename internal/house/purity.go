@@ -22,6 +22,7 @@ var purePackages = []string{
 	"internal/installation",
 	"internal/pipeline",
 	"internal/run",
+	"internal/schedule",
 	"internal/schema",
 	"internal/template",
 }
