@@ -34,7 +34,7 @@ var (
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
-		"internal/deployer", "internal/target", "internal/fleet", "internal/gitforge", "internal/approval",
+		"internal/deployer", "internal/target", "internal/fleet", "internal/gitforge", "internal/approval", "internal/dial",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -76,9 +76,10 @@ var layers = slices.Concat(
 	[]layer{
 		{folders: []string{"internal/version"}, libraries: []string{}},
 		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/decision", "internal/run", "internal/version"}},
-		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version"}},
-		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/version", "internal/target"}},
-		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline"}},
+		{folders: []string{"internal/dial"}, libraries: []string{}},
+		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version", "internal/dial"}},
+		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/version", "internal/target", "internal/dial"}},
+		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/dial"}},
 		{
 			folders: []string{"internal/deployer"},
 			sees: []string{
@@ -87,7 +88,7 @@ var layers = slices.Concat(
 			},
 		},
 		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version"}, purePackages, adapters)},
-		{folders: []string{"internal/manager"}, sees: []string{"api", "internal/loop", "internal/version", "internal/controller"}},
+		{folders: []string{"internal/manager"}, sees: []string{"api", "internal/loop", "internal/version", "internal/controller", "internal/target", "internal/dial"}},
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api"}, purePackages)},
 		{
 			folders: []string{"internal/cli", "internal/dashboard"},
