@@ -33,6 +33,19 @@ type Deployer interface {
 	Delete(ctx context.Context, work Work) (Progress, error)
 }
 
+// Repairer is implemented by deployers that look after what they have deployed while no job runs, as
+// continuousReconcile asks for. The library calls it only for items whose last job succeeded and whose spec has not
+// changed since, and never beside Deploy or Delete.
+type Repairer interface {
+	// NextRepair returns the first time after the given one at which the item is to be looked at again; false if
+	// never. It is asked with the end of the last job or of the last repair, whichever is later, and decides by the
+	// item's configuration alone.
+	NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool)
+	// Repair compares the target with what the item asks for and puts right what differs. If nothing differed, it
+	// returns a Progress without Repaired and ProviderStatus, and nothing is written. It does not wait for readiness.
+	Repair(ctx context.Context, work Work) (Progress, error)
+}
+
 // Work is what a deployer is asked to work on.
 type Work struct {
 	// Item is a copy that the deployer must not change. Its status.providerStatus is what Intend and earlier calls have
@@ -63,6 +76,9 @@ type Progress struct {
 	Recheck time.Duration
 	// ProviderStatus is what to remember from now on. Nil keeps what is there.
 	ProviderStatus runtime.Object
-	// Exports are the exports of the item, with Done.
+	// Exports are the exports of the item, with Done. A map that is not empty replaces what was exported before;
+	// without exports, what was exported before goes.
 	Exports map[string]any
+	// Repaired says, after Repair only, what was put right, in a sentence for an event. Empty if nothing differed.
+	Repaired string
 }
