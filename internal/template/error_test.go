@@ -161,3 +161,18 @@ func TestStructure(t *testing.T) {
 		t.Errorf("a thousand bindings take %d lines and end with %q", len(lines), lines[len(lines)-1])
 	}
 }
+
+func TestRefusal(t *testing.T) {
+	for name, c := range map[string]struct {
+		problem *template.Problem
+		want    string
+	}{
+		"text of the template": {template.Refusal("the size\nis wrong\x1b", true), "the size is wrong?"},
+		"a long text":          {template.Refusal("begin "+strings.Repeat("x", 2000)+" end", true), "begin " + strings.Repeat("x", 327) + " ... " + strings.Repeat("x", 162) + " end"},
+		"values":               {template.Refusal("canary", false), "the template refuses its input; the message may contain values and is withheld, see the expression"},
+	} {
+		if got := c.problem.Error(); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

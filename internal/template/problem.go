@@ -20,6 +20,18 @@ func Problemf(format string, args ...any) *Problem {
 	return &Problem{text: fmt.Sprintf(format, args...)}
 }
 
+// maxRefusal bounds what is shown of a message that a template fails with, which ends in the status of an object.
+const maxRefusal = 500
+
+// Refusal is how a template rejects its input: its author calls fail or error with a message. The message is shown if it
+// is made of nothing but text of the template. Otherwise it may contain values, and only the expression is shown.
+func Refusal(message string, literal bool) *Problem {
+	if !literal {
+		return &Problem{text: "the template refuses its input; the message may contain values and is withheld, see the expression"}
+	}
+	return &Problem{text: shorten(message, maxRefusal)}
+}
+
 // Error returns the text.
 func (p *Problem) Error() string { return p.text }
 

@@ -11,6 +11,9 @@ import (
 // longestPattern bounds regular expressions; the compiler of the standard library bounds what they expand to.
 const longestPattern = 1024
 
+// costOfInstruction is what an instruction of a pattern costs in steps before anything is matched with it.
+const costOfInstruction = 2
+
 // stepsOfMatch is how many bytes of text times instructions of a pattern are matched in the time of a step.
 const stepsOfMatch = 16
 
@@ -29,7 +32,7 @@ func (m *Meter) Regexp(pattern, text string) (*regexp.Regexp, error) {
 		return nil, Problemf("the regular expression is not valid")
 	}
 	size := int64(len(program.Inst))
-	if err := m.Step(size + size*int64(len(text))/stepsOfMatch); err != nil {
+	if err := m.Step(costOfInstruction*size + size*int64(len(text))/stepsOfMatch); err != nil {
 		return nil, err
 	}
 	expression, err := regexp.Compile(pattern)

@@ -37,8 +37,6 @@ type Template struct {
 	used []string
 	// values are the places where values are written; the inserted calls refer to them by their index.
 	values []parse.Pos
-	// failures are the messages that the template gives to the function fail as they stand.
-	failures []string
 }
 
 // Compile parses a template and prepares it for bounded rendering.
@@ -56,7 +54,7 @@ func Compile(source template.Source, options Options) (*Template, error) {
 		return nil, syntaxError(source, err)
 	}
 	t := &Template{source: source, limits: limits, trees: trees}
-	c := compiler{template: t, known: knownFunctions(options.Functions), used: map[string]bool{}}
+	c := compiler{template: t, known: knownFunctions(options.Functions), added: options.Functions, used: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(trees)) {
 		if err := c.instrument(trees[name]); err != nil {
 			return nil, err

@@ -83,11 +83,23 @@ func (r *run) locate(err error) fault {
 		line, _ := strconv.Atoi(form[1])
 		column, _ := strconv.Atoi(form[2])
 		found = fault{place: r.placeAt(line, column), message: messageOf(form[3])}
-		if function := failedCall.FindStringSubmatch(form[3]); function != nil && !strings.HasPrefix(function[1], reservedPrefix) {
-			found.function = function[1]
-		}
+		found.function = calledFunction(form[3])
 	}
 	return found
+}
+
+// calledFunction returns the function that failed, by the name that it has in the template.
+func calledFunction(text string) string {
+	called := failedCall.FindStringSubmatch(text)
+	switch {
+	case called == nil:
+		return ""
+	case called[1] == failFunction:
+		return "fail"
+	case strings.HasPrefix(called[1], reservedPrefix):
+		return ""
+	}
+	return called[1]
 }
 
 // placeAt returns the place of a line and of an offset in it, which is how text/template counts columns.

@@ -18,6 +18,7 @@ const (
 	enterFunction  = reservedPrefix + "enter"
 	leaveFunction  = reservedPrefix + "leave"
 	writeFunction  = reservedPrefix + "write"
+	failFunction   = reservedPrefix + "fail"
 )
 
 // What the parts of a template cost in steps, apart from what functions do with their arguments.
@@ -31,7 +32,9 @@ const (
 type compiler struct {
 	template *Template
 	known    map[string]bool
-	used     map[string]bool
+	// added are the functions of the caller.
+	added []string
+	used  map[string]bool
 }
 
 // instrument handles one of the templates that a text defines.
@@ -118,7 +121,6 @@ func (c *compiler) pipe(pipe *parse.PipeNode, level int) (int, error) {
 	}
 	cost := costOfAction
 	for _, cmd := range pipe.Cmds {
-		c.noteFailure(cmd)
 		for _, argument := range cmd.Args {
 			more, err := c.argument(argument, level)
 			if err != nil {
@@ -127,6 +129,7 @@ func (c *compiler) pipe(pipe *parse.PipeNode, level int) (int, error) {
 			cost += more
 		}
 	}
+	c.markFailures(pipe)
 	return cost, nil
 }
 
@@ -149,20 +152,6 @@ func (c *compiler) argument(node parse.Node, level int) (int, error) {
 		return costOfCall, nil
 	}
 	return 1, nil
-}
-
-// noteFailure keeps the message of a call of fail with a text of the template, which may be shown because it is one.
-func (c *compiler) noteFailure(cmd *parse.CommandNode) {
-	if len(cmd.Args) != 2 {
-		return
-	}
-	function, ok := cmd.Args[0].(*parse.IdentifierNode)
-	if !ok || function.Ident != "fail" {
-		return
-	}
-	if message, ok := cmd.Args[1].(*parse.StringNode); ok {
-		c.template.failures = append(c.template.failures, message.Text)
-	}
 }
 
 func (c *compiler) errorAt(pos parse.Pos, message string, cause error) error {

@@ -49,13 +49,8 @@ func refuse(name string) any {
 	}
 }
 
-// fail ends the rendering. Its message may have been put together from values, so it is shown only if it stands in the
-// template as it is.
-func (r *run) fail(message string) (string, error) {
-	for _, known := range r.template.failures {
-		if message == known {
-			return "", template.Problemf("%s", message)
-		}
-	}
-	return "", template.Problemf("the template refuses its input; the message may contain values and is withheld, see the expression")
-}
+// fail ends the rendering with a message that may have been put together from values.
+func (r *run) fail(string) (string, error) { return "", template.Refusal("", false) }
+
+// failLiterally ends the rendering with a message that is made of text of the template.
+func failLiterally(message string) (string, error) { return "", template.Refusal(message, true) }

@@ -27,6 +27,7 @@ func (r *run) functions() (gotemplate.FuncMap, error) {
 		enterFunction: func() (string, error) { return "", r.meter.Enter() },
 		leaveFunction: func() string { r.meter.Leave(); return "" },
 		writeFunction: r.write,
+		failFunction:  failLiterally,
 	}
 	for _, name := range r.template.used {
 		function, err := r.function(name)

@@ -366,18 +366,26 @@ func formEval(e *env, c *call) (outcome, error) {
 	return e.withNode(parsed).eval(parsed.expr)
 }
 
-// formError fails with a message. It may have been put together from values, so it is shown only if it stands in the
-// template as it is.
+// formError fails with a message: a text, or a format and its arguments. It is shown if it is made of text of the template.
 func formError(e *env, c *call) (outcome, error) {
-	if len(c.positional) == 1 {
-		if text, ok := c.positional[0].expr.(*literal); ok && !e.hidden() {
-			if message, ok := text.value.(string); ok {
-				return outcome{}, problem("%s", message)
-			}
-		}
-	}
-	if _, _, err := e.evalAll(c.positional); err != nil {
+	args, _, err := e.evalAll(c.positional)
+	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{}, problem("the template refuses its input; the message may contain values and is withheld, see the expression")
+	if e.hidden() || !e.run.constants(c.positional) {
+		return outcome{}, refusal("", false)
+	}
+	if message, ok := args[0].(string); ok && len(args) == 1 {
+		return outcome{}, refusal(message, true)
+	}
+	message, err := callFormat(&invocation{env: e, name: "error", args: args})
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{}, refusal(message.(string), true)
+}
+
+// refusal returns the error of a template that rejects its input. An expression can catch it.
+func refusal(message string, literal bool) error {
+	return &evalError{cause: template.Refusal(message, literal)}
 }

@@ -14,6 +14,9 @@ import (
 // longestExpression is the greatest length of an expression in bytes.
 const longestExpression = 16 << 10
 
+// costOfByte is what it takes to read a byte of an expression, in steps.
+const costOfByte = 4
+
 // parser reads one expression. The grammar is a parsing expression grammar: alternatives are tried in order, and the first
 // that fits is taken. What a rule makes of a place is remembered, so that the work grows with the length of the text only;
 // without that it would double with every pair of brackets.
@@ -70,7 +73,7 @@ func parse(text string, meter *template.Meter) (expr, *syntaxError) {
 	if len(text) > longestExpression {
 		return nil, &syntaxError{0, template.Problemf("the expression is longer than %d bytes", longestExpression)}
 	}
-	if err := meter.Step(2 * int64(len(text))); err != nil {
+	if err := meter.Step(costOfByte * int64(len(text))); err != nil {
 		return nil, &syntaxError{0, err}
 	}
 	p := &parser{text: text, limit: meter.Limits().Nesting, known: map[known]parsed{}}

@@ -25,6 +25,7 @@ const (
 	costOfContext    = 20
 	costOfParsing    = 20
 	costOfMerge      = 20
+	costOfOverlay    = 6
 	// scopesPerStep is how many scopes a name is looked up in, in the time of a step.
 	scopesPerStep = 8
 )

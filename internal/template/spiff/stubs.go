@@ -32,6 +32,9 @@ func (e *env) overrideOutcome(own result, preferred, overridable bool) (result, 
 // overlaid returns a cell for a value that comes from elsewhere and has counterparts in the stubs here.
 func (e *env) overlaid(c *cell) *cell {
 	return later(e, func(e *env) (result, error) {
+		if err := e.run.meter.Step(costOfOverlay); err != nil {
+			return result{}, err
+		}
 		if err := c.force(); err != nil {
 			return result{}, err
 		}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import "slices"
+
+// constants tells whether arguments are there and made of nothing but what stands in the template.
+func (r *run) constants(arguments []argument) bool {
+	return len(arguments) > 0 && !slices.ContainsFunc(arguments, func(a argument) bool { return !r.constant(a.expr) })
+}
+
+// constant tells whether the value of an expression is made of nothing but its own text. A condition only chooses.
+func (r *run) constant(x expr) bool {
+	switch x := x.(type) {
+	case *literal:
+		return true
+	case *grouped:
+		return r.constant(x.inner)
+	case *operation:
+		return r.constant(x.left) && r.constant(x.right)
+	case *conditional:
+		return r.constant(x.yes) && r.constant(x.no)
+	case *listing:
+		return r.constants(x.items)
+	case *call:
+		return r.calculates(x.functionName()) && len(x.named) == 0 && r.constants(x.positional)
+	}
+	return false
+}
+
+// calculates tells whether the result of a function depends on its arguments alone. Files of the blueprint are not text of
+// the template, and nobody knows about functions of the caller.
+func (r *run) calculates(function string) bool {
+	return builtins[function] != nil && r.functions[function] == nil && function != "read" && function != "read_uncached"
+}

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import "testing"
+
+const withheld = "the template refuses its input; the message may contain values and is withheld, see the expression"
+
+// The author of a template gets to see the own message, as long as no value can be in it.
+func TestMessagesOfTheAuthor(t *testing.T) {
+	for expression, want := range map[string]string{
+		`error("the size is wrong")`:                        "the size is wrong",
+		`error("100% wrong")`:                               "100% wrong",
+		`error("the size " "is " 5)`:                        "the size is 5",
+		`error(("in " "brackets"))`:                         "in brackets",
+		`error("%s has to be less than %d", "size", 5 + 1)`: "size has to be less than 6",
+		`error(format("at least %d", 3))`:                   "at least 3",
+		`error(upper(join(" or ", ["a", "b"])))`:            "A OR B",
+		`error(imports.enabled ? "enabled" :"disabled")`:    "enabled",
+		`imports.count > 2 ? error("too many") :1`:          "too many",
+		`map[imports.list|x|->error("no lists")]`:           "no lists",
+		`error(imports.name)`:                               withheld,
+		`error("bad name: " imports.name)`:                  withheld,
+		`error("bad name: %s", imports.name)`:               withheld,
+		`error(imports.enabled ? imports.name :"x")`:        withheld,
+		`error(imports.missing || "missing")`:               withheld,
+		`error(read("VERSION", "text"))`:                    withheld,
+		`error(own("x"))`:                                   withheld,
+		`error(lower("x", imports.name) || "x")`:            withheld,
+		`error(["x", imports.name])`:                        withheld,
+		`(|m|->error(m))("x")`:                              withheld,
+		`eval("error(\"x\")")`:                              "the expression was put together from values and cannot be evaluated",
+		`error()`:                                           withheld,
+		`catch[error("caught")|v,e|->error("again")]`:       "again",
+	} {
+		text := jsonText(map[string]any{"a": "(( " + expression + " ))"})
+		input := Input{Bindings: bindings(), Files: files, Functions: map[string]Function{"own": func(args []any) (any, error) { return args[0], nil }}}
+		if got := evaluateWith(t, text, input); got != "! "+want {
+			t.Errorf("%.200s\n got %q\nwant %q", expression, got, "! "+want)
+		}
+	}
+}
