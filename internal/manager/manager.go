@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -71,11 +72,13 @@ func NewScheme() (*runtime.Scheme, error) {
 
 func managerOptions(opts Options, scheme *runtime.Scheme, log logr.Logger) ctrl.Options {
 	l := opts.LeaderElection
+	anyName := true
 	return ctrl.Options{
 		Scheme: scheme,
 		Logger: log,
-		// Nobody reads managed fields, and they can be larger than the rest.
-		Cache:                         cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:  cacheOptions(opts),
+		// A process may hold several managers, each with controllers of the same names.
+		Controller:                    config.Controller{SkipNameValidation: &anyName},
 		Metrics:                       server.Options{BindAddress: opts.MetricsAddress},
 		HealthProbeBindAddress:        opts.ProbeAddress,
 		LeaderElection:                l.Enabled,
@@ -86,6 +89,20 @@ func managerOptions(opts Options, scheme *runtime.Scheme, log logr.Logger) ctrl.
 		RenewDeadline:                 &l.RenewDeadline,
 		RetryPeriod:                   &l.RetryPeriod,
 	}
+}
+
+func cacheOptions(opts Options) cache.Options {
+	options := cache.Options{
+		// Nobody reads managed fields, and they can be larger than the rest.
+		DefaultTransform: cache.TransformStripManagedFields(),
+	}
+	for _, namespace := range opts.Namespaces {
+		if options.DefaultNamespaces == nil {
+			options.DefaultNamespaces = map[string]cache.Config{}
+		}
+		options.DefaultNamespaces[namespace] = cache.Config{}
+	}
+	return options
 }
 
 // addProbes makes the process alive when it answers and ready when its caches are

@@ -28,6 +28,9 @@ type Options struct {
 	Workers    int
 	Concurrent map[string]int
 
+	// Namespaces are the only ones whose objects are worked on; none means all.
+	Namespaces []string
+
 	// DefaultContextExcludeNamespaces get no default Context.
 	DefaultContextExcludeNamespaces []string
 
@@ -70,6 +73,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Controllers, "controllers", o.Controllers, "controllers to run: * for all, names, and -name for all but that one.\n"+describe(all))
 	flags.IntVar(&o.Workers, "workers", o.Workers, "how many objects each controller works on at once")
 	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
+	flags.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "work only on objects in these namespaces (default: all)")
 	flags.StringSliceVar(&o.DefaultContextExcludeNamespaces, "default-context-exclude-namespaces", o.DefaultContextExcludeNamespaces, "namespaces that get no default Context")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")

@@ -35,12 +35,12 @@ func TestFlagsDefaultToDefaultOptions(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	opts := parse(t, "--controllers=-contexts", "--workers=3", "--concurrent=contexts=5", "--default-context-exclude-namespaces=a,b",
+	opts := parse(t, "--controllers=-contexts", "--workers=3", "--concurrent=contexts=5", "--default-context-exclude-namespaces=a,b", "--namespaces=c,d",
 		"--metrics-address=0", "--health-probe-address=:1", "--leader-elect=false", "--leader-elect-namespace=n",
 		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
-		DefaultContextExcludeNamespaces: []string{"a", "b"}, MetricsAddress: "0", ProbeAddress: ":1",
+		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, MetricsAddress: "0", ProbeAddress: ":1",
 		LeaderElection: LeaderElection{Namespace: "n", LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second},
 	}
 	if !reflect.DeepEqual(opts, want) {
