@@ -66,13 +66,18 @@ func atRest(status *lsv1alpha1.RunStatus, o Outcome) bool {
 	}
 }
 
-// Begin makes id the current job and forgets what the status says of the one before.
+// Begin makes id the current job and forgets what the status says of the one before. A job that was handed down keeps
+// the time at which that happened.
 func Begin(status *lsv1alpha1.RunStatus, id string, first lsv1alpha1.Phase, now time.Time) {
 	at := metav1.NewTime(now)
+	trigger := &at
+	if status.JobID == id && status.TransitionTimes != nil && status.TransitionTimes.TriggerTime != nil {
+		trigger = status.TransitionTimes.TriggerTime
+	}
 	status.JobID = id
 	status.Phase, status.PhaseTransitionTime = first, &at
 	status.LastError = nil
-	status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &at, InitTime: &at}
+	status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: trigger, InitTime: &at}
 }
 
 // Adopt begins the job that a grant carries, and remembers that this grant is used up.

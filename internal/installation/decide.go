@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/run"
+)
+
+// safetyRecheck is when an installation that waits is looked at again, should the event that it waits for not come.
+const safetyRecheck = 10 * time.Minute
+
+// Reasons of decisions beside those of the API.
+const (
+	reasonIdle              = "Idle"
+	reasonRequested         = "Requested"
+	reasonPredecessorFailed = "PredecessorFailed"
+	reasonSubObjectFailed   = "SubObjectFailed"
+	reasonSubObjectGone     = "SubObjectDeleted"
+	reasonSpecChanged       = "SpecChanged"
+	reasonOrphanNotDeleted  = "OrphanNotDeleted"
+	reasonSuccessorLeft     = "SuccessorNotDeleted"
+)
+
+// Decide says what an installation does next.
+func Decide(o Observed) Decision {
+	switch {
+	case o.Continuous:
+		return rest("the installation follows the continuous flow")
+	case o.StrayRequest:
+		return Decision{Do: []Effect{DropOperation{}}, Why: because(reasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
+	case !o.Job.Running():
+		return decideBeginning(o)
+	case o.Phase == "" || o.Phase.IsFinal():
+		return begin(o, "the job was handed down")
+	case o.Phase.IsDeletion():
+		return decideDeletion(o)
+	default:
+		return decideRun(o)
+	}
+}
+
+// decideBeginning decides about an installation that has no job to do.
+func decideBeginning(o Observed) Decision {
+	switch {
+	case o.Interrupt:
+		return Decision{Do: []Effect{DropOperation{}}, Why: because(reasonIdle, "there is nothing to interrupt")}
+	case o.Deleting && !o.Finalizer:
+		return rest("the installation is gone as soon as others let it go")
+	case !o.Root:
+		return rest("the parent has handed down no new job")
+	case o.Deleting && o.Phase != lsv1alpha1.PhaseDeleteFailed:
+		return begin(o, "the installation is being deleted")
+	}
+	switch o.Job.Open(o.Request) {
+	case run.OpenByGrant:
+		return Decision{Do: []Effect{Grant{}}, Why: because(reasonRequested, "a job was requested")}
+	case run.OpenByAdoption:
+		return begin(o, "a job was requested")
+	}
+	return decideByItself(o)
+}
+
+// decideByItself starts jobs that nobody has requested.
+func decideByItself(o Observed) Decision {
+	if o.Deleting {
+		return rest("the deletion has failed; request a job to try again")
+	}
+	switch {
+	case o.IfChanged && o.Changed:
+		return held(o, begin(o, "the spec has changed"))
+	case o.Automatic.Due.IsZero():
+		return rest("no job was requested")
+	case o.Automatic.Due.After(o.Now):
+		d := rest("the next automatic job is due at " + o.Automatic.Due.UTC().Format(time.RFC3339))
+		d.Again = o.Automatic.Due.Sub(o.Now)
+		return d
+	default:
+		return held(o, begin(o, "an automatic job is due"))
+	}
+}
+
+// begin starts a job. Which one, Settle finds out from the same facts.
+func begin(o Observed, why string) Decision {
+	if o.Deleting {
+		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(string(lsv1alpha1.PhaseInitDelete), why)}
+	}
+	return Decision{Next: lsv1alpha1.PhaseInit, Why: because(string(lsv1alpha1.PhaseInit), why)}
+}
+
+// held adds the finalizer before anything else happens.
+func held(o Observed, d Decision) Decision {
+	if !o.Finalizer {
+		d.Do = append([]Effect{Hold{}}, d.Do...)
+	}
+	return d
+}
+
+func rest(why string) Decision {
+	return Decision{Wait: true, Why: because(reasonIdle, why)}
+}
+
+// wait waits for something that an event tells about.
+func wait(code, message string) Decision {
+	return Decision{Wait: true, Again: safetyRecheck, Why: because(code, message)}
+}
+
+// fail ends the job.
+func fail(o Observed, code, message string) Decision {
+	next := lsv1alpha1.PhaseFailed
+	if o.Phase.IsDeletion() {
+		next = lsv1alpha1.PhaseDeleteFailed
+	}
+	return Decision{Next: next, Wait: true, Why: because(code, message)}
+}
+
+// interrupted ends the job because somebody asked for it.
+func interrupted(o Observed) Decision {
+	d := fail(o, lsv1alpha1.ReasonInterrupted, "interrupted by the operation annotation")
+	d.Do = []Effect{DropOperation{}}
+	return d
+}
+
+func because(code, message string) decision.Reason {
+	return decision.Reason{Code: code, Message: message}
+}

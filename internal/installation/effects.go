@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+)
+
+// Decision is what an installation does next.
+type Decision = decision.Of[lsv1alpha1.Phase, Effect]
+
+// Effect is something that an installation has done to the world. The types of this file are all there are.
+type Effect interface{ String() string }
+
+type (
+	// Grant replaces the request for a job by a grant, and adds the finalizer.
+	Grant struct{}
+	// Hold adds the finalizer.
+	Hold struct{}
+	// DropOperation removes the operation annotation.
+	DropOperation struct{}
+	// Raise reports an error that was found while observing.
+	Raise struct{ Err error }
+	// Prepare writes the objects of the own context and all children, and deletes the children that are not wanted.
+	Prepare struct{}
+	// HandDown makes the job the current one of children.
+	HandDown struct{ Children []Child }
+	// Interrupt passes the interrupt on to children.
+	Interrupt struct{ Children []Child }
+	// Export writes the exports, and removes what earlier jobs have left in the own context.
+	Export struct{}
+	// Notify asks successors that are roots for a job.
+	Notify struct{ Successors []string }
+	// DeleteChildren deletes children, and tells them first whether to leave alone what they have installed.
+	DeleteChildren struct{ Children []Child }
+	// CleanUp removes exports, the objects of the own context and the states of templates.
+	CleanUp struct{}
+	// Release removes the finalizer.
+	Release struct{}
+)
+
+// String implements Effect.
+func (Grant) String() string { return "grant the request" }
+
+// String implements Effect.
+func (Hold) String() string { return "add the finalizer" }
+
+// String implements Effect.
+func (DropOperation) String() string { return "remove the operation annotation" }
+
+// String implements Effect.
+func (Raise) String() string { return "check siblings" }
+
+// String implements Effect.
+func (Prepare) String() string { return "prepare" }
+
+// String implements Effect.
+func (e HandDown) String() string { return "hand the job to " + names(e.Children) }
+
+// String implements Effect.
+func (e Interrupt) String() string { return "interrupt " + names(e.Children) }
+
+// String implements Effect.
+func (Export) String() string { return "export" }
+
+// String implements Effect.
+func (e Notify) String() string { return "request a job of " + strings.Join(e.Successors, ", ") }
+
+// String implements Effect.
+func (e DeleteChildren) String() string { return "delete " + names(e.Children) }
+
+// String implements Effect.
+func (CleanUp) String() string { return "clean up" }
+
+// String implements Effect.
+func (Release) String() string { return "remove the finalizer" }
+
+// maxNames is how many children a message names.
+const maxNames = 5
+
+func names(children []Child) string {
+	var result []string
+	for i, c := range children {
+		if i == maxNames {
+			result = append(result, "others")
+			break
+		}
+		result = append(result, c.String())
+	}
+	return strings.Join(result, ", ")
+}

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+	"espalier.dev/internal/schedule"
+)
+
+// Snapshot is what was read about an installation and the objects around it.
+type Snapshot struct {
+	Installation *lsv1alpha1.Installation
+	// Predecessors and Successors are siblings, Trouble is what package dataflow says of the relation between them.
+	Predecessors, Successors []*lsv1alpha1.Installation
+	Trouble                  error
+	// Subinstallations are all nested installations that can be seen, Execution is the one of the installation's name,
+	// nil if it cannot be seen.
+	Subinstallations []*lsv1alpha1.Installation
+	Execution        *lsv1alpha1.Execution
+	// Gone are names of nested installations, and ExecutionGone the execution, that the API server says do not exist.
+	Gone          []string
+	ExecutionGone bool
+
+	NewJobID string
+	Now      time.Time
+}
+
+// Look draws from what was read the facts that decisions are made on.
+func Look(s Snapshot) Observed {
+	inst := s.Installation
+	status := &inst.Status
+	operation := lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation])
+	root := IsRoot(inst)
+	asked := operation == lsv1alpha1.OperationReconcile
+	o := Observed{
+		Name: inst.Name, Root: root, Continuous: inst.Spec.Flow == lsv1alpha1.FlowContinuous,
+		Phase: status.Phase, Job: run.JobOf(&status.RunStatus),
+		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
+		Deleting: !inst.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
+		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
+		Changed:          inst.Generation != status.ObservedGeneration,
+		IfChanged:        inst.Annotations[lsv1alpha1.ReconcileIfChangedAnnotation] == "true",
+		Automatic:        automatic(inst),
+		Trouble:          s.Trouble, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
+		NewJobID: s.NewJobID, Now: s.Now,
+	}
+	if status.PhaseTransitionTime != nil {
+		o.Since = status.PhaseTransitionTime.Time
+	}
+	if root {
+		o.Request = run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}
+	}
+	o.Children, o.Leaving = children(s)
+	return o
+}
+
+// IsRoot tells whether an installation is nested in no other one.
+func IsRoot(inst *lsv1alpha1.Installation) bool {
+	return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
+}
+
+func siblings(installations []*lsv1alpha1.Installation) []Sibling {
+	var result []Sibling
+	for _, inst := range installations {
+		job := run.JobOf(&inst.Status.RunStatus)
+		granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
+		asked := inst.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
+		result = append(result, Sibling{
+			Name: inst.Name, Job: job, Phase: inst.Status.Phase, Deleting: !inst.DeletionTimestamp.IsZero(),
+			Asked: IsRoot(inst) && (asked || granted != "" && granted != job.RequestedID), Since: timeOf(inst.Status.PhaseTransitionTime),
+		})
+	}
+	return result
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// children sorts what is below an installation into what it wants and what it does not. Without a list in the status,
+// all that can be seen is wanted: nobody has said otherwise.
+func children(s Snapshot) (wanted, leaving []Child) {
+	cache := s.Installation.Status.SubInstCache
+	seen := map[string]bool{}
+	active := map[string]bool{}
+	if cache != nil {
+		for _, pair := range cache.ActiveSubs {
+			active[pair.ObjectName] = true
+		}
+	}
+	for _, sub := range s.Subinstallations {
+		seen[sub.Name] = true
+		child := childOf(ChildInstallation, sub, &sub.Status.RunStatus)
+		if cache == nil || active[sub.Name] {
+			wanted = append(wanted, child)
+		} else {
+			leaving = append(leaving, child)
+		}
+	}
+	if cache != nil {
+		for _, pair := range cache.ActiveSubs {
+			if !seen[pair.ObjectName] {
+				wanted = append(wanted, missing(ChildInstallation, pair.ObjectName, slices.Contains(s.Gone, pair.ObjectName)))
+			}
+		}
+		for _, name := range cache.OrphanedSubs {
+			if !seen[name] {
+				leaving = append(leaving, missing(ChildInstallation, name, slices.Contains(s.Gone, name)))
+			}
+		}
+	}
+	return withExecution(s, wanted, leaving)
+}
+
+func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
+	reference := s.Installation.Status.ExecutionReference
+	switch {
+	case s.Execution == nil && reference == nil:
+		return wanted, leaving
+	case s.Execution == nil:
+		return append(wanted, missing(ChildExecution, reference.Name, s.ExecutionGone)), leaving
+	}
+	child := childOf(ChildExecution, s.Execution, &s.Execution.Status.RunStatus)
+	if reference == nil {
+		return wanted, append(leaving, child)
+	}
+	return append(wanted, child), leaving
+}
+
+func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus) Child {
+	c := Child{
+		Kind: kind, Name: object.GetName(), Presence: Present, Job: run.JobOf(status), Phase: status.Phase,
+		Deleting: !object.GetDeletionTimestamp().IsZero(),
+	}
+	if status.LastError != nil {
+		c.Problem = status.LastError.Message
+	}
+	return c
+}
+
+func missing(kind ChildKind, name string, gone bool) Child {
+	if gone {
+		return Child{Kind: kind, Name: name, Presence: Gone}
+	}
+	return Child{Kind: kind, Name: name, Presence: Unseen}
+}
+
+// Defaults of spec.automaticReconcile.
+const (
+	defaultSucceededInterval = 24 * time.Hour
+	defaultFailedInterval    = 5 * time.Minute
+)
+
+// automatic computes when the next job starts by itself. A schedule that cannot be read never starts one; admission
+// refuses it.
+func automatic(inst *lsv1alpha1.Installation) Automatic {
+	settings, status := inst.Spec.AutomaticReconcile, &inst.Status
+	if settings == nil || !IsRoot(inst) || status.JobID == "" {
+		return Automatic{}
+	}
+	switch {
+	case status.Phase == lsv1alpha1.PhaseSucceeded && settings.SucceededReconcile != nil:
+		s := settings.SucceededReconcile
+		plan := schedule.Plan{Cron: s.CronSpec, Every: s.Interval, Default: defaultSucceededInterval}
+		return Automatic{Due: due(plan, status)}
+	case status.Phase == lsv1alpha1.PhaseFailed && settings.FailedReconcile != nil:
+		s := settings.FailedReconcile
+		plan := schedule.Plan{Cron: s.CronSpec, Every: s.Interval, Default: defaultFailedInterval}
+		a := Automatic{AfterFailure: true, Count: failures(inst), Due: due(plan, status)}
+		if s.NumberOfReconciles != nil && a.Count >= *s.NumberOfReconciles {
+			a.Due = time.Time{}
+		}
+		return a
+	default:
+		return Automatic{}
+	}
+}
+
+// failures counts the automatic jobs for the present spec that followed failures without a break.
+func failures(inst *lsv1alpha1.Installation) int32 {
+	status := inst.Status.AutomaticReconcileStatus
+	if status == nil || !status.OnFailed || status.Generation != inst.Generation {
+		return 0
+	}
+	return status.NumberOfReconciles
+}
+
+func due(plan schedule.Plan, status *lsv1alpha1.InstallationStatus) time.Time {
+	var last time.Time
+	if status.TransitionTimes != nil {
+		last = timeOf(status.TransitionTimes.FinishedTime)
+	}
+	if last.IsZero() {
+		last = timeOf(status.PhaseTransitionTime)
+	}
+	next, ok, err := plan.Next(last)
+	if err != nil || !ok {
+		return time.Time{}
+	}
+	return next
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+)
+
+// Observed is everything that a decision about an installation depends on.
+type Observed struct {
+	Name string
+	// Root is set unless the installation is nested in another one.
+	Root bool
+	// Continuous is set if the installation follows the continuous flow, which is decided elsewhere.
+	Continuous bool
+
+	Phase   lsv1alpha1.Phase
+	Job     run.Job
+	Request run.Request
+	// Interrupt is set while the operation annotation asks for an interrupt.
+	Interrupt bool
+	// StrayRequest is set while a nested installation is asked for a job.
+	StrayRequest bool
+
+	Deleting  bool
+	Finalizer bool
+	// WithoutUninstall and IgnoreSuccessors are what the annotations of those names ask for.
+	WithoutUninstall bool
+	IgnoreSuccessors bool
+
+	// Changed says that the spec has changed since a job last took it into account; IfChanged that this alone asks for a
+	// new job.
+	Changed   bool
+	IfChanged bool
+	// Automatic is the next job that starts by itself, zero if there is none.
+	Automatic Automatic
+
+	// Trouble is why the installation can never get its imports or give its exports, nil if it can: installations that
+	// wait for each other, or export the same.
+	Trouble      error
+	Predecessors []Sibling
+	Successors   []Sibling
+	Children     []Child
+	// Leaving are children that the blueprint no longer contains.
+	Leaving []Child
+
+	// Prepared is what the effect Prepare came to, in the pass in which it was executed.
+	Prepared *Prepared
+	// Done are the steps that effects have done since the last decision was settled.
+	Done []lsv1alpha1.ConditionType
+
+	// NewJobID is an ID for a job that begins in this pass without a grant.
+	NewJobID string
+	// Since is when the present phase began.
+	Since time.Time
+	Now   time.Time
+}
+
+// Automatic is a job that starts on time.
+type Automatic struct {
+	// Due is when; zero means never.
+	Due time.Time
+	// AfterFailure says that the last job has failed; Count how many jobs were started because of that.
+	AfterFailure bool
+	Count        int32
+}
+
+// Sibling is another installation of the same scope.
+type Sibling struct {
+	Name     string
+	Job      run.Job
+	Phase    lsv1alpha1.Phase
+	Deleting bool
+	// Asked is set while a job of it is requested or granted and has not begun.
+	Asked bool
+	Since time.Time
+}
+
+// ChildKind tells nested installations from executions.
+type ChildKind string
+
+// Kinds of children.
+const (
+	ChildInstallation ChildKind = "installation"
+	ChildExecution    ChildKind = "execution"
+)
+
+// Presence says what is known about the existence of a child.
+type Presence string
+
+// What can be known about the existence of a child. Unseen is one whose name is known and that the cache does not show:
+// it may have been created a moment ago. Gone is one that the API server says does not exist.
+const (
+	Present Presence = "present"
+	Unseen  Presence = "unseen"
+	Gone    Presence = "gone"
+)
+
+// Child is an object below the installation.
+type Child struct {
+	Kind ChildKind
+	// Name is that of the object.
+	Name     string
+	Presence Presence
+	Job      run.Job
+	Phase    lsv1alpha1.Phase
+	Deleting bool
+	// Problem is what the child says went wrong.
+	Problem string
+}
+
+// String names the child in messages.
+func (c Child) String() string { return string(c.Kind) + " " + c.Name }
+
+// has tells whether the job was handed to the child.
+func (c Child) has(job string) bool { return c.Presence == Present && c.Job.ID == job }
+
+// finished tells whether the child has finished the job.
+func (c Child) finished(job string) bool { return c.has(job) && !c.Job.Running() }
+
+// Prepared is what the effect Prepare came to.
+type Prepared struct {
+	Generation   int64
+	ImportsHash  string
+	Subs         *lsv1alpha1.SubInstCache
+	ExecutionRef *lsv1alpha1.ObjectReference
+}

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// decideRun decides in the phases of a job that installs.
+func decideRun(o Observed) Decision {
+	switch o.Phase {
+	case lsv1alpha1.PhaseInit:
+		return decideInit(o)
+	case lsv1alpha1.PhaseCleanupOrphaned:
+		return decideCleanup(o)
+	case lsv1alpha1.PhaseObjectsCreated:
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: waitingForChildren(o.Children)}
+	case lsv1alpha1.PhaseProgressing:
+		return decideProgress(o)
+	case lsv1alpha1.PhaseCompleting:
+		return decideCompletion(o)
+	default:
+		return fail(o, string(o.Phase), fmt.Sprintf("phase %s is not known in the job flow; request a new job", o.Phase))
+	}
+}
+
+func decideInit(o Observed) Decision {
+	if o.Interrupt {
+		return interrupted(o)
+	}
+	if o.Trouble != nil {
+		return Decision{Do: []Effect{Raise{Err: o.Trouble}}, Wait: true, Why: because(reasonPredecessorFailed, o.Trouble.Error())}
+	}
+	var waiting []string
+	for _, p := range o.Predecessors {
+		switch standing, why := o.standing(p); standing {
+		case broken:
+			return fail(o, reasonPredecessorFailed, fmt.Sprintf("installation %s, from which this one imports, %s", p.Name, why))
+		case unfinished:
+			waiting = append(waiting, fmt.Sprintf("installation %s, which %s", p.Name, why))
+		}
+	}
+	if len(waiting) > 0 {
+		return wait(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)+o.since())
+	}
+	return Decision{Do: []Effect{Prepare{}}, Next: lsv1alpha1.PhaseCleanupOrphaned, Why: because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written")}
+}
+
+type standing int
+
+const (
+	ready standing = iota
+	unfinished
+	broken
+)
+
+// standing tells whether a predecessor has provided its exports for this job, and if not, why.
+func (o Observed) standing(p Sibling) (standing, string) {
+	switch {
+	case p.Deleting:
+		return broken, "is being deleted"
+	case !o.Root && p.Job.ID != o.Job.ID:
+		return unfinished, "has not begun this job"
+	case p.Asked:
+		return unfinished, "was asked for a job that has not begun"
+	case p.Job.Running():
+		return unfinished, "is in phase " + phaseOf(p.Phase)
+	case p.Phase == "":
+		return unfinished, "was never asked for a job"
+	case p.Phase == lsv1alpha1.PhaseSucceeded:
+		return ready, ""
+	default:
+		return broken, "is in phase " + phaseOf(p.Phase)
+	}
+}
+
+func phaseOf(phase lsv1alpha1.Phase) string {
+	if phase == "" {
+		return "Init"
+	}
+	return string(phase)
+}
+
+// decideCleanup waits until the children are gone that the blueprint does not contain.
+func decideCleanup(o Observed) Decision {
+	leaving := present(leavingOf(o))
+	if len(leaving) == 0 {
+		return afterCleanup(o)
+	}
+	if unmarked := undeleted(o.Leaving); len(unmarked) > 0 {
+		return Decision{Do: []Effect{DeleteChildren{Children: unmarked}}, Why: waitingForOrphans()}
+	}
+	if untold := without(leaving, o.Job.ID); len(untold) > 0 {
+		return Decision{SaveFirst: true, Do: []Effect{HandDown{Children: untold}}, Why: waitingForOrphans()}
+	}
+	if o.Interrupt {
+		return Decision{Do: []Effect{Interrupt{Children: running(leaving, o.Job.ID)}, DropOperation{}}, Why: waitingForOrphans()}
+	}
+	if len(running(leaving, o.Job.ID)) == 0 {
+		return fail(o, reasonOrphanNotDeleted, "the blueprint no longer contains "+problems(leaving)+", which could not be deleted")
+	}
+	why := waitingForOrphans()
+	return wait(why.Code, why.Message)
+}
+
+// afterCleanup goes on, or back if a child is missing that the blueprint contains: somebody has deleted it.
+func afterCleanup(o Observed) Decision {
+	if o.Interrupt {
+		return interrupted(o)
+	}
+	for _, c := range o.Children {
+		if c.Presence == Gone {
+			return Decision{Next: lsv1alpha1.PhaseInit, Why: because(string(lsv1alpha1.PhaseInit), c.String()+" has to be created again")}
+		}
+	}
+	return Decision{Next: lsv1alpha1.PhaseObjectsCreated, Why: because(string(lsv1alpha1.PhaseObjectsCreated), "all objects are written")}
+}
+
+// leavingOf returns the children that are to vanish before the job is handed down.
+func leavingOf(o Observed) []Child {
+	leaving := append([]Child(nil), o.Leaving...)
+	for _, c := range o.Children {
+		if c.Deleting {
+			leaving = append(leaving, c)
+		}
+	}
+	return leaving
+}
+
+// decideProgress hands the job down and waits until all children have finished it.
+func decideProgress(o Observed) Decision {
+	job := o.Job.ID
+	for _, c := range o.Children {
+		if c.Presence == Gone {
+			return lost(o, c)
+		}
+	}
+	if untold := without(present(o.Children), job); len(untold) > 0 {
+		return Decision{SaveFirst: true, Do: []Effect{HandDown{Children: untold}}, Why: waitingForChildren(o.Children)}
+	}
+	busy := running(o.Children, job)
+	if o.Interrupt {
+		return Decision{Do: []Effect{Interrupt{Children: busy}, DropOperation{}}, Why: waitingForChildren(o.Children)}
+	}
+	if len(busy) > 0 {
+		why := waitingForChildren(o.Children)
+		return wait(why.Code, why.Message)
+	}
+	if failed := failed(o.Children); len(failed) > 0 {
+		return fail(o, reasonSubObjectFailed, problems(failed))
+	}
+	return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(string(lsv1alpha1.PhaseCompleting), "all sub-objects have succeeded")}
+}
+
+// lost decides about a child that vanished during the job: the others are awaited, because the installation never
+// finishes before them.
+func lost(o Observed, gone Child) Decision {
+	if busy := running(present(o.Children), o.Job.ID); len(busy) > 0 {
+		return wait(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("%s was deleted by somebody; waiting for %s%s", gone, names(busy), o.since()))
+	}
+	return fail(o, reasonSubObjectGone, fmt.Sprintf("%s was deleted while the job was running; request a new job to create it again", gone))
+}
+
+func decideCompletion(o Observed) Decision {
+	if o.Interrupt {
+		return interrupted(o)
+	}
+	if o.Changed {
+		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
+	}
+	d := Decision{Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "")}
+	var successors []string
+	for _, s := range o.Successors {
+		if !s.Deleting {
+			successors = append(successors, s.Name)
+		}
+	}
+	if o.Root && len(successors) > 0 {
+		d.Do = append(d.Do, Notify{Successors: successors})
+	}
+	return d
+}
+
+func present(children []Child) []Child {
+	return filter(children, func(c Child) bool { return c.Presence != Gone })
+}
+
+// without returns the children to which the job was not handed down. One that is unseen cannot be written to.
+func without(children []Child, job string) []Child {
+	return filter(children, func(c Child) bool { return c.Presence == Present && !c.has(job) })
+}
+
+// running returns the children that have not finished the job, those included that cannot be seen.
+func running(children []Child, job string) []Child {
+	return filter(children, func(c Child) bool { return c.Presence != Gone && !c.finished(job) })
+}
+
+func failed(children []Child) []Child {
+	return filter(children, func(c Child) bool { return c.Phase != lsv1alpha1.PhaseSucceeded })
+}
+
+func filter(children []Child, keep func(Child) bool) []Child {
+	var kept []Child
+	for _, c := range children {
+		if keep(c) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// problems names children and what they say went wrong.
+func problems(children []Child) string {
+	var result []string
+	for _, c := range children {
+		text := c.String() + " is in phase " + phaseOf(c.Phase)
+		if c.Problem != "" {
+			text += ": " + c.Problem
+		}
+		result = append(result, text)
+	}
+	return list(result)
+}
+
+func list(parts []string) string {
+	if len(parts) > maxNames {
+		parts = append(parts[:maxNames:maxNames], fmt.Sprintf("%d more", len(parts)-maxNames))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (o Observed) since() string {
+	if o.Since.IsZero() {
+		return ""
+	}
+	return " since " + o.Since.UTC().Format(time.RFC3339)
+}

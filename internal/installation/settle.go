@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+)
+
+// Settle writes the outcome of a decision into the status and returns the facts as they stand then.
+func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
+	status := &inst.Status
+	if err == nil && beginsJob(o, d) {
+		startJob(inst, &o)
+	}
+	if err == nil && o.Prepared != nil {
+		status.ObservedGeneration, status.ImportsHash = o.Prepared.Generation, o.Prepared.ImportsHash
+		status.SubInstCache, status.ExecutionReference = o.Prepared.Subs, o.Prepared.ExecutionRef
+		o.Prepared, o.Changed = nil, inst.Generation != status.ObservedGeneration
+	}
+	at := metav1.NewTime(o.Now)
+	if !status.IsFinished() {
+		stamp := lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
+		markSteps(status, stamp, o.Done, err)
+	}
+	o.Done = nil
+	if err == nil && status.TransitionTimes != nil && (d.Next == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseDeleting) {
+		status.TransitionTimes.WaitTime = &at
+	}
+	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: o.Phase.IsDeletion(), Now: o.Now})
+	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
+	if status.PhaseTransitionTime != nil {
+		o.Since = status.PhaseTransitionTime.Time
+	}
+	return o
+}
+
+// beginsJob tells whether a decision starts a job, rather than going back within one.
+func beginsJob(o Observed, d Decision) bool {
+	first := d.Next == lsv1alpha1.PhaseInit || d.Next == lsv1alpha1.PhaseInitDelete
+	return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())
+}
+
+// startJob makes the job the current one that the facts speak of: handed down, requested, or new.
+func startJob(inst *lsv1alpha1.Installation, o *Observed) {
+	status, first := &inst.Status, lsv1alpha1.PhaseInit
+	if o.Deleting {
+		first = lsv1alpha1.PhaseInitDelete
+	}
+	switch {
+	case o.Job.Running():
+		run.Begin(&status.RunStatus, o.Job.ID, first, o.Now)
+	case o.Job.Open(o.Request) == run.OpenByAdoption && !(o.Deleting && o.Phase != lsv1alpha1.PhaseDeleteFailed):
+		run.Adopt(&status.RunStatus, o.Request.GrantedID, first, o.Now)
+	default:
+		run.Begin(&status.RunStatus, o.NewJobID, first, o.Now)
+		countAutomatic(inst, o)
+	}
+	status.ObservedGeneration, o.Changed = inst.Generation, false
+}
+
+// countAutomatic remembers a job that has started by itself because it was due.
+func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
+	if o.Deleting || o.Automatic.Due.IsZero() || o.Automatic.Due.After(o.Now) {
+		return
+	}
+	at := metav1.NewTime(o.Now)
+	next := &lsv1alpha1.AutomaticReconcileStatus{Generation: inst.Generation, LastReconcileTime: &at, OnFailed: o.Automatic.AfterFailure, NumberOfReconciles: 1}
+	if o.Automatic.AfterFailure {
+		next.NumberOfReconciles = o.Automatic.Count + 1
+	}
+	inst.Status.AutomaticReconcileStatus = next
+}
