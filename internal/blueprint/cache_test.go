@@ -6,7 +6,6 @@ package blueprint
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -100,7 +99,7 @@ func TestBrokenBlueprintsAreNotRemembered(t *testing.T) {
 func TestCacheForgetsWhatWasNotUsed(t *testing.T) {
 	size := (&Blueprint{Files: files("kind: Blueprint # 1")}).Files.bytes()*compiledFactor + entryOverhead
 	e := NewEngine()
-	e.blueprints = newCache(2 * size)
+	e.blueprints = newCache[*Blueprint](2 * size)
 	get := func(i int) *Blueprint {
 		b, err := e.Parse(files(fmt.Sprintf("kind: Blueprint # %d", i)))
 		if err != nil {
@@ -123,26 +122,4 @@ func TestCacheForgetsWhatWasNotUsed(t *testing.T) {
 	if _, err := e.Parse(files("kind: Blueprint", "large", strings.Repeat("x", 2*size))); err != nil || len(e.blueprints.entries) != 2 {
 		t.Errorf("a blueprint that does not fit has displaced others: %v", err)
 	}
-}
-
-// Run it with -race.
-func TestOneEngineServesMany(t *testing.T) {
-	e := NewEngine()
-	tree := treeOf(t, largeFiles(5, 3))
-	want, err := e.Render(largeInput(t, e, tree, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var workers sync.WaitGroup
-	for range 8 {
-		workers.Go(func() {
-			for range 5 {
-				got, err := e.Render(largeInput(t, e, tree, 3))
-				if err != nil || len(got.DeployItems) != len(want.DeployItems) || string(got.DeployItems[4].Configuration.Raw) != string(want.DeployItems[4].Configuration.Raw) {
-					t.Errorf("got %v, %v", got, err)
-				}
-			}
-		})
-	}
-	workers.Wait()
 }

@@ -4,6 +4,7 @@
 package blueprint
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/template"
 )
 
 // States are what templates keep from one run to the next, by the kind of execution and the name of the template.
@@ -47,26 +49,54 @@ type execution struct {
 	kept      States
 }
 
-func newExecution(s *Subject) (*execution, error) {
+func (e *Engine) newExecution(s *Subject) (*execution, error) {
 	schema := component.SchemaV2
-	e := &execution{Subject: s, bindings: map[string]any{}, kept: States{}}
+	x := &execution{Subject: s, bindings: map[string]any{}, kept: States{}}
 	if s.Components != nil {
 		var err error
 		if schema, err = component.SchemaFor(s.Blueprint.Annotations, s.Components.Root()); err != nil {
 			return nil, invalid(err)
 		}
-		e.bindings["cd"] = s.Components.Root().View(schema)
-		e.bindings["components"] = s.Components.View(schema)
+		x.bindings["cd"] = s.Components.Root().View(schema)
+		x.bindings["components"] = s.Components.View(schema)
 	}
-	e.functions = component.Functions(component.FunctionOptions{Set: s.Components, Schema: schema, Content: s.Content})
-	for name, value := range map[string]any{"blueprint": s.Definition, "blueprintDef": s.Definition, "componentDescriptorDef": s.Component} {
-		plain, err := plainOf(value)
-		if err != nil {
-			return nil, err
-		}
-		e.bindings[name] = plain
+	x.functions = component.Functions(component.FunctionOptions{Set: s.Components, Schema: schema, Content: s.Content})
+	return x, e.bindDefinitions(x)
+}
+
+// bindDefinitions lets templates see what the installation says about its blueprint and its component. Inline trees, which
+// may be large, are converted once and shared: templates do not change their bindings.
+func (e *Engine) bindDefinitions(x *execution) error {
+	definition, err := plainBlueprint(x.Subject)
+	if err != nil {
+		return err
 	}
-	return e, nil
+	x.bindings["blueprint"], x.bindings["blueprintDef"] = definition, definition
+	x.bindings["componentDescriptorDef"], err = e.plainComponent(x.Component)
+	return err
+}
+
+func plainBlueprint(s *Subject) (any, error) {
+	inline, tree := s.Definition.Inline, s.Blueprint.tree
+	if inline == nil || tree == nil || s.Definition.Reference != nil || !bytes.Equal(inline.Filesystem.Raw, tree.text) {
+		return plainOf(s.Definition)
+	}
+	return map[string]any{"inline": map[string]any{"filesystem": tree.plain}}, nil
+}
+
+func (e *Engine) plainComponent(c *lsv1alpha1.ComponentDescriptorDefinition) (any, error) {
+	if c == nil || c.Reference != nil || c.Inline == nil || c.Inline.IsNull() {
+		return plainOf(c)
+	}
+	text := c.Inline.Raw
+	descriptor, err := e.descriptors.get(digestOf("descriptor", text), func() (any, int, error) {
+		plain, err := template.DecodeJSON(text)
+		return plain, len(text) * compiledFactor, err
+	})
+	if err != nil {
+		return nil, invalid(fmt.Errorf("spec.componentDescriptor.inline: %w", err))
+	}
+	return map[string]any{"inline": descriptor}, nil
 }
 
 // plainOf is a value of the API as templates see it.
@@ -75,8 +105,7 @@ func plainOf(value any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the bindings: %w", err)
 	}
-	var plain any
-	return plain, json.Unmarshal(text, &plain)
+	return template.DecodeJSON(text)
 }
 
 // run executes one template with further bindings, and remembers its state.

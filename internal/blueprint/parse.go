@@ -22,7 +22,16 @@ type Blueprint struct {
 	// Warnings name what has no effect: fields that do not exist, and the like.
 	Warnings []string
 
+	// tree is set if the blueprint was given inline.
+	tree *inlineTree
+
 	imports, subinstallations, deployments, exports []executor
+}
+
+// inlineTree is a directory as an installation writes it, and as templates see it, who may not change it.
+type inlineTree struct {
+	text  []byte
+	plain any
 }
 
 // Parse reads the blueprint in a directory. What it does not know is warned about and left alone; what it cannot work
@@ -111,12 +120,20 @@ func decode(content []byte, into any) (warnings []string, err error) {
 	}
 	strict, err := kjson.UnmarshalStrict(text, into)
 	if err != nil {
-		return nil, fmt.Errorf("not what is expected here: %w", err)
+		return nil, fmt.Errorf("not what is expected here: %w%s", err, hintAt(err))
 	}
 	for _, warning := range strict {
 		warnings = append(warnings, warning.Error()+": it has no effect")
 	}
 	return warnings, nil
+}
+
+// hintAt explains what surprises people most about YAML.
+func hintAt(err error) string {
+	if strings.Contains(err.Error(), "cannot unmarshal bool") && strings.HasSuffix(err.Error(), "of type string") {
+		return "; y, n, yes, no, on and off are booleans in YAML: write them in quotes"
+	}
+	return ""
 }
 
 func invalid(err error) error {

@@ -7,20 +7,30 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/schema"
-	"espalier.dev/internal/template"
 	"espalier.dev/internal/template/spiff"
 )
 
-// Engine renders blueprints. It remembers blueprints with their compiled templates, and compiled schemas, by content. It is
-// safe for concurrent use.
+// Engine renders blueprints. It remembers blueprints with their compiled templates, compiled data mappings and compiled
+// schemas by content, as many as fit into its caches. It is safe for concurrent use.
+//
+// What it returns belongs to the caller, the blueprint aside: it shares no memory with the caches, and none that could be
+// changed with the input, the Targets that imports refer to aside.
 type Engine struct {
 	schemas    *schema.Compiler
-	blueprints *cache
+	blueprints *cache[*Blueprint]
+	mappings   *cache[*spiff.Template]
+	// descriptors are inline component descriptors as templates see them.
+	descriptors *cache[any]
 }
 
 // NewEngine returns an engine for a whole process.
 func NewEngine() *Engine {
-	return &Engine{schemas: schema.NewCompiler(schema.DefaultLimits(), schema.DefaultCacheBytes), blueprints: newCache(DefaultCacheBytes)}
+	return &Engine{
+		schemas:     schema.NewCompiler(schema.DefaultLimits(), schema.DefaultCacheBytes),
+		blueprints:  newCache[*Blueprint](blueprintCacheBytes),
+		mappings:    newCache[*spiff.Template](mappingCacheBytes),
+		descriptors: newCache[any](descriptorCacheBytes),
+	}
 }
 
 // Input is an installation with everything that its objects depend on.
@@ -85,7 +95,7 @@ func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, e
 		Values:      given,
 		Exports:     in.Installation.Spec.Exports,
 		Mappings:    in.Installation.Spec.ExportDataMappings,
-		Map:         mapper("exportDataMappings"),
+		Map:         e.mapper("exportDataMappings"),
 		Validate:    e.validator(in),
 	})
 }
@@ -100,14 +110,14 @@ func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 		Definitions: in.Blueprint.Blueprint.Imports,
 		Resolved:    out.Resolved,
 		Mappings:    in.Installation.Spec.ImportDataMappings,
-		Map:         mapper("importDataMappings"),
+		Map:         e.mapper("importDataMappings"),
 		Validate:    e.validator(in),
 	})
 	if err != nil {
 		return nil, err
 	}
 	out.Warnings = append(append([]string(nil), out.Warnings...), out.Imports.Warnings...)
-	run, err := newExecution(&in.Subject)
+	run, err := e.newExecution(&in.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -133,19 +143,4 @@ func (b *Blueprint) schemaSources() schema.Sources {
 		sources.LocalTypes[name] = local.Raw
 	}
 	return sources
-}
-
-// mapper evaluates the data mappings of an installation.
-func mapper(field string) dataflow.Mapper {
-	return func(tree any, bindings map[string]any) (any, error) {
-		compiled, err := spiff.CompileTree(template.Source{Execution: field}, tree, spiff.Options{})
-		if err != nil {
-			return nil, err
-		}
-		result, err := compiled.Evaluate(spiff.Input{Bindings: bindings})
-		if err != nil {
-			return nil, err
-		}
-		return result.Value, nil
-	}
 }

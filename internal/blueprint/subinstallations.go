@@ -74,7 +74,7 @@ func (e *execution) specOf(parent *lsv1alpha1.Installation, t *lsv1alpha1.Instal
 	spec := lsv1alpha1.InstallationSpec{
 		Context:            parent.Spec.Context,
 		Flow:               parent.Spec.Flow,
-		Verification:       parent.Spec.Verification,
+		Verification:       parent.Spec.Verification.DeepCopy(),
 		Imports:            t.Imports,
 		ImportDataMappings: t.ImportDataMappings,
 		Exports:            t.Exports,
@@ -82,7 +82,7 @@ func (e *execution) specOf(parent *lsv1alpha1.Installation, t *lsv1alpha1.Instal
 		Optimization:       t.Optimization,
 	}
 	if t.Blueprint.Filesystem != nil && !t.Blueprint.Filesystem.IsNull() {
-		spec.ComponentDescriptor = parent.Spec.ComponentDescriptor
+		spec.ComponentDescriptor = parent.Spec.ComponentDescriptor.DeepCopy()
 		spec.Blueprint.Inline = &lsv1alpha1.InlineBlueprint{Filesystem: *t.Blueprint.Filesystem}
 		return spec, nil
 	}

@@ -121,12 +121,20 @@ func mapping(t testing.TB, text string) map[string]lsv1alpha1.AnyJSON {
 }
 
 // paths is a mapper for tests. It knows one expression: (( a.b )) is the value at that path of the bindings.
-func paths(template any, bindings map[string]any) (any, error) {
+func paths(template lsv1alpha1.AnyJSON, bindings map[string]any) (any, error) {
+	var tree any
+	if err := template.Decode(&tree); err != nil {
+		return nil, errors.New("the mapping is no JSON")
+	}
+	return replaced(tree, bindings)
+}
+
+func replaced(template any, bindings map[string]any) (any, error) {
 	switch v := template.(type) {
 	case map[string]any:
 		result := map[string]any{}
 		for key, inner := range v {
-			value, err := paths(inner, bindings)
+			value, err := replaced(inner, bindings)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +144,7 @@ func paths(template any, bindings map[string]any) (any, error) {
 	case []any:
 		result := []any{}
 		for _, inner := range v {
-			value, err := paths(inner, bindings)
+			value, err := replaced(inner, bindings)
 			if err != nil {
 				return nil, err
 			}

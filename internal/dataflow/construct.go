@@ -47,7 +47,7 @@ type boundImport struct {
 // imports under that name, otherwise the default. Imports that depend on one without a value are left out. Nothing is
 // returned unless all that is required is there and matches its schema or target type.
 func Construct(in ImportInput) (*Imports, error) {
-	mapped, err := mapEach(OperationValidateImport, in.Mappings, in.Resolved.values(), in.Map)
+	mapped, err := in.mapped()
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,14 @@ func Construct(in ImportInput) (*Imports, error) {
 		}
 	}
 	return &c.result, nil
+}
+
+// mapped evaluates the data mappings. Without any, nobody needs to see the imports the way mappings see them.
+func (in ImportInput) mapped() (map[string]any, error) {
+	if len(in.Mappings) == 0 {
+		return nil, nil
+	}
+	return mapEach(OperationValidateImport, in.Mappings, in.Resolved.values(), in.Map)
 }
 
 // values returns the imports the way mappings and templates see them.

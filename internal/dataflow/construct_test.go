@@ -201,7 +201,7 @@ func TestMappingsWithoutEffectAreWarnedAbout(t *testing.T) {
 }
 
 func TestAMapperMayReturnAnyTypes(t *testing.T) {
-	odd := func(any, map[string]any) (any, error) {
+	odd := func(lsv1alpha1.AnyJSON, map[string]any) (any, error) {
 		return map[string]any{"n": int32(3), "list": []string{"a"}, "f": float32(0.5)}, nil
 	}
 	imports, err := dataflow.Construct(dataflow.ImportInput{
@@ -214,10 +214,10 @@ func TestAMapperMayReturnAnyTypes(t *testing.T) {
 	if value["n"] != int64(3) || value["f"] != 0.5 || value["list"].([]any)[0] != "a" {
 		t.Errorf("value = %#v", value)
 	}
-	unusable := func(any, map[string]any) (any, error) { return func() {}, nil }
+	unusable := func(lsv1alpha1.AnyJSON, map[string]any) (any, error) { return func() {}, nil }
 	_, err = dataflow.Construct(dataflow.ImportInput{Mappings: mapping(t, `{x: 1}`), Map: unusable, Validate: types})
 	expectError(t, err, failure.Terminal, `data mapping "x": it has no JSON form`)
-	failing := func(any, map[string]any) (any, error) { return nil, errors.New("too many steps") }
+	failing := func(lsv1alpha1.AnyJSON, map[string]any) (any, error) { return nil, errors.New("too many steps") }
 	_, err = dataflow.Construct(dataflow.ImportInput{Mappings: mapping(t, `{x: 1}`), Map: failing, Validate: types})
 	expectError(t, err, failure.Terminal, `data mapping "x": too many steps`)
 }

@@ -11,9 +11,9 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Mapper evaluates one spiff template: plain JSON in, plain JSON out. The bindings are what the template sees beside
-// itself; they must not be changed. Its errors must not contain values.
-type Mapper func(template any, bindings map[string]any) (any, error)
+// Mapper evaluates one spiff template, which is JSON, to plain JSON. The bindings are what the template sees beside itself;
+// they must not be changed. Its errors must not contain values.
+type Mapper func(template lsv1alpha1.AnyJSON, bindings map[string]any) (any, error)
 
 // ExportsBinding is the name under which export mappings see all exports, those included whose names are no identifiers.
 const ExportsBinding = "exports"
@@ -33,11 +33,7 @@ func mapEach(operation string, mappings map[string]lsv1alpha1.AnyJSON, bindings 
 }
 
 func mapOne(mapping lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper) (any, error) {
-	template, err := decodeJSON(mapping.Raw)
-	if err != nil {
-		return nil, err
-	}
-	value, err := evaluate(template, bindings)
+	value, err := evaluate(mapping, bindings)
 	if err != nil {
 		return nil, err
 	}
