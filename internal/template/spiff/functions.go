@@ -7,16 +7,21 @@ import (
 	"strings"
 )
 
-// The reasons for which functions are refused. They complete the sentence "not available in blueprints because".
+// The reasons for which functions and words of the language are refused, and what to do instead. They complete the
+// sentence "not available in blueprints because".
 const (
-	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it"
-	becauseOutside     = "a template must not start programs or write files"
-	becauseFiles       = "a template can read files of the blueprint, with read, and has no other access to files"
+	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it; import the value instead"
+	becauseOutside     = "a template must not start programs or write files; import the result instead"
+	becauseFiles       = "a template cannot search for files; name a file of the blueprint and use read instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
-	becauseChance      = "its result is a different one every time, and evaluating twice must give the same"
+	becauseChance      = "its result is a different one every time, and evaluating twice must give the same; import the value instead"
+	becauseClock       = "its result contains the time, and evaluating twice must give the same; use a file of the blueprint or a resource of the component instead"
 	becauseKeys        = "keys, certificates and encrypted values do not belong into templates; import them instead"
-	becauseWaiting     = "nothing changes while a template is evaluated"
-	becauseUnknown     = "it is not implemented"
+	becauseWaiting     = "nothing changes while a template is evaluated; let the readiness checks of a deploy item wait instead"
+	becauseNetworks    = "it reads the networks of BOSH manifests; calculate with addresses instead, as in min_ip(network) + 5"
+	becausePools       = "it reads the resource pools of BOSH manifests; write the value instead"
+	becauseTags        = "there is only one document; refer to the value by its path instead"
+	becauseStubs       = "there are no stubs other than the state; use &template instead"
 )
 
 // refused maps functions of the original language to the reason why they are missing here.
@@ -26,11 +31,16 @@ var refused = refusals(map[string]string{
 	becauseFiles:       "lookup_file lookup_dir list_files list_dirs",
 	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
-	becauseChance:  "rand bcrypt md5crypt archive wggenkey x509genkey",
-	becauseKeys:    "bcrypt_check md5crypt_check encrypt decrypt wgpublickey x509cert x509parsecert x509publickey",
-	becauseWaiting: "sync",
-	becauseUnknown: "static_ips ipset validate check tagdef",
+	becauseChance:   "rand bcrypt md5crypt wggenkey x509genkey",
+	becauseClock:    "archive",
+	becauseKeys:     "bcrypt_check md5crypt_check encrypt decrypt wgpublickey x509cert x509parsecert x509publickey",
+	becauseWaiting:  "sync",
+	becauseNetworks: "static_ips ipset",
+	becauseTags:     "tagdef",
 })
+
+// refusedMarkers maps markers of the original language to the reason why they are missing here.
+var refusedMarkers = map[string]string{"dynamic": becauseStubs, "tag": becauseTags}
 
 func refusals(reasons map[string]string) map[string]string {
 	byName := map[string]string{}
@@ -70,6 +80,7 @@ func init() {
 		"semverpatch": versionFunction(versionPatch), "semverprerelease": callVersionPrerelease,
 		"semvermetadata": callVersionMetadata, "semvercmp": callVersionCompare, "semvermatch": callVersionMatch,
 		"semversort": callVersionSort, "semvervalidate": callVersionValidate,
+		"validate": callValidate, "check": callCheck,
 		"semverincmajor": versionFunction(versionIncMajor), "semverincminor": versionFunction(versionIncMinor),
 		"semverincpatch": versionFunction(versionIncPatch),
 	}

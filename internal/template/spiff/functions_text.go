@@ -508,6 +508,9 @@ func callHash(c *invocation) (value, error) {
 		}
 	}
 	hash := hashes[kind]
+	if kind == "md4" {
+		return nil, problem("function hash: md4 is not available in blueprints because it is broken; use sha256 instead")
+	}
 	if hash == nil {
 		return nil, problem("function hash: there is no such hash function")
 	}

@@ -33,8 +33,11 @@ func (p *parser) marked() parsed {
 			return none
 		}
 		flag, ok := markers[p.text[next+1:end]]
+		if reason := refusedMarkers[p.text[next+1:end]]; reason != "" {
+			return p.giveUp(next, "the marker %s is not available in blueprints because %s", p.text[next:end], reason)
+		}
 		if !ok {
-			return p.giveUp(next, "the marker %s is not available in blueprints", p.text[next:end])
+			return p.giveUp(next, "there is no marker %s", p.text[next:end])
 		}
 		m.flags |= flag
 		pos = end
@@ -300,7 +303,7 @@ func (p *parser) auto(pos int) parsed {
 	if p.keyword(pos, "auto") < 0 {
 		return none
 	}
-	return p.giveUp(pos, "auto is not available in blueprints")
+	return p.giveUp(pos, "auto is not available in blueprints because %s", becausePools)
 }
 
 // lambdaWord reads a function that begins with the word lambda, or an expression behind it that yields one.

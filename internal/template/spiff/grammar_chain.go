@@ -8,7 +8,7 @@ import "strings"
 // chained reads what can be followed by fields, indexes and calls.
 func (p *parser) chained(pos int) parsed {
 	if p.word(pos, "sync[") > 0 {
-		return p.giveUp(pos, "sync is not available in blueprints because nothing changes while a template is evaluated")
+		return p.giveUp(pos, "sync is not available in blueprints because %s", becauseWaiting)
 	}
 	for _, read := range []func(int) parsed{p.iteration, p.catch, p.aggregation, p.list, p.object, p.interval, p.grouped, p.reference, p.topIndex} {
 		result := read(pos)
@@ -187,7 +187,7 @@ func (p *parser) grouped(pos int) parsed {
 func (p *parser) reference(pos int) parsed {
 	tagged := p.while(pos, func(b byte) bool { return isKey(b) || b == '.' || b == ':' })
 	if strings.Contains(p.text[pos:tagged], "::") {
-		return p.giveUp(pos, "tags are not available in blueprints")
+		return p.giveUp(pos, "tags are not available in blueprints because %s", becauseTags)
 	}
 	path, end := p.path(pos)
 	if end < 0 {

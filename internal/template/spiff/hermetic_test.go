@@ -71,7 +71,7 @@ func TestNoFunctionReachesOutside(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x ((env(\"ESPALIER_CANARY\"))) y", "(( __ctx ))", "(( ___ ))", "(( __ctx.FILE __ctx.DIR ))"} {
-		compiled, err := CompileTree(template.Source{}, map[string]any{"a": text, "<<if": "(( true ))"}, Options{})
+		compiled, err := CompileTree(template.Source{}, map[string]any{"a": text}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

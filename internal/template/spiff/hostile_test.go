@@ -75,6 +75,12 @@ var hostile = map[string]struct{ text, limit string }{
 	"merges again and again":             {"a: (( map[[1..100000]|i|->merge({$x=1}, {$x=2})] ))", either},
 	"places again and again":             {"a: (( map[[1..100000]|i|->__ctx.PATHNAME] ))", either},
 	"many names in a scope":              {"a: (( (" + manyNames(500) + ") map[[1..100000]|x|->(|y|->x + y)(1)] ))", either},
+	"conditions in conditions of itself": {"c: (( &temporary(sum[[1..50]|\"ip\"|s,x|->[\"and\", s, s]]) ))\na: (( check(\"10.0.0.1\", c) ))", either},
+	"conditions without end":             {"c: (( &temporary(sum[[1..1000]|\"ip\"|s,x|->[\"and\", s]]) ))\na: (( check(\"10.0.0.1\", c) ))", "Depth or Nesting"},
+	"conditions again and again":         {"l: (( &temporary([1..1000]) ))\na: (( map[l|i|->check(l, [\"list\", [\"valueset\", l]])] ))", either},
+	"a lambda that is its own condition": {"f: (( |x|->check(x, f) ))\na: (( .f(1) ))", "Depth"},
+	"a large pattern as a condition":     {"a: (( check(imports.large, [\"match\", \"(a{1,30}b{0,30}){1,30}x\"]) ))", "Steps"},
+	"large texts as conditions":          {"a: (( map[[1..100000]|i|->check(imports.large, [\"=\", imports.other])] ))", either},
 	"brackets in brackets":               {nest("(", "1", ")", 5000), "Nesting"},
 	"brackets without an end":            {nest("(", "1", "", 5000), "Nesting"},
 	"lists in lists":                     {nest("[", "1", "]", 5000), "Nesting"},
@@ -150,7 +156,7 @@ func evaluateHostile(text string, limits template.Limits) error {
 }
 
 func TestTheDefaultsStopHostileTemplates(t *testing.T) {
-	for _, name := range []string{"iterations in iterations", "a string that doubles", "two calls of itself", "the same over values", "a lambda in a long expression"} {
+	for _, name := range []string{"iterations in iterations", "a string that doubles", "two calls of itself", "the same over values", "a lambda in a long expression", "many expressions", "the same merged", "conditions again and again"} {
 		if err := evaluateHostile(hostile[name].text, template.Limits{}); limitIn(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}

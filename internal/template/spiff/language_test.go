@@ -108,6 +108,17 @@ var languageExamples = []example{
 	{name: "a distinguishing field", text: "l:\n- key:id: p\n  v: 1\n- {id: q, v: 2}\na: (( l.q.v ))", want: "l: [{id: p, v: 1}, {id: q, v: 2}]\na: 2"},
 	{name: "merge of maps", text: "a: (( merge({$x=1, $y={$z=2}}, {$x=5, $y={$z=6, $w=7}}) ))\nt: {<<: (( &temporary &template )), v: (( s + 1 )), s: 0}\nb: (( merge(t, {$s=5}) ))", want: "a: {x: 5, y: {z: 6}}\nb: {v: 6, s: 5}"},
 
+	// What blueprints and data mappings do with the language.
+	{name: "a deploy item for every target", text: "deployItems: (( sum[imports.items|[]|s,idx,item|-> s *item_template] ))\nitem_template:\n  <<: (( &template &temporary ))\n  name: (( \"item-\" idx \"-\" item.name ))\n  target: (( \"targets[\" idx \"]\" ))", want: "deployItems: [{name: item-0-one, target: 'targets[0]'}, {name: item-1-two, target: 'targets[1]'}]"},
+	{name: "a map as a list", text: "a: (( valid( imports.map ) ? sum[imports.map.nested|[]|s,k,v|-> s [{\"key\" = k, \"value\" = v}]] :~~ ))\nb: (( valid( imports.missing ) ? 1 :~~ ))", want: "a: [{key: deep, value: value}]"},
+	{name: "errors of an import execution", text: "errors:\n- (( imports.name != \"bob\" ? \"it has to be bob\" :~~ ))\n- (( imports.count > 5 ? \"too many\" :~~ ))", want: "errors: [it has to be bob]"},
+	{name: "a key with a dot", text: "exports: {root.z: 1}\na: (( exports[\"root.z\"] ))\nb: (( exports.[\"root.z\"] ))", want: "exports: {root.z: 1}\na: 1\nb: 1"},
+	{name: "names with dashes", text: "aws-type: {creds: {key-id: x}}\na: (( aws-type.creds.key-id \":\" imports.name ))", want: "aws-type: {creds: {key-id: x}}\na: x:alice"},
+	{name: "a nested document as text", text: "raw:\n  <<: (( &temporary ))\n  v: (( imports.name ))\na: (( asyaml(raw) ))", want: "a: \"v: alice\\n\""},
+	{name: "the bindings around the template", text: "a: (( __ctx.OUTER[0].imports.name ))", want: "a: alice"},
+	{name: "arithmetic of a shell", text: "a: echo $((COUNTER+1))\nb: (( imports.name ))", want: "a: echo $((COUNTER+1))\nb: alice"},
+	{name: "a resource in steps", text: "temp:\n  <<: (( &temporary ))\n  list: (( split( \":\", \"a:b\" ) ))\na: (( temp.list[0] \"@\" temp.list[1] ))", want: "a: a@b"},
+
 	// Functions.
 	{name: "texts", text: `a: (( [join("-", imports.list, 1), split(",", "a,b,c", 2), split(2, "abcde"), trim("  x "), trim(["xax"], "x"), upper("a"), lower("A"), substr("abcd", 1, 3), substr("abcd", -2)] ))`, want: `a: [a-b-c-1, [a, "b,c"], [ab, cd, e], x, [a], A, a, bc, cd]`},
 	{name: "replacements", text: `a: (( [replace("banana", "a", "o"), replace("banana", "a", "o", 2), replace_match("banana", "a(n)", "${1}x"), replace("aba", "a", |m|->upper(m[0])), replace_match("a1b2", "[0-9]", |m|->"<" m[0] ">")] ))`, want: "a: [bonono, bonona, bnxnxa, AbA, a<1>b<2>]"},
@@ -128,6 +139,14 @@ var languageExamples = []example{
 	{name: "networks", text: `a: (( [min_ip("10.1.2.3/24"), max_ip("10.1.2.3/24"), num_ip("10.1.2.0/24"), contains_ip("10.1.0.0/16", "10.1.2.3"), contains_ip("10.1.0.0/16", "10.2.2.3")] ))`, want: "a: [10.1.2.0, 10.1.2.255, 256, true, false]"},
 	{name: "versions", text: `a: (( [semver("v1.2"), semverrelease("1.2.3-rc.1"), semvermajor("1.2.3"), semverminor("1.2.3"), semverpatch("1.2.3"), semverprerelease("1.2.3-rc.1"), semvermetadata("1.2.3+b"), semvercmp("1.2.3", "1.3.0"), semvermatch("1.2.3", "~1.2"), semversort("1.3.0", "1.2.0"), semversort(["1.3.0", "1.2.0"]), semverincmajor("1.2.3"), semverincminor("v1.2.3"), semverincpatch("1.2.3"), semverprerelease("1.2.3", "rc.2"), semverrelease("v1.2.3-demo", "1.2.1+test"), semvervalidate("1.2.3", "~1.2")] ))`, want: "a: [1.2.0, 1.2.3, 1, 2, 3, rc.1, b, -1, true, [1.2.0, 1.3.0], [1.2.0, 1.3.0], 2.0.0, v1.3.0, 1.2.4, 1.2.3-rc.2, 1.2.1-demo, 1.2.3]"},
 	{name: "what is there", text: `a: (( [defined(imports.name), defined(imports.missing), defined(imports.nothing), valid(imports.nothing), valid(imports.name, imports.count), require(imports.name)] ))`, want: "a: [true, false, true, false, true, alice]"},
+	{name: "conditions on simple values", text: `a: (( [check("a.b", "dnsdomain"), check("A", "dnsdomain"), check("*.a.b", "dnsname"), check("a.b", "dnsname"), check("*.a", "wildcarddnsdomain"), check("*a", "wildcarddnsdomain"), check("a", "dnslabel"), check("a.b", "dnslabel"), check("10.0.0.1", "ip"), check("::1", "ip"), check("10.0.0", "ip"), check("fe80::1%eth0", "ip"), check("10.0.0.0/8", "cidr"), check("10.0.0.0/33", "cidr"), check("v1.2.3", "semver"), check("one", "semver"), check("1.2.3", ["semver", "~1.2", ">1.2.2"]), check("1.2.3", ["semver", ">2"])] ))`, want: "a: [true, false, true, true, true, false, true, false, true, true, false, false, true, false, true, false, true, false]"},
+	{name: "conditions on any value", text: `a: (( [check("", "empty"), check([1], "empty"), check({}, "empty"), check(1, ["type", "int"]), check("1", ["type", "int", "bool"]), check(1.5, ["type", "float"]), check("a", ["valueset", ["a", 1]]), check(1, ["valueset", ["a", 1]]), check(2, ["valueset", ["a", 1]]), check([], ["valueset", ["a", []]]), check("a", ["value", "a"]), check(1, ["=", 2]), check("ab", ["match", "^a"]), check("ab", ["~=", "^b"])] ))`, want: "a: [true, false, true, true, false, true, true, true, false, true, true, false, true, false]"},
+	{name: "conditions that compare", text: `a: (( [check(2, ["gt", 1]), check(1, [">", 1]), check(1, ["ge", 1]), check(1, [">=", 2]), check("a", ["lt", "b"]), check(1.5, ["<", 1]), check(1, ["le", 1.5]), check(2, ["<=", 1])] ))`, want: "a: [true, false, true, false, true, false, true, false]"},
+	{name: "conditions on conditions", text: `a: (( [check("a", ["and", "dnslabel", ["=", "a"]]), check("a", ["or", "ip", "dnslabel"]), check("A", ["or", "ip", "dnslabel"]), check("a", ["not", "ip"]), check("a", "!ip"), check("a", ["!not", "ip"]), check("a", ["!", "ip"]), check("a", ["!and", "dnslabel", "ip"]), check("a", nil), check("a", "dnslabel", "ip")] ))`, want: "a: [true, true, false, true, true, false, true, true, true, false]"},
+	{name: "a choice of a single condition", text: `a: (( check("a", ["or", "ip"]) ))`, want: "a: false", differs: "to it a choice among one condition is always met"},
+	{name: "conditions on lists and maps", text: `a: (( [check([], "list"), check(1, "list"), check(["a", "b"], ["list", "dnslabel"]), check(["a", "B"], ["list", "dnslabel"]), check({}, "map"), check([], "map"), check({$a=1}, ["map", ["type", "int"]]), check({$a=1}, ["map", ["=", "b"], ["type", "int"]]), check({$a=1}, ["mapfield", "a"]), check({$a=1}, ["mapfield", "b"]), check({$a=1}, ["mapfield", "a", ["type", "string"]]), check({$a=1}, ["optionalfield", "b", "ip"]), check({$a=1}, ["optionalfield", "a", ["type", "string"]]), check(1, ["mapfield", "a"])] ))`, want: "a: [true, false, true, false, true, false, true, false, true, false, false, true, false, false]"},
+	{name: "conditions that are lambdas", text: `a: (( [check(2, |x|->x > 1), check(0, |x|->x > 1), check(6, [|x,m|->x > m, 5]), check(6, [|x,m|->[x > m, "more", "not more than " m], 7]), check(6, |x|->[true])] ))`, want: "a: [true, false, true, false, true]"},
+	{name: "a value that is validated", text: `a: (( validate("a.b", "dnsdomain", ["!", "ip"]) ))` + "\n" + `b: (( validate("A", "dnsdomain") || "invalid" ))`, want: "a: a.b\nb: invalid"},
 	{name: "eval", text: "k: name\na: (( eval(\"imports.\" k) ))\nb: (( eval(\"1 + 2\") ))", want: "k: name\na: alice\nb: 3"},
 }
 
@@ -261,46 +280,62 @@ func TestErrors(t *testing.T) {
 		"a: (( merge ))":                     "there is nothing to merge with: the state has no value here",
 		"a: (( stub(x) ))":                   "the state has no such value",
 		// Functions.
-		"a: (( error(\"the size is wrong\") ))":      "the size is wrong",
-		"a: '(( error(\"bad: \" imports.name) ))'":   "the template refuses its input; the message may contain values and is withheld, see the expression",
-		"a: (( require(imports.nothing) ))":          "a required value is not there",
-		"a: (( join([]) ))":                          "function join: argument 1 has to be a string, not a value of type list",
-		"a: (( join(\"-\", [[]]) ))":                 "function join: argument 2 has to be a simple value or a list of such values, not a value of type list",
-		"a: (( split(\"-\") ))":                      "function split does not take 1 arguments",
-		"a: (( split(0, \"a\") ))":                   "function split: the length of the pieces has to be positive",
-		"a: (( substr(\"abc\", 5) ))":                "function substr: the part is out of the range of the string",
-		"a: (( match(\"(\", \"a\") ))":               "function match: the regular expression is not valid",
-		"a: (( match(\"a\", \"a\", 0) ))":            "function match: argument 3 has to be a boolean or an integer other than zero",
-		"a: (( replace(\"a\", \"a\", 5) ))":          "function replace: argument 3 has to be a string or a lambda, not a value of type int",
-		"a: (( replace(\"a\", \"a\", |x|->5) ))":     "function replace: the lambda has to yield a string",
-		"a: (( format(\"%*d\", 1, 2) ))":             "function format: a format cannot take its width from an argument",
-		"a: (( base64_decode(\"*\") ))":              "function base64_decode: the string is not in the base64 encoding",
-		"a: (( hash(\"a\", \"x\") ))":                "function hash: there is no such hash function",
-		"a: (( element(imports.list, 5) ))":          "function element: the index is out of the range of the list",
-		"a: (( element(imports.map, \"x\") ))":       "function element: the map has no such key",
-		"a: (( sort([1, \"a\"]) ))":                  "function sort: the items have to be all strings or all integers",
-		"a: (( sort([1, 2], |a,b|->\"x\") ))":        "function sort: the lambda has to yield a boolean or an integer",
-		"a: (( makemap(1, 2, 3) ))":                  "function makemap takes a list, or keys and values in turn",
-		"a: (( makemap([1]) ))":                      "function makemap: every item needs the fields key and value",
-		"a: (( list_to_map([1]) ))":                  "function list_to_map: the items of the list have to be maps",
-		"a: (( list_to_map([{}]) ))":                 "function list_to_map: every item needs the key field, and a string in it",
-		"a: (( merge(5) ))":                          "function merge: only maps and templates can be merged, not a value of type int",
-		"a: (( integer(\"x\") ))":                    "function integer: the string is not an integer",
-		"a: (( float(\"nan\") ))":                    "function float: the string is not a number",
-		"a: (( bool(\"x\") ))":                       "function bool: the string is not a boolean",
-		"a: (( string(1, 99) ))":                     "function string: only an integer can be written in a base, which is from 2 to 36",
-		"a: (( sqrt(-1) ))":                          "function sqrt has no result for this number",
-		"a: '(( parse(\"a: b: c\") ))'":              "function parse: the text is not valid YAML: mapping values are not allowed in this context",
-		"a: (( parse(\"a\", \"template\") ))":        "function parse: this mode is not available in blueprints",
-		"a: (( min_ip(\"x\") ))":                     "function min_ip: argument 1 has to be a network in CIDR notation",
-		"a: (( semver(\"x\") ))":                     "function semver: the string is not a semantic version",
-		"a: (( semvermatch(\"1.2.3\", \"?\") ))":     "function semvermatch: argument 2 is not a condition on a version",
-		"a: (( semvervalidate(\"1.2.3\", \">2\") ))": "function semvervalidate: the version does not meet the conditions",
-		"a: (( eval(5) ))":                           "function eval takes a string, not a value of type int",
-		"a: (( eval(\"1 +\") ))":                     "the text is not an expression",
-		"a: (( eval(\"nowhere\") ))":                 "the expression was put together from values and cannot be evaluated",
-		"a: (( length(x=1) ))":                       "function length takes no named arguments",
-		"a: (( defined*(1) ))":                       "function defined takes neither named nor too few arguments",
+		"a: (( error(\"the size is wrong\") ))":                        "the size is wrong",
+		"a: '(( error(\"bad: \" imports.name) ))'":                     "the template refuses its input; the message may contain values and is withheld, see the expression",
+		"a: (( require(imports.nothing) ))":                            "a required value is not there",
+		"a: (( join([]) ))":                                            "function join: argument 1 has to be a string, not a value of type list",
+		"a: (( join(\"-\", [[]]) ))":                                   "function join: argument 2 has to be a simple value or a list of such values, not a value of type list",
+		"a: (( split(\"-\") ))":                                        "function split does not take 1 arguments",
+		"a: (( split(0, \"a\") ))":                                     "function split: the length of the pieces has to be positive",
+		"a: (( substr(\"abc\", 5) ))":                                  "function substr: the part is out of the range of the string",
+		"a: (( match(\"(\", \"a\") ))":                                 "function match: the regular expression is not valid",
+		"a: (( match(\"a\", \"a\", 0) ))":                              "function match: argument 3 has to be a boolean or an integer other than zero",
+		"a: (( replace(\"a\", \"a\", 5) ))":                            "function replace: argument 3 has to be a string or a lambda, not a value of type int",
+		"a: (( replace(\"a\", \"a\", |x|->5) ))":                       "function replace: the lambda has to yield a string",
+		"a: (( format(\"%*d\", 1, 2) ))":                               "function format: a format cannot take its width from an argument",
+		"a: (( base64_decode(\"*\") ))":                                "function base64_decode: the string is not in the base64 encoding",
+		"a: (( hash(\"a\", \"x\") ))":                                  "function hash: there is no such hash function",
+		"a: (( hash(\"a\", \"md4\") ))":                                "function hash: md4 is not available in blueprints because it is broken; use sha256 instead",
+		"a: (( element(imports.list, 5) ))":                            "function element: the index is out of the range of the list",
+		"a: (( element(imports.map, \"x\") ))":                         "function element: the map has no such key",
+		"a: (( sort([1, \"a\"]) ))":                                    "function sort: the items have to be all strings or all integers",
+		"a: (( sort([1, 2], |a,b|->\"x\") ))":                          "function sort: the lambda has to yield a boolean or an integer",
+		"a: (( makemap(1, 2, 3) ))":                                    "function makemap takes a list, or keys and values in turn",
+		"a: (( makemap([1]) ))":                                        "function makemap: every item needs the fields key and value",
+		"a: (( list_to_map([1]) ))":                                    "function list_to_map: the items of the list have to be maps",
+		"a: (( list_to_map([{}]) ))":                                   "function list_to_map: every item needs the key field, and a string in it",
+		"a: (( merge(5) ))":                                            "function merge: only maps and templates can be merged, not a value of type int",
+		"a: (( integer(\"x\") ))":                                      "function integer: the string is not an integer",
+		"a: (( float(\"nan\") ))":                                      "function float: the string is not a number",
+		"a: (( bool(\"x\") ))":                                         "function bool: the string is not a boolean",
+		"a: (( string(1, 99) ))":                                       "function string: only an integer can be written in a base, which is from 2 to 36",
+		"a: (( sqrt(-1) ))":                                            "function sqrt has no result for this number",
+		"a: '(( parse(\"a: b: c\") ))'":                                "function parse: the text is not valid YAML: mapping values are not allowed in this context",
+		"a: (( parse(\"a\", \"template\") ))":                          "function parse: this mode is not available in blueprints",
+		"a: (( min_ip(\"x\") ))":                                       "function min_ip: argument 1 has to be a network in CIDR notation",
+		"a: (( semver(\"x\") ))":                                       "function semver: the string is not a semantic version",
+		"a: (( semvermatch(\"1.2.3\", \"?\") ))":                       "function semvermatch: argument 2 is not a condition on a version",
+		"a: (( semvervalidate(\"1.2.3\", \">2\") ))":                   "function semvervalidate: the version does not meet the conditions",
+		"a: (( validate(imports.name, [\"or\", \"ip\"]) ))":            "function validate: the value does not meet condition 1 (or)",
+		"a: (( validate(\"x\", \"dnslabel\", \"!dnsname\") ))":         "function validate: the value does not meet condition 2 (!dnsname)",
+		"a: (( validate(\"x\", [|x|->[false, \"\", imports.name]]) ))": "function validate: the value does not meet condition 1",
+		"a: (( validate(\"x\") ))":                                     "function validate does not take 1 arguments",
+		"a: (( check(\"x\", imports.name) ))":                          "function check: there is no condition of this name",
+		"a: (( check(\"x\", 5) ))":                                     "function check: a condition has to be a name, a lambda or a list that begins with one, not a value of type int",
+		"a: (( check(5, \"ip\") ))":                                    "function check: the condition applies to strings only, not to a value of type int",
+		"a: (( check(5, \"empty\") ))":                                 "function check: a value of type int is neither empty nor not",
+		"a: (( check(5, [\"gt\", \"x\"]) ))":                           "function check: a value of type int cannot be compared with one of type string",
+		"a: (( check(\"x\", \"match\") ))":                             "function check: a condition does not take 0 arguments",
+		"a: (( check(\"x\", [\"match\", \"(\"]) ))":                    "function check: the regular expression is not valid",
+		"a: (( check(\"x\", \"and\") ))":                               "function check: a condition needs an argument",
+		"a: (( check(\"x\", |x,y|->true) ))":                           "function check: the lambda of a condition takes 2 arguments, not 1",
+		"a: (( check(\"x\", |x|->[]) ))":                               "function check: a list that the lambda of a condition yields has to have one to three items",
+		"a: (( check(\"x\", \"certificate\") || 1 ))":                  "function check: the condition certificate is not available in blueprints because " + becauseKeys,
+		"a: (( eval(5) ))":                                             "function eval takes a string, not a value of type int",
+		"a: (( eval(\"1 +\") ))":                                       "the text is not an expression",
+		"a: (( eval(\"nowhere\") ))":                                   "the expression was put together from values and cannot be evaluated",
+		"a: (( length(x=1) ))":                                         "function length takes no named arguments",
+		"a: (( defined*(1) ))":                                         "function defined takes neither named nor too few arguments",
 		// Syntax.
 		"a: (( [1, ))":                  `the expression has a syntax error: the expression cannot be read from here on: at ","`,
 		"a: (( a b( ))":                 `the expression has a syntax error: the expression cannot be read from here on: at "("`,
@@ -308,11 +343,12 @@ func TestErrors(t *testing.T) {
 		"a: (( \"x ))":                  `the expression has a syntax error: the expression cannot be read from here on: at ""x"`,
 		`a: (( "\q" ))`:                 `the expression has a syntax error: the string is not written as in JSON: at ""\q""`,
 		"a: (( 99999999999999999999 ))": `the expression has a syntax error: the number is out of range: at "99999999999999999999"`,
-		"a: (( auto ))":                 `the expression has a syntax error: auto is not available in blueprints: at "auto"`,
-		"a: (( sync[a|x|->x|1] ))":      `the expression has a syntax error: sync is not available in blueprints because nothing changes while a template is evaluated: at "sync[a|x|->x|1]"`,
-		"a: (( tag::x ))":               `the expression has a syntax error: tags are not available in blueprints: at "tag::x"`,
-		"a: (( &tag:x(1) ))":            `the expression has a syntax error: the marker &tag is not available in blueprints: at "&tag:x(1)"`,
-		"a: (( &dynamic(1) ))":          `the expression has a syntax error: the marker &dynamic is not available in blueprints: at "&dynamic(1)"`,
+		"a: (( auto ))":                 `the expression has a syntax error: auto is not available in blueprints because ` + becausePools + `: at "auto"`,
+		"a: (( sync[a|x|->x|1] ))":      `the expression has a syntax error: sync is not available in blueprints because ` + becauseWaiting + `: at "sync[a|x|->x|1]"`,
+		"a: (( tag::x ))":               `the expression has a syntax error: tags are not available in blueprints because ` + becauseTags + `: at "tag::x"`,
+		"a: (( &tag:x(1) ))":            `the expression has a syntax error: the marker &tag is not available in blueprints because ` + becauseTags + `: at "&tag:x(1)"`,
+		"a: (( &dynamic(1) ))":          `the expression has a syntax error: the marker &dynamic is not available in blueprints because ` + becauseStubs + `: at "&dynamic(1)"`,
+		"a: (( &secret(1) ))":           `the expression has a syntax error: there is no marker &secret: at "&secret(1)"`,
 		"a: b: c":                       "the text is not valid YAML: mapping values are not allowed in this context",
 	} {
 		got := evaluate(t, text)
@@ -341,6 +377,28 @@ func TestRefusedFunctions(t *testing.T) {
 		}
 		if got := evaluate(t, "a: (( "+name+"() || \"caught\" ))"); got != want {
 			t.Errorf("the refusal of %s can be caught: %q", name, got)
+		}
+	}
+}
+
+// Control structures are an option of the original. Without it they are data there, and an error here.
+func TestControlStructuresAreRefused(t *testing.T) {
+	for name, instead := range refusedControls {
+		want := "! the control structure " + name + " is not available in blueprints because it is an option of spiff that is off; use " + instead + " instead, or write <<!" + name[2:] + " for a key of this name"
+		text := "a: {" + name + ": (( imports.enabled )), b: 1}"
+		if got := evaluate(t, text); got != want {
+			t.Errorf("%s\n got %q\nwant %q", text, got, want)
+		}
+		data := asJSON(t, "a: {"+name+": true, b: 1}")
+		if got, err := original(text, nil); err != nil || got != data {
+			t.Errorf("%s: the original yields %s and %v", text, got, err)
+		}
+		if got := evaluate(t, "a: {<<!"+name[2:]+": (( imports.enabled )), b: 1}"); got != data {
+			t.Errorf("%s cannot be escaped: %s", name, got)
+		}
+		names := "condition: true\nvalue: {}\nother: 1\nx: a\nlist: [1]\nmap: {}\na: "
+		if got := evaluate(t, names+instead); strings.HasPrefix(got, "! ") {
+			t.Errorf("what to use instead of %s fails: %s", name, got)
 		}
 	}
 }

@@ -108,6 +108,9 @@ func (c *compiler) text(text, path string) (*source, *compileError) {
 func (c *compiler) mapping(entries map[string]any, path string, level int) (*source, *compileError) {
 	s := &source{kind: mappingKind, original: entries, entries: make(map[string]*source, len(entries)), place: template.Place{Path: path}}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if instead := refusedControls[name]; instead != "" {
+			return nil, c.refuseControl(path, name, instead)
+		}
 		entry, err := c.node(entries[name], template.JoinPath(path, name), level+1)
 		if err != nil {
 			return nil, err
@@ -123,6 +126,26 @@ func (c *compiler) mapping(entries map[string]any, path string, level int) (*sou
 	}
 	s.names = slices.Sorted(maps.Keys(s.entries))
 	return s, nil
+}
+
+// refusedControls are the keys of control structures, which the original language has as an option, with what to use
+// instead.
+var refusedControls = map[string]string{
+	"<<if":     `(( condition ? value :~~ ))`,
+	"<<switch": `(( x == "a" ? value :other ))`,
+	"<<type":   `(( type(x) == "list" ? value :other ))`,
+	"<<for":    `(( map[list|x|->value] ))`,
+	"<<merge":  `(( merge(map, map) ))`,
+}
+
+// refuseControl says that a map is a control structure. Without the option the original takes it for data, which nobody
+// who writes one can want.
+func (c *compiler) refuseControl(path, name, instead string) *compileError {
+	place := c.places[template.JoinPath(path, name)]
+	place.Path = template.JoinPath(path, name)
+	return &compileError{place: place, cause: template.Problemf(
+		"the control structure %s is not available in blueprints because it is an option of spiff that is off; use %s instead, or write %s for a key of this name",
+		name, instead, strings.Replace(name, insertKey, insertKey+"!", 1))}
 }
 
 // unescapeKey removes the exclamation mark that keeps a key from being an insertion.
