@@ -41,6 +41,17 @@ type Subject struct {
 	States States
 }
 
+// blueprintName names the blueprint for people.
+func (s *Subject) blueprintName() string {
+	switch {
+	case s.Definition.Reference == nil:
+		return "the inline blueprint"
+	case s.Components == nil:
+		return fmt.Sprintf("blueprint %q", s.Definition.Reference.ResourceName)
+	}
+	return fmt.Sprintf("blueprint %q of component %s", s.Definition.Reference.ResourceName, s.Components.Root().ID())
+}
+
 // execution is one run of all executions of a subject.
 type execution struct {
 	*Subject

@@ -91,12 +91,14 @@ func (e *Engine) Exports(in Input, values ExportValues) (*dataflow.Exports, Stat
 // ExportsOf gives the exports of an installation whose export executions have given certain values.
 func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, error) {
 	return dataflow.BuildExports(dataflow.ExportInput{
-		Definitions: in.Blueprint.Blueprint.Exports,
-		Values:      given,
-		Exports:     in.Installation.Spec.Exports,
-		Mappings:    in.Installation.Spec.ExportDataMappings,
-		Map:         e.mapper("exportDataMappings"),
-		Validate:    e.validator(in),
+		Installation: in.Installation.Namespace + "/" + in.Installation.Name,
+		Blueprint:    in.blueprintName(),
+		Definitions:  in.Blueprint.Blueprint.Exports,
+		Values:       given,
+		Exports:      in.Installation.Spec.Exports,
+		Mappings:     in.Installation.Spec.ExportDataMappings,
+		Map:          e.mapper("exportDataMappings"),
+		Validate:     e.validator(in),
 	})
 }
 

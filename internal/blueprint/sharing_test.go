@@ -89,18 +89,7 @@ func curiousInput(t testing.TB, e *Engine) Input {
 	if err != nil {
 		t.Fatal(err)
 	}
-	descriptor, err := component.Parse(inst.Spec.ComponentDescriptor.Inline.Raw, component.DefaultLimits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closure, err := component.NewClosure(component.ClosureOptions{Inline: descriptor})
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := closure.Set()
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := setOf(t, string(inst.Spec.ComponentDescriptor.Inline.Raw))
 	config := inline(`{"kubeconfig": {"a": [1]}}`)
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "garden", Name: name, Labels: map[string]string{"zone": "a"}}

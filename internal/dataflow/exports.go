@@ -15,6 +15,8 @@ import (
 
 // ExportInput is what the exports of an installation are made from.
 type ExportInput struct {
+	// Installation and Blueprint name them for people: garden/shop, and: blueprint "web" of component shop:1.0.0.
+	Installation, Blueprint string
 	// Definitions are the exports of the blueprint.
 	Definitions []lsv1alpha1.ExportDefinition
 	// Values are the exports that the export executions gave.
@@ -165,7 +167,7 @@ func (b *exportBuilder) pick(available map[string]any, kind, name, reference str
 	}
 	value, ok := available[name]
 	if !ok {
-		b.faults.wrong(ReasonExportInvalid, "%s export %q is missing: the blueprint's export executions and exportDataMappings do not provide it", kind, name)
+		b.faults.wrong(ReasonExportInvalid, "%s export %q is missing: neither the export executions of %s nor exportDataMappings of installation %s provide it", kind, name, b.Blueprint, b.Installation)
 	}
 	return value, ok
 }

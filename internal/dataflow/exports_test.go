@@ -27,6 +27,7 @@ func (e exported) build(t testing.TB) (*dataflow.Exports, error) {
 		t.Fatal(err)
 	}
 	return dataflow.BuildExports(dataflow.ExportInput{
+		Installation: "garden/app", Blueprint: `blueprint "web"`,
 		Definitions: parse[[]lsv1alpha1.ExportDefinition](t, e.blueprint), Values: values,
 		Exports: exports(t, e.exports), Mappings: mapping(t, e.mappings), Map: paths, Validate: types,
 	})
@@ -171,7 +172,7 @@ func TestExportsThatFail(t *testing.T) {
 		exported
 		want string
 	}{
-		"not produced":            {exported{textAndNumber, `{number: 3}`, `data: [{name: text, dataRef: a}]`, ``}, `data export "text" is missing: the blueprint's export executions and exportDataMappings do not provide it`},
+		"not produced":            {exported{textAndNumber, `{number: 3}`, `data: [{name: text, dataRef: a}]`, ``}, `data export "text" is missing: neither the export executions of blueprint "web" nor exportDataMappings of installation garden/app provide it`},
 		"not declared":            {exported{`[]`, `{text: hello}`, `data: [{name: text, dataRef: a}]`, ``}, `data export "text" is missing`},
 		"a target not produced":   {exported{oneCluster, `{}`, `targets: [{name: cluster, target: a}]`, ``}, `target export "cluster" is missing`},
 		"every one that is":       {exported{`[]`, `{}`, `data: [{name: a, dataRef: a}, {name: b, dataRef: b}]`, ``}, `data export "b" is missing`},
