@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package invariant holds the rules that a recorded history must obey at every single revision, whatever crashed, lagged or
+// failed meanwhile. A rule is a pure function from a history to what violates it, and names the object, the revision and the rule.
+//
+// The rules look at Installations, Executions and DeployItems, and at what deployers have made in the target: objects with the
+// label [DeployedLabel], recorded in the same history.
+//
+//	Finishing      I1  nothing is finished while something below it is not, I3 the end of a job is one write
+//	Jobs           I2  one job at a time, handed down and never taken, I4 one request is one job
+//	Order          I5  nothing begins before what it depends on has succeeded, deletion runs backwards
+//	Fencing        I6  a finished deploy item is left alone
+//	Target         I7  nothing is deployed that no inventory knows, I8 a finalizer goes last
+//	Status         I13 generations and conditions tell the truth
+//	Recovery       I14 the end is that of an undisturbed run, I15 with a bounded number of writes
+package invariant

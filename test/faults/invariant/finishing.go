@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"espalier.dev/internal/testkit"
+)
+
+// finishedFromBelow holds for every pair of parent and child at every revision of either: if the parent has finished a job, the
+// child is not in the middle of it, and if it has succeeded, so has the child.
+func finishedFromBelow(history testkit.History) []Violation {
+	f := &findings{rule: "I1"}
+	replay(history, func(s step) {
+		if s.after == nil || !s.after.runs() {
+			return
+		}
+		if parent, found := s.after.parent(); found && s.world[parent] != nil {
+			judgeEnd(f, s, s.world[parent], s.after)
+		}
+		for _, child := range s.world.children(s.id) {
+			judgeEnd(f, s, s.after, child)
+		}
+	})
+	return f.found
+}
+
+func judgeEnd(f *findings, s step, parent, child *object) {
+	if parent.job == "" || !parent.isFinished() {
+		return
+	}
+	switch {
+	case child.job == parent.job && !child.isFinished():
+		f.add(s, "%s has finished job %s in phase %s while %s, in phase %q, has not", parent.id, parent.job, parent.phase, child.id, child.phase)
+	case s.id == parent.id && s.changed(finishedOf) && parent.isSuccess() && !child.hasDone(parent.job):
+		f.add(s, "it has succeeded in job %s although %s has job %s, finished %s, in phase %q", parent.job, child.id, child.job, child.finished, child.phase)
+	}
+}
+
+// oneEnd holds for every write that changes the phase to a final one, or the finished job.
+func oneEnd(history testkit.History) []Violation {
+	f := &findings{rule: "I3"}
+	replay(history, func(s step) {
+		if s.after == nil || !s.after.runs() {
+			return
+		}
+		if s.changed(finishedOf) && s.after.finished != "" {
+			judgeFinish(f, s)
+			return
+		}
+		if o := s.after; s.changed(phaseOf) && o.isFinal() && !o.isFinished() {
+			f.add(s, "phase %s is final, but job %s is not finished (the last one is %q)", o.phase, o.job, o.finished)
+		}
+	})
+	return f.found
+}
+
+func judgeFinish(f *findings, s step) {
+	switch o := s.after; {
+	case !o.isFinal():
+		f.add(s, "job %s is finished in phase %q, which is not final", o.finished, o.phase)
+	case o.finished != o.job:
+		f.add(s, "it has finished job %q, but its job is %q", o.finished, o.job)
+	}
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"slices"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// inOrder holds for every job that a deploy item or an execution is handed, and for every deletion of a deploy item.
+func inOrder(history testkit.History) []Violation {
+	f := &findings{rule: "I5"}
+	replay(history, func(s step) {
+		if s.after == nil || !s.after.runs() {
+			return
+		}
+		switch item := s.id.Kind == kindDeployItem; {
+		case item && begins(s):
+			judgeDependencies(f, s)
+		case item && dies(s):
+			judgeDependents(f, s)
+		case begins(s):
+			judgePredecessors(f, s)
+		}
+	})
+	return f.found
+}
+
+// begins tells whether the step hands a job down that is not a deletion.
+func begins(s step) bool { return s.changed(jobOf) && s.after.job != "" && !s.after.deleting() }
+
+func dies(s step) bool { return s.after.deleting() && (s.before == nil || !s.before.deleting()) }
+
+func judgeDependencies(f *findings, s step) {
+	id, found := s.after.parent()
+	if !found || s.world[id] == nil {
+		return
+	}
+	siblings := s.world.children(id)
+	for _, name := range dependenciesOf(s.world[id], s.after.name()) {
+		i := slices.IndexFunc(siblings, func(o *object) bool { return o.name() == name })
+		switch {
+		case i < 0:
+			f.add(s, "it gets job %s, and %s, which it depends on, does not exist", s.after.job, name)
+		case !siblings[i].hasDone(s.after.job):
+			f.add(s, "it gets job %s, and %s, which it depends on, has job %s, finished %q, in phase %q",
+				s.after.job, siblings[i].id, siblings[i].job, siblings[i].finished, siblings[i].phase)
+		}
+	}
+}
+
+func dependenciesOf(execution *object, item string) []string {
+	spec := typed[lsv1alpha1.Execution](execution).Spec
+	templates, err := spec.Items()
+	if err != nil {
+		return nil
+	}
+	for _, template := range templates {
+		if template.Name == item {
+			return template.DependsOn
+		}
+	}
+	return nil
+}
+
+// judgeDependents looks at the annotations of the items, because a deletion may be due to a specification that no longer has them.
+func judgeDependents(f *findings, s step) {
+	id, found := s.after.parent()
+	if !found {
+		return
+	}
+	for _, sibling := range s.world.children(id) {
+		needs := strings.Split(sibling.annotation(lsv1alpha1.ExecutionDependsOnAnnotation), ",")
+		if sibling.id != s.id && slices.Contains(needs, s.after.name()) {
+			f.add(s, "it is deleted while %s, which depends on it, exists", sibling.id)
+		}
+	}
+}
+
+// judgePredecessors looks at the installation that hands the job down: its siblings that export what it imports have succeeded.
+func judgePredecessors(f *findings, s step) {
+	id, found := s.after.parent()
+	giver := s.world[id]
+	if !found || giver == nil {
+		return
+	}
+	parent, nested := giver.parent()
+	if !nested {
+		return
+	}
+	imports := importsOf(giver)
+	for _, sibling := range s.world.children(parent) {
+		shared := slices.ContainsFunc(exportsOf(sibling), func(name string) bool { return slices.Contains(imports, name) })
+		if sibling.id.Kind == kindInstallation && sibling.id != id && shared && !sibling.hasDone(s.after.job) {
+			f.add(s, "it gets job %s from %s, whose predecessor %s has job %s, finished %q, in phase %q",
+				s.after.job, id, sibling.id, sibling.job, sibling.finished, sibling.phase)
+		}
+	}
+}
+
+func importsOf(o *object) []string {
+	var names []string
+	imports := typed[lsv1alpha1.Installation](o).Spec.Imports
+	for _, data := range imports.Data {
+		names = append(names, data.DataRef)
+	}
+	for _, target := range imports.Targets {
+		names = append(names, target.Target)
+	}
+	return names
+}
+
+func exportsOf(o *object) []string {
+	if o.id.Kind != kindInstallation {
+		return nil
+	}
+	var names []string
+	exports := typed[lsv1alpha1.Installation](o).Spec.Exports
+	for _, data := range exports.Data {
+		names = append(names, data.DataRef)
+	}
+	for _, target := range exports.Targets {
+		names = append(names, target.Target)
+	}
+	return names
+}

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"espalier.dev/internal/testkit"
+)
+
+// SameEnding compares what exists at the end of a run with what exists at the end of an undisturbed one. Server-side
+// bookkeeping and times are left out, and identities are compared by their relations: what was equal there is equal here.
+func SameEnding(reference, history testkit.History) []Violation {
+	want, got := endingOf(reference), endingOf(history)
+	all := maps.Clone(want)
+	maps.Copy(all, got)
+	f := &findings{rule: "I14"}
+	identities := newIdentities()
+	for _, id := range slices.SortedFunc(maps.Keys(all), compareIDs) {
+		s := step{id: id, version: got[id].version}
+		switch {
+		case got[id].leaves == nil:
+			f.add(s, "it does not exist, and does after an undisturbed run")
+		case want[id].leaves == nil:
+			f.add(s, "it exists, and does not after an undisturbed run")
+		default:
+			compareLeaves(f, s, identities, [2]map[string]string{want[id].leaves, got[id].leaves})
+		}
+	}
+	return f.found
+}
+
+func compareLeaves(f *findings, s step, identities *identities, leaves [2]map[string]string) {
+	all := maps.Clone(leaves[0])
+	maps.Copy(all, leaves[1])
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		want, wanted := leaves[0][path]
+		got, found := leaves[1][path]
+		switch {
+		case !found:
+			f.add(s, "%s is missing, want %s", path, shorten(want))
+		case !wanted:
+			f.add(s, "%s is %s, want nothing", path, shorten(got))
+		case !identities.same(want, got):
+			f.add(s, "%s is %s, want %s", path, shorten(got), shorten(want))
+		}
+	}
+}
+
+func shorten(text string) string {
+	const longest = 200
+	if len(text) > longest {
+		return text[:longest] + "..."
+	}
+	return text
+}
+
+// Bounded compares how often each object was written. Faults may cost repetitions, but not without end.
+func Bounded(reference, history testkit.History) []Violation {
+	const factor, allowance = 3, 3
+	usual := map[testkit.ObjectID]int{}
+	for id, own := range reference.Objects() {
+		usual[withoutNamespace(id)] += own.Writes()
+	}
+	f := &findings{rule: "I15"}
+	objects := history.Objects()
+	for _, id := range slices.SortedFunc(maps.Keys(objects), compareIDs) {
+		limit := factor*usual[withoutNamespace(id)] + allowance
+		if writes := objects[id].Writes(); writes > limit {
+			f.add(step{id: id, version: objects[id].Last().Version()}, "it was written %d times, with %d in an undisturbed run at most %d are fine",
+				writes, usual[withoutNamespace(id)], limit)
+		}
+	}
+	return f.found
+}
+
+func withoutNamespace(id testkit.ObjectID) testkit.ObjectID {
+	id.Namespace = ""
+	return id
+}
+
+// ending is the last state of an object, by the paths of its leaves.
+type ending struct {
+	version uint64
+	leaves  map[string]string
+}
+
+// endingOf tells what exists at the end, in words that do not depend on the namespace.
+func endingOf(history testkit.History) map[testkit.ObjectID]ending {
+	ends := map[testkit.ObjectID]ending{}
+	for id, own := range history.Objects() {
+		last := own.Last()
+		if last.Change == testkit.Deleted {
+			continue
+		}
+		leaves := map[string]string{}
+		flatten(last.Object.Object, "", leaves)
+		maps.DeleteFunc(leaves, func(path, _ string) bool { return isBookkeeping(path) })
+		for path, value := range leaves {
+			if id.Namespace != "" {
+				value = strings.ReplaceAll(value, id.Namespace, "<namespace>")
+			}
+			leaves[path] = timeForm.ReplaceAllString(value, "<time>")
+		}
+		ends[withoutNamespace(id)] = ending{version: last.Version(), leaves: leaves}
+	}
+	return ends
+}
+
+var (
+	timeForm = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	uuidForm = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+)
+
+// isBookkeeping names the leaves that count writes, or moments of them.
+func isBookkeeping(path string) bool {
+	for _, prefix := range []string{"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return strings.HasSuffix(strings.ToLower(path), "resourceversion") || strings.HasSuffix(path, "bservedGeneration") ||
+		strings.Contains(path, ".transitionTimes.")
+}
+
+func flatten(value any, path string, leaves map[string]string) {
+	switch typed := value.(type) {
+	case map[string]any:
+		for key, inner := range typed {
+			flatten(inner, strings.TrimPrefix(path+"."+key, "."), leaves)
+		}
+	case []any:
+		for i, inner := range typed {
+			flatten(inner, path+"["+strconv.Itoa(i)+"]", leaves)
+		}
+	default:
+		text, err := json.Marshal(value)
+		if err != nil {
+			text = fmt.Append(nil, value)
+		}
+		leaves[path] = string(text)
+	}
+}
+
+// identities pairs the identifiers of two runs, one to one.
+type identities struct{ forward, backward map[string]string }
+
+func newIdentities() *identities {
+	return &identities{forward: map[string]string{}, backward: map[string]string{}}
+}
+
+// same tells whether two texts differ in nothing but identifiers that are each other's pair.
+func (p *identities) same(want, got string) bool {
+	wanted, found := uuidForm.FindAllString(want, -1), uuidForm.FindAllString(got, -1)
+	if uuidForm.ReplaceAllString(want, "<uuid>") != uuidForm.ReplaceAllString(got, "<uuid>") {
+		return false
+	}
+	for i := range wanted {
+		if p.forward[wanted[i]] == "" && p.backward[found[i]] == "" {
+			p.forward[wanted[i]], p.backward[found[i]] = found[i], wanted[i]
+		}
+		if p.forward[wanted[i]] != found[i] || p.backward[found[i]] != wanted[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"fmt"
+	"strings"
+
+	"espalier.dev/internal/testkit"
+)
+
+// Violation is one state, or change of state, that must not have been.
+type Violation struct {
+	Rule    string // its number
+	Object  testkit.ObjectID
+	Version uint64 // the revision that is wrong
+	What    string
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: %s, revision %d: %s", v.Rule, v.Object, v.Version, v.What)
+}
+
+// Rule is a rule over the history of one namespace.
+type Rule struct {
+	ID    string
+	Says  string
+	Check func(testkit.History) []Violation
+}
+
+// Rules are all rules that need nothing but a history.
+func Rules() []Rule {
+	return []Rule{
+		{"I1", "an object finishes a job after everything below it", finishedFromBelow},
+		{"I2", "an object has one job at a time, its parent's, and never an old one again", oneJobAtATime},
+		{"I3", "the final phase and the finished job are written together", oneEnd},
+		{"I4", "a request starts exactly one job", oneJobPerRequest},
+		{"I5", "nothing begins before what it depends on has succeeded, and deletion runs backwards", inOrder},
+		{"I6", "nobody writes the outcome of a deploy item whose job is finished", finishedItemsRest},
+		{"I7", "every deployed object is known to an inventory, and pruned last", inventoriesAreComplete},
+		{"I8", "a finalizer goes after everything that it protects", finalizersGoLast},
+		{"I13", "generations and conditions tell the truth", statusIsHonest},
+	}
+}
+
+// Check applies all rules.
+func Check(history testkit.History) []Violation {
+	var violations []Violation
+	for _, rule := range Rules() {
+		violations = append(violations, rule.Check(history)...)
+	}
+	return violations
+}
+
+// Describe lists violations, one per line; empty if there are none.
+func Describe(violations []Violation) string {
+	var lines []string
+	for _, violation := range violations {
+		lines = append(lines, violation.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// findings collects the violations of one rule.
+type findings struct {
+	rule  string
+	found []Violation
+}
+
+// add blames the object that a step is about.
+func (f *findings) add(s step, format string, args ...any) {
+	f.found = append(f.found, Violation{Rule: f.rule, Object: s.id, Version: s.version, What: fmt.Sprintf(format, args...)})
+}
