@@ -9,13 +9,14 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// The reasons for which functions are refused. They complete the sentence "not available in blueprints because".
+// The reasons for which functions are refused, and what to do instead. They complete the sentence "not available in
+// blueprints because".
 const (
-	becauseEnvironment = "a blueprint must not depend on the environment of the process that renders it"
-	becauseNetwork     = "a template must not reach the network"
+	becauseEnvironment = "a blueprint must not depend on the environment of the process that renders it; import the value instead"
+	becauseNetwork     = "a template must not reach the network; import the address instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
-	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same"
-	becauseChance      = "its result is a different one every time, and rendering twice must give the same"
+	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"
+	becauseChance      = "its result is a different one every time, and rendering twice must give the same; import the value instead"
 	becauseKeys        = "keys and certificates would be other ones after every run; import them instead"
 )
 

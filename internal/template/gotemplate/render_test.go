@@ -67,8 +67,12 @@ func TestNoValueCanBeAllowed(t *testing.T) {
 
 func TestErrorsSayWhere(t *testing.T) {
 	text := "deployItems:\n- name: {{ .imports.name }}\n  config:\n    size: {{ .imports.size }}\n"
-	_, err := compile(t, text).Render(Input{Bindings: map[string]any{"imports": map[string]any{"name": canary}}})
-	want := `GoTemplate "test" (line 4, column 14): there is no value here: the output would contain "<no value>"
+	compiled, err := Compile(template.Source{Execution: "test", File: "deploy.yaml", Text: text}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = compiled.Render(Input{Bindings: map[string]any{"imports": map[string]any{"name": canary}}})
+	want := `GoTemplate "test" (file deploy.yaml, line 4, column 14): there is no value here: the output would contain "<no value>"
 expression: {{ .imports.size }}
 template:
      1 | deployItems:

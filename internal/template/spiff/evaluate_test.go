@@ -201,8 +201,12 @@ func TestBindingsAreNotChanged(t *testing.T) {
 
 func TestErrorsSayWhere(t *testing.T) {
 	text := "deployItems:\n- name: (( imports.name ))\n  config:\n    size: (( imports.size * 2 ))\n"
-	_, err := mustCompile(t, text).Evaluate(Input{Bindings: map[string]any{"imports": map[string]any{"name": canary}}})
-	want := `Spiff "test" (line 4, column 11, at deployItems[0].config.size): imports.size is not defined
+	compiled, err := Compile(template.Source{Execution: "test", File: "deploy.yaml", Text: text}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = compiled.Evaluate(Input{Bindings: map[string]any{"imports": map[string]any{"name": canary}}})
+	want := `Spiff "test" (file deploy.yaml, line 4, column 11, at deployItems[0].config.size): imports.size is not defined
 expression: imports.size
 template:
      1 | deployItems:

@@ -364,6 +364,33 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// The functions that people who come from elsewhere call first.
+func TestRefusalsSayWhatToDoInstead(t *testing.T) {
+	const cluster = " is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead"
+	for call, want := range map[string]string{
+		`base64(getShootAdminKubeconfig("shoot", "garden", 3600, imports.target))`:                 "function getShootAdminKubeconfig" + cluster,
+		`getShootAdminKubeconfigWithExpirationTimestamp("shoot", "garden", 3600, imports.target)`:  "function getShootAdminKubeconfigWithExpirationTimestamp" + cluster,
+		`getServiceAccountKubeconfig("name", "namespace", 3600, imports.target)`:                   "function getServiceAccountKubeconfig" + cluster,
+		`getServiceAccountKubeconfigWithExpirationTimestamp("name", "namespace", 3600, imports.x)`: "function getServiceAccountKubeconfigWithExpirationTimestamp" + cluster,
+		`getOidcKubeconfig("issuer", "client", imports.target)`:                                    "function getOidcKubeconfig" + cluster,
+		`env("HOME")`:           "function env is not available in blueprints because a blueprint must not depend on the environment of the process that evaluates it; import the value instead",
+		`exec("ls")`:            "function exec is not available in blueprints because a template must not start programs or write files; import the result instead",
+		`lookup_file("x", "y")`: "function lookup_file is not available in blueprints because a template cannot search for files; name a file of the blueprint and use read instead",
+		`rand(16)`:              "function rand is not available in blueprints because its result is a different one every time, and evaluating twice must give the same; import the value instead",
+		`archive([])`:           "function archive is not available in blueprints because its result contains the time, and evaluating twice must give the same; use a file of the blueprint or a resource of the component instead",
+		`x509cert({})`:          "function x509cert is not available in blueprints because keys, certificates and encrypted values do not belong into templates; import them instead",
+		`static_ips(0)`:         "function static_ips is not available in blueprints because it reads the networks of BOSH manifests; calculate with addresses instead, as in min_ip(network) + 5",
+		`tagdef("x", 1)`:        "function tagdef is not available in blueprints because there is only one document; refer to the value by its path instead",
+	} {
+		if got := evaluate(t, jsonText(map[string]any{"a": "(( " + call + " ))"})); got != "! "+want {
+			t.Errorf("%s\n got %q\nwant %q", call, got, "! "+want)
+		}
+	}
+	if got := evaluate(t, `a: (( min_ip("10.0.0.0/24") + 5 ))`); got != `{"a":"10.0.0.5"}` {
+		t.Errorf("what to use instead of static_ips yields %s", got)
+	}
+}
+
 func TestRefusedFunctions(t *testing.T) {
 	for name, reason := range refused {
 		want := "! function " + name + " is not available in blueprints because " + reason
