@@ -27,9 +27,7 @@ func Check(files Files) Findings {
 		f.Errors = append(f.Errors, fmt.Sprintf("%s: %v", lsv1alpha1.BlueprintFileName, err))
 		return *f
 	}
-	if err := b.loadSubinstallations(); err != nil {
-		f.Errors = append(f.Errors, err.Error())
-	}
+	f.Errors = append(f.Errors, b.loadSubinstallations()...)
 	found := Validate(b.Blueprint)
 	f.Errors = append(f.Errors, found.Errors...)
 	f.Warnings = append(b.Warnings, found.Warnings...)

@@ -4,7 +4,10 @@
 package blueprint
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	kjson "sigs.k8s.io/json"
@@ -46,8 +49,8 @@ func Parse(files Files) (*Blueprint, error) {
 	if err != nil {
 		return nil, invalid(fmt.Errorf("%s: %w", lsv1alpha1.BlueprintFileName, err))
 	}
-	if err := b.loadSubinstallations(); err != nil {
-		return nil, invalid(err)
+	if wrong := b.loadSubinstallations(); len(wrong) > 0 {
+		return nil, invalid(errors.New(strings.Join(wrong, "; ")))
 	}
 	findings := Validate(b.Blueprint)
 	b.Warnings = append(b.Warnings, findings.Warnings...)
@@ -87,28 +90,34 @@ func (b *Blueprint) compile() error {
 	return nil
 }
 
-// loadSubinstallations replaces references to files by what the files contain.
-func (b *Blueprint) loadSubinstallations() error {
+// loadSubinstallations replaces references to files by what the files contain. It returns all that is wrong with them.
+func (b *Blueprint) loadSubinstallations() []string {
+	var wrong []string
 	for i := range b.Subinstallations {
-		s := &b.Subinstallations[i]
-		if s.File == "" {
+		if b.Subinstallations[i].File == "" {
 			continue
 		}
-		where := fmt.Sprintf("subinstallations[%d].file", i)
-		content, err := b.Files.read(s.File)
-		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
+		if err := b.loadSubinstallation(&b.Subinstallations[i]); err != nil {
+			wrong = append(wrong, fmt.Sprintf("subinstallations[%d].file: %v", i, err))
 		}
-		loaded := &lsv1alpha1.InstallationTemplate{}
-		warnings, err := decode(content, loaded)
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", where, s.File, err)
-		}
-		for _, warning := range warnings {
-			b.Warnings = append(b.Warnings, s.File+": "+warning)
-		}
-		s.InstallationTemplate = loaded
 	}
+	return wrong
+}
+
+func (b *Blueprint) loadSubinstallation(s *lsv1alpha1.SubinstallationTemplate) error {
+	content, err := b.Files.read(s.File)
+	if err != nil {
+		return err
+	}
+	loaded := &lsv1alpha1.InstallationTemplate{}
+	warnings, err := decode(content, loaded)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.File, err)
+	}
+	for _, warning := range warnings {
+		b.Warnings = append(b.Warnings, s.File+": "+warning)
+	}
+	s.InstallationTemplate = loaded
 	return nil
 }
 
@@ -120,7 +129,7 @@ func decode(content []byte, into any) (warnings []string, err error) {
 	}
 	strict, err := kjson.UnmarshalStrict(text, into)
 	if err != nil {
-		return nil, fmt.Errorf("not what is expected here: %w%s", err, hintAt(err))
+		return nil, typeProblem(err)
 	}
 	for _, warning := range strict {
 		warnings = append(warnings, warning.Error()+": it has no effect")
@@ -128,12 +137,32 @@ func decode(content []byte, into any) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// hintAt explains what surprises people most about YAML.
-func hintAt(err error) string {
-	if strings.Contains(err.Error(), "cannot unmarshal bool") && strings.HasSuffix(err.Error(), "of type string") {
-		return "; y, n, yes, no, on and off are booleans in YAML: write them in quotes"
+var wrongType = regexp.MustCompile(`cannot unmarshal (\w+).* into Go struct field \w+\.([\w.]+) of type (\S+)$`)
+
+// typeProblem says which field has the wrong type, in the words of blueprints instead of those of Go.
+func typeProblem(err error) error {
+	match := wrongType.FindStringSubmatch(err.Error())
+	if match == nil {
+		return fmt.Errorf("not what is expected here: %w", err)
 	}
-	return ""
+	// Fields whose names are those of Go are not written in a file.
+	path := slices.DeleteFunc(strings.Split(match[2], "."), func(name string) bool { return strings.ToLower(name[:1]) != name[:1] })
+	field, want := strings.Join(path, "."), kindOfType(match[3])
+	if match[1] == "bool" && want == "string" {
+		return fmt.Errorf("%s: is a boolean, must be a string; y, n, yes, no, on and off are booleans in YAML: write them in quotes", field)
+	}
+	return fmt.Errorf("%s: is of type %s, must be of type %s", field, match[1], want)
+}
+
+// kindOfType is what a type of Go is called in YAML.
+func kindOfType(name string) string {
+	switch {
+	case strings.HasPrefix(name, "[]"):
+		return "array"
+	case strings.HasPrefix(name, "map["), strings.Contains(name, "."):
+		return "object"
+	}
+	return name
 }
 
 func invalid(err error) error {

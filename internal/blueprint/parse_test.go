@@ -81,7 +81,7 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ blueprint, want string }{
 		"broken YAML":                     {"imports: [", "not valid YAML"},
 		"a list":                          {"[]", "not what is expected"},
-		"a wrong type":                    {"imports: 5", "not what is expected"},
+		"a wrong type":                    {"imports: 5", "imports: is of type number"},
 		"another kind":                    {"kind: Installation", "kind: is"},
 		"an import without name":          {"imports: [{schema: {}}]", "imports[0].name: is required"},
 		"an import of no type":            {"imports: [{name: a}]", "imports[0]: needs a type"},

@@ -141,10 +141,11 @@ func (f *Findings) subinstallations(subs []lsv1alpha1.SubinstallationTemplate) {
 	taken := map[string]string{}
 	for i := range subs {
 		at := fmt.Sprintf("subinstallations[%d]", i)
-		if subs[i].InstallationTemplate == nil {
+		switch {
+		case subs[i].InstallationTemplate != nil:
+			f.unique(at, subs[i].Name, taken)
+		case subs[i].File == "":
 			f.wrong(at, "needs a file, or the fields of an InstallationTemplate")
-			continue
 		}
-		f.unique(at, subs[i].Name, taken)
 	}
 }
