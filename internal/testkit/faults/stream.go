@@ -144,7 +144,7 @@ func (s *stream) advance() bool {
 		return false
 	}
 	next := s.queue[0]
-	if !next.passes && s.transport.weather.holding(s.request) {
+	if s.transport.frozen || !next.passes && s.transport.weather.holding(s.request) {
 		return false
 	}
 	if wait := time.Until(next.due); wait > 0 {

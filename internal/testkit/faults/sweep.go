@@ -31,6 +31,37 @@ func EachWrite(reference Log, actions ...Action) []Plan {
 	return plans
 }
 
+// EachNamedWrite is EachWrite, but its plans do not count all writes: they name the object, and count the writes of one signature
+// to it. So each meets the write that it means also where several workers write in an order that differs from run to run.
+func EachNamedWrite(reference Log, actions ...Action) []Plan {
+	if len(actions) == 0 {
+		actions = CrashPoints
+	}
+	var plans []Plan
+	for _, what := range namedWrites(reference) {
+		for _, action := range actions {
+			plans = append(plans, Plan{Requests: []RequestFault{{What: what.Pattern, Which: what.Which, Do: action}}})
+		}
+	}
+	return plans
+}
+
+type namedWrite struct {
+	Pattern
+	Which
+}
+
+func namedWrites(reference Log) []namedWrite {
+	counts := map[Pattern]int{}
+	var writes []namedWrite
+	for _, entry := range reference.Writes() {
+		pattern := Pattern{Verb: entry.Verb, Resource: entry.Resource, Subresource: entry.Subresource, Name: entry.Name}
+		counts[pattern]++
+		writes = append(writes, namedWrite{pattern, Which{Number: counts[pattern]}})
+	}
+	return writes
+}
+
 // Sweep runs the workload once per plan, each in a subtest of the plan's name, and prints for each that fails how to repeat it alone.
 //
 //	reference := run(t, faults.Plan{}).Log()

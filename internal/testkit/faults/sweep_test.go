@@ -47,6 +47,24 @@ func TestEachWriteTakesOtherActions(t *testing.T) {
 	}
 }
 
+func TestEachNamedWriteCountsBySignature(t *testing.T) {
+	patch := faults.Request{Verb: "patch", Resource: "plants", Subresource: "status", Name: "rose"}
+	log := faults.Log{
+		{Write: 1, Request: faults.Request{Verb: "create", Resource: "plants", Name: "rose"}},
+		{Write: 2, Request: patch}, {Request: faults.Request{Verb: "list", Resource: "plants"}}, {Write: 3, Request: patch},
+	}
+	var texts []string
+	for _, plan := range faults.EachNamedWrite(log, faults.CrashAfter) {
+		texts = append(texts, plan.String())
+	}
+	if want := []string{"create/plants=rose:1:after", "patch/plants/status=rose:1:after", "patch/plants/status=rose:2:after"}; !slices.Equal(texts, want) {
+		t.Errorf("plans %q, want %q", texts, want)
+	}
+	if plans := faults.EachNamedWrite(log); len(plans) != 9 {
+		t.Errorf("%d plans, want three ways for each of three writes", len(plans))
+	}
+}
+
 // The command that a failing sweep prints must run the failing plan, and only that.
 func TestFailingSweepSaysHowToRepeatIt(t *testing.T) {
 	output := runTests(t, "^TestSweepRunsEveryPlan$")

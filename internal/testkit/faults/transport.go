@@ -30,6 +30,8 @@ type Transport struct {
 	crashed  chan struct{}
 	weather  weather
 	streams  map[*stream]struct{}
+	hooks    map[int][]func() // by number of write
+	frozen   bool
 }
 
 // New returns a transport that fails as planned.
@@ -41,6 +43,7 @@ func New(plan Plan) *Transport {
 		crashed: make(chan struct{}),
 		weather: newWeather(),
 		streams: map[*stream]struct{}{},
+		hooks:   map[int][]func(){},
 	}
 	t.changed = sync.NewCond(&t.mutex)
 	t.mutex.Lock()
@@ -169,6 +172,12 @@ func (r roundTripper) RoundTrip(httpRequest *http.Request) (*http.Response, erro
 	c := r.transport.admit(described)
 	if c.dead {
 		err := refusedError()
+		r.transport.settle(c, 0, err)
+		closeBody(httpRequest)
+		return nil, err
+	}
+	r.transport.callHooks(c.write)
+	if err := r.transport.awaitThaw(httpRequest); err != nil {
 		r.transport.settle(c, 0, err)
 		closeBody(httpRequest)
 		return nil, err
