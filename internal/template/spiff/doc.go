@@ -22,12 +22,7 @@
 //
 // # What differs from the original
 //
-//   - A string that an expression yields is data, even if it looks like an expression: imports are not evaluated. Whoever
-//     wants that calls eval.
-//   - The functions that reach outside, depend on time or chance, or handle keys are refused; so are sync, tags and the
-//     marker &dynamic. The function read reads files of the blueprint. Not implemented are auto, static_ips, ipset,
-//     validate, check, archive and the x509 functions. String interpolation and control structures, which the original
-//     has to be asked for, are not there.
-//   - Where the original reports every value it could not evaluate, this one reports the first.
-//   - A lambda can be called by its name alone, if there is no function of that name.
+// docs/templates.md has the list. The most important: a string that an expression yields is data, even if it looks like an
+// expression, so that imports are not evaluated; and what reaches outside, depends on time or chance, or handles keys is
+// refused. Examples in the tests that differ say so, and the original has to disagree with them.
 package spiff

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The page for people who change over names everything that is refused.
+func TestTheDocumentationNamesWhatIsRefused(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/templates.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Spiff\n")
+	all := slices.Concat(slices.Collect(maps.Keys(refused)), slices.Collect(maps.Keys(refusedControls)), slices.Collect(maps.Keys(refusedValidators)))
+	for _, name := range all {
+		if !strings.Contains(section, "`"+name+"`") && name != "sync" {
+			t.Errorf("docs/templates.md does not say that %s is refused", name)
+		}
+	}
+	for name := range refusedMarkers {
+		if !strings.Contains(section, "`&"+name) {
+			t.Errorf("docs/templates.md does not say that the marker %s is refused", name)
+		}
+	}
+}
