@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployitem
+
+import (
+	"cmp"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+)
+
+// Decision is what a deployer does next.
+type Decision = decision.Of[lsv1alpha1.Phase, Effect]
+
+// Codes of reasons, beside those of the API.
+const (
+	// CodeNotMine says that another deployer is responsible.
+	CodeNotMine = "NotMine"
+	// CodeIdle says that there is no job to do.
+	CodeIdle = "Idle"
+	// CodeLeftToWatchdog says that the item goes without its deployer doing anything.
+	CodeLeftToWatchdog = "DeletedWithoutUninstall"
+	// CodePickedUp says that a deployer has taken the item.
+	CodePickedUp = "PickedUp"
+	// CodeUnchanged says that the item was left out because nothing has changed.
+	CodeUnchanged = "Unchanged"
+	// CodeUninstalled says that nothing is left in the target.
+	CodeUninstalled = "Uninstalled"
+	// CodeClusterRemoved says that there is no target to uninstall from.
+	CodeClusterRemoved = "ClusterRemoved"
+)
+
+// defaultRecheck is when a deployer that waits is asked again, should no event come.
+const defaultRecheck = 2 * time.Minute
+
+// Decide says what the deployer does next. It is total: every combination of facts has an answer.
+func Decide(o Observed) Decision {
+	switch {
+	case !o.Mine:
+		return wait(CodeNotMine, "another deployer is responsible for "+o.Name)
+	case !o.Job.Running():
+		return idle(o)
+	case o.Deleting && o.WithoutUninstall:
+		return wait(CodeLeftToWatchdog, o.Name+" is deleted without uninstalling anything")
+	case o.Problem != nil && o.Phase != "" && !o.Phase.IsFinal():
+		return fail("check the deploy item", o.Problem)
+	}
+	return work(o)
+}
+
+// working tells whether the deployer has a job to do on the item.
+func working(o Observed) bool {
+	return o.Mine && o.Job.Running() && !(o.Deleting && o.WithoutUninstall)
+}
+
+func work(o Observed) Decision {
+	deletion := InDeletionFlow(o.Deleting, o.Phase)
+	switch o.Phase {
+	case lsv1alpha1.PhaseInit:
+		if deletion {
+			return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: pickedUp(o)}
+		}
+		return pickUp(o)
+	case lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseObjectsCreated:
+		return deploy(o)
+	}
+	if !deletion {
+		return Decision{Next: lsv1alpha1.PhaseInit, Why: pickedUp(o)}
+	}
+	switch o.Phase {
+	case lsv1alpha1.PhaseInitDelete:
+		return Decision{Next: lsv1alpha1.PhaseDeleting, Why: pickedUp(o)}
+	case lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseTriggerDelete:
+		return remove(o)
+	default:
+		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: pickedUp(o)}
+	}
+}
+
+func pickUp(o Observed) Decision {
+	switch {
+	case !o.Finalizer && !o.Deleting:
+		return Decision{Do: []Effect{AddFinalizer{}}, Why: pickedUp(o)}
+	case o.Unchanged:
+		return Decision{Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: decision.Reason{
+			Code: CodeUnchanged, Message: "left out: it succeeded before, its spec has not changed, and updateOnChangeOnly is set"}}
+	default:
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: pickedUp(o)}
+	}
+}
+
+func deploy(o Observed) Decision {
+	switch {
+	case o.Answer != nil && o.Answer.Err != nil:
+		return fail(Deploy{}.String(), o.Answer.Err)
+	case o.Answer != nil && o.Answer.Done:
+		return finish(o)
+	case o.Answer != nil:
+		return awaitTarget(o)
+	case o.Target == TargetMissing:
+		return awaitTargetObject(o)
+	case !o.Intended:
+		return Decision{Do: []Effect{Intend{}}, Why: pickedUp(o)}
+	default:
+		return Decision{Do: []Effect{Deploy{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}
+	}
+}
+
+func finish(o Observed) Decision {
+	d := Decision{Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: decision.Reason{
+		Code: lsv1alpha1.ReasonSucceeded, Message: "everything is deployed and ready"}}
+	switch {
+	case len(o.Answer.Exports) > 0 && !o.ExportsStored:
+		d.Do = []Effect{StoreExports{}}
+	case len(o.Answer.Exports) == 0 && o.Exported && !o.ExportsDropped:
+		d.Do = []Effect{DropExports{}}
+	}
+	return d
+}
+
+func remove(o Observed) Decision {
+	switch {
+	case o.Answer != nil && o.Answer.Err != nil:
+		return fail(Delete{}.String(), o.Answer.Err)
+	case o.Answer != nil && o.Answer.Done:
+		return letGo(o, CodeUninstalled, "everything that "+o.Name+" has deployed is gone")
+	case o.Answer != nil:
+		return awaitTarget(o)
+	case o.Target == TargetMissing && o.ClusterMayBeGone:
+		return letGo(o, CodeClusterRemoved, "there is nothing to uninstall from: Target "+o.TargetName+" does not exist")
+	case o.Target == TargetMissing:
+		return awaitTargetObject(o)
+	default:
+		return Decision{Do: []Effect{Delete{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}
+	}
+}
+
+func letGo(o Observed, code, message string) Decision {
+	d := Decision{Wait: true, Why: decision.Reason{Code: code, Message: message}}
+	if o.Exported && !o.ExportsDropped {
+		d.Do = append(d.Do, DropExports{})
+	}
+	if o.Finalizer {
+		d.Do = append(d.Do, RemoveFinalizer{})
+	}
+	return d
+}
+
+// idle looks after a finished item, if its deployer wants that and the time has come.
+func idle(o Observed) Decision {
+	rest := wait(CodeIdle, o.Name+" has no job to do")
+	switch {
+	case o.RepairAt.IsZero() || o.Target == TargetMissing || o.Problem != nil:
+		return rest
+	case o.RepairAt.After(o.Now):
+		rest.Again = o.RepairAt.Sub(o.Now)
+		return rest
+	case o.Answer != nil && o.Answer.Err != nil:
+		return fail(Repair{}.String(), o.Answer.Err)
+	default:
+		return Decision{Do: []Effect{Repair{}}, Why: rest.Why}
+	}
+}
+
+func awaitTarget(o Observed) Decision {
+	d := wait(cmp.Or(o.Answer.Waiting.Code, lsv1alpha1.ReasonWaitingForReadiness),
+		cmp.Or(o.Answer.Waiting.Message, "waiting for what was done in the target to take effect")+untilDeadline(o))
+	d.Again = cmp.Or(o.Answer.Recheck, defaultRecheck)
+	return d
+}
+
+func awaitTargetObject(o Observed) Decision {
+	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
+}
+
+func untilDeadline(o Observed) string {
+	if o.Deadline.IsZero() {
+		return ""
+	}
+	return "; it fails at " + o.Deadline.UTC().Format(time.RFC3339)
+}
+
+func pickedUp(o Observed) decision.Reason {
+	return decision.Reason{Code: CodePickedUp, Message: "deployer " + o.Deployer.Name + " (" + o.Deployer.Identity + ") works on it"}
+}
+
+func wait(code, message string) Decision {
+	return Decision{Wait: true, Why: decision.Reason{Code: code, Message: message}}
+}
+
+func fail(while string, err error) Decision {
+	return Decision{Do: []Effect{Fail{While: while, Err: err}}, Wait: true, Why: decision.Reason{Code: lsv1alpha1.ReasonFailed, Message: err.Error()}}
+}

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployitem
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+)
+
+// Settle writes the outcome of a decision into the status and returns the facts as they stand then. To an item that has
+// no job, or that is not this deployer's to work on, it adds nothing but what a repair wants to have remembered.
+func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Observed {
+	status := &item.Status
+	if o.Remember != nil {
+		status.ProviderStatus, o.Remember = o.Remember, nil
+	}
+	if !working(o) {
+		return o
+	}
+	if err == nil {
+		o = advance(item, o, d)
+	}
+	run.Settle(&status.RunStatus, run.Outcome{
+		Next: d.Next, Why: d.Why, Err: err, Deleting: InDeletionFlow(o.Deleting, status.Phase), Now: o.Now,
+	})
+	RecordError(status)
+	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
+	return o
+}
+
+// advance records what a step that went well adds to the status, beside phase and conditions.
+func advance(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
+	status := &item.Status
+	switch d.Next {
+	case lsv1alpha1.PhaseInit, lsv1alpha1.PhaseInitDelete:
+		Begin(status, d.Next, o.Now)
+	case lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting:
+		recordPickUp(status, o)
+		o.Stored = false
+	case lsv1alpha1.PhaseSucceeded:
+		if o.Phase == lsv1alpha1.PhaseInit { // left out
+			recordPickUp(status, o)
+		}
+		o.exportsInto(item)
+	}
+	switch {
+	case does[Intend](d):
+		status.ObservedGeneration = item.Generation
+		o.Intended, o.Stored = true, false
+	case does[Delete](d):
+		status.ObservedGeneration = item.Generation
+		o.Stored = true
+	case does[Deploy](d):
+		o.Stored = true
+	case d.Wait && o.Answer != nil && !o.Answer.Done && status.TransitionTimes != nil && status.TransitionTimes.WaitTime == nil:
+		at := metav1.NewTime(o.Now)
+		status.TransitionTimes.WaitTime = &at
+	}
+	return o
+}
+
+// Begin makes the current job of an item start over and forgets what the status says of the one before, except when
+// the job was handed to the item.
+func Begin(status *lsv1alpha1.DeployItemStatus, first lsv1alpha1.Phase, now time.Time) {
+	before := status.TransitionTimes
+	run.Begin(&status.RunStatus, status.JobID, first, now)
+	if before != nil && before.TriggerTime != nil && before.FinishedTime == nil {
+		status.TransitionTimes.TriggerTime = before.TriggerTime
+	}
+	status.FirstError, status.LastErrors = nil, nil
+}
+
+func recordPickUp(status *lsv1alpha1.DeployItemStatus, o Observed) {
+	at := metav1.NewTime(o.Now)
+	status.LastReconcileTime = &at
+	status.Deployer = o.Deployer
+}
+
+func (o Observed) exportsInto(item *lsv1alpha1.DeployItem) {
+	switch {
+	case o.ExportsStored:
+		item.Status.ExportReference = &lsv1alpha1.ObjectReference{Name: ExportSecretName(item.Name), Namespace: item.Namespace}
+	case o.ExportsDropped:
+		item.Status.ExportReference = nil
+	}
+}
+
+// ExportSecretName is the name of the Secret with the exports of an item.
+func ExportSecretName(item string) string { return item + "-export" }
+
+func does[E Effect](d Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, ok := e.(E); return ok })
+}
+
+// RecordError keeps the first and the last few errors of a job. Errors of the same sort that follow each other count
+// as one.
+func RecordError(status *lsv1alpha1.DeployItemStatus) {
+	last := status.LastError
+	if last == nil {
+		return
+	}
+	if status.FirstError == nil {
+		status.FirstError = last.DeepCopy()
+	}
+	if n := len(status.LastErrors); n > 0 && sameSort(status.LastErrors[n-1], *last) {
+		status.LastErrors[n-1] = *last.DeepCopy()
+		return
+	}
+	status.LastErrors = append(status.LastErrors, *last.DeepCopy())
+	if extra := len(status.LastErrors) - lsv1alpha1.MaxLastErrors; extra > 0 {
+		status.LastErrors = slices.Delete(status.LastErrors, 0, extra)
+	}
+}
+
+func sameSort(a, b lsv1alpha1.Error) bool {
+	return a.Operation == b.Operation && a.Reason == b.Reason && slices.Equal(a.Codes, b.Codes)
+}

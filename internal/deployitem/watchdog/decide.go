@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watchdog
+
+import (
+	"fmt"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
+)
+
+// Decision is what the watchdog does next.
+type Decision = decision.Of[lsv1alpha1.Phase, Effect]
+
+// Effect is something that a decision wants to have done. The types below are all there are.
+type Effect interface {
+	fmt.Stringer
+	effect()
+}
+
+type (
+	// RemoveOperation takes an operation off the item that has no effect there.
+	RemoveOperation struct{}
+	// DropExports deletes the Secret with the item's exports.
+	DropExports struct{}
+	// RemoveFinalizer lets the item go.
+	RemoveFinalizer struct{}
+	// Grant replaces the request for a job by the ID of the job to come.
+	Grant struct{}
+	// Adopt makes the granted job the current one. It is done by the status write alone.
+	Adopt struct{}
+	// NoteJob records when the current job was first seen. It is done by the status write alone.
+	NoteJob struct{}
+	// TimeOut does nothing but return the error that ends the job.
+	TimeOut struct{ Err error }
+)
+
+func (RemoveOperation) effect() {}
+func (DropExports) effect()     {}
+func (RemoveFinalizer) effect() {}
+func (Grant) effect()           {}
+func (Adopt) effect()           {}
+func (NoteJob) effect()         {}
+func (TimeOut) effect()         {}
+
+// String names the effect in errors.
+func (RemoveOperation) String() string { return "remove the operation" }
+
+// String names the effect in errors.
+func (DropExports) String() string { return "drop the exports" }
+
+// String names the effect in errors.
+func (RemoveFinalizer) String() string { return "remove the finalizer" }
+
+// String names the effect in errors.
+func (Grant) String() string { return "grant the request" }
+
+// String names the effect in errors.
+func (Adopt) String() string { return "adopt the job" }
+
+// String names the effect in errors.
+func (NoteJob) String() string { return "note the job" }
+
+// String names the effect in errors.
+func (TimeOut) String() string { return "timeout" }
+
+// Codes of reasons, beside those of the API.
+const (
+	CodeIdle       = "Idle"
+	CodeInProgress = "InProgress"
+	CodeRequested  = "Requested"
+	CodeNoEffect   = "NoEffect"
+	CodeForgotten  = "DeletedWithoutUninstall"
+)
+
+// Decide says what the watchdog does next. It is total: every combination of facts has an answer.
+func Decide(o Observed) Decision {
+	switch {
+	case o.Continuous:
+		return idle(o)
+	case o.Idle != "":
+		return Decision{Do: []Effect{RemoveOperation{}}, Why: decision.Reason{
+			Code: CodeNoEffect, Message: fmt.Sprintf("operation %s has no effect on a deploy item", o.Idle)}}
+	case o.Deleting && o.WithoutUninstall && o.Finalizer:
+		return letGo(o)
+	case !o.Job.Running():
+		return open(o)
+	default:
+		return watch(o)
+	}
+}
+
+func idle(o Observed) Decision {
+	return Decision{Wait: true, Why: decision.Reason{Code: CodeIdle, Message: o.Name + " has no job to do"}}
+}
+
+func letGo(o Observed) Decision {
+	d := Decision{Wait: true, Why: decision.Reason{
+		Code: CodeForgotten, Message: o.Name + " is deleted, and what it has deployed stays"}}
+	if o.Exported {
+		d.Do = append(d.Do, DropExports{})
+	}
+	d.Do = append(d.Do, RemoveFinalizer{})
+	return d
+}
+
+func open(o Observed) Decision {
+	why := decision.Reason{Code: CodeRequested, Message: "a job of this deploy item alone was asked for"}
+	switch o.Job.Open(o.Request) {
+	case run.OpenByGrant:
+		return Decision{Do: []Effect{Grant{}}, Why: why}
+	case run.OpenByAdoption:
+		return Decision{Do: []Effect{Adopt{}}, Why: why}
+	default:
+		return idle(o)
+	}
+}
+
+// watch waits for a deployer to pick the item up, or to come to an end.
+func watch(o Observed) Decision {
+	switch {
+	case o.Since.IsZero():
+		return Decision{Do: []Effect{NoteJob{}}, Why: reason(o)}
+	case o.Deadline.IsZero():
+		return Decision{Wait: true, Why: reason(o)}
+	case o.Now.Before(o.Deadline):
+		return Decision{Wait: true, Again: o.Deadline.Sub(o.Now), Why: reason(o)}
+	default:
+		return Decision{Do: []Effect{TimeOut{Err: timeout(o)}}, Wait: true, Why: reason(o)}
+	}
+}
+
+func reason(o Observed) decision.Reason {
+	if o.PickedUp {
+		return decision.Reason{Code: CodeInProgress, Message: fmt.Sprintf("deployer %s works on %s%s", o.Deployer, o.Name, span(o))}
+	}
+	return decision.Reason{Code: lsv1alpha1.ReasonWaitingForDeployer, Message: fmt.Sprintf("no deployer for type %s has taken %s%s", o.Type, o.Name, span(o))}
+}
+
+// span is " since 12:00; it fails at 12:05", as far as that is known.
+func span(o Observed) string {
+	text := ""
+	if !o.Since.IsZero() {
+		text += " since " + o.Since.UTC().Format(time.RFC3339)
+	}
+	if !o.Deadline.IsZero() {
+		text += "; it fails at " + o.Deadline.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+func timeout(o Observed) error {
+	details := failure.Details{
+		Operation: lsv1alpha1.OperationWaitingForPickup, Reason: lsv1alpha1.ReasonPickupTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)},
+	}
+	if !o.PickedUp {
+		return failure.Terminalf(details,
+			"no deployer for type %s has taken the deploy item within %s: check that one runs, and that its target selectors choose the item's Target",
+			o.Type, o.Deadline.Sub(o.Since))
+	}
+	details.Operation, details.Reason = "Deploy", lsv1alpha1.ReasonProgressingTimeout
+	if o.Phase.IsDeletion() {
+		details.Operation = "Delete"
+	}
+	return failure.Terminalf(details, "deployer %s has not come to an end within %s: see the conditions for what it waited for, or raise spec.timeout",
+		o.Deployer, o.Deadline.Sub(o.Since))
+}

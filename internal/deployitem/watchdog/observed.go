@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watchdog
+
+import (
+	"slices"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/run"
+)
+
+// Snapshot is what was read about an item.
+type Snapshot struct {
+	Item *lsv1alpha1.DeployItem
+	// PickupTimeout is how long an item may wait for a deployer; zero is no limit.
+	PickupTimeout time.Duration
+	// NewJobID is a UUID that nobody has used, for a job that is asked for.
+	NewJobID string
+	Now      time.Time
+}
+
+// Observed is everything that a decision depends on.
+type Observed struct {
+	// Name and Type are for messages.
+	Name string
+	Type lsv1alpha1.DeployItemType
+	// Deployer is who has picked up the item, for messages.
+	Deployer string
+
+	Phase lsv1alpha1.Phase
+	Job   run.Job
+	// Request is set while the item is asked for a job of its own.
+	Request run.Request
+	// NewJobID is the job that a request gets.
+	NewJobID string
+	// Idle is the operation that was put on the item and has no effect there.
+	Idle lsv1alpha1.Operation
+	// Continuous is set for items of the continuous flow, which have no jobs.
+	Continuous bool
+	// Deleting is set once the deletion was asked for; WithoutUninstall, if nothing in the target shall be touched.
+	Deleting, WithoutUninstall bool
+	Finalizer                  bool
+	// Exported is set if the item has exported something.
+	Exported bool
+
+	// PickedUp is set if a deployer works on the current job.
+	PickedUp bool
+	// Since is when the present wait began, for a deployer or for the end of its work; zero if nobody has noted it.
+	Since time.Time
+	// Deadline is when it ends; zero if it need not.
+	Deadline time.Time
+	Now      time.Time
+
+	pickupTimeout time.Duration
+}
+
+// Look turns what was read into facts.
+func Look(s Snapshot) Observed {
+	item, status := s.Item, &s.Item.Status
+	operation := lsv1alpha1.Operation(item.Annotations[lsv1alpha1.OperationAnnotation])
+	o := Observed{
+		Name:     item.Namespace + "/" + item.Name,
+		Type:     item.Spec.Type,
+		Deployer: status.Deployer.Name,
+		Phase:    status.Phase,
+		Job:      run.JobOf(&status.RunStatus),
+		Request: run.Request{
+			Asked:     operation == lsv1alpha1.OperationTestReconcile,
+			GrantedID: run.ParseGrant(item.Annotations[run.GrantAnnotation], string(item.UID)),
+		},
+		NewJobID:         s.NewJobID,
+		Continuous:       item.Spec.Flow == lsv1alpha1.FlowContinuous,
+		Deleting:         !item.DeletionTimestamp.IsZero(),
+		WithoutUninstall: item.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		Finalizer:        slices.Contains(item.Finalizers, lsv1alpha1.Finalizer),
+		Exported:         status.ExportReference != nil,
+		PickedUp:         deployitem.PickedUp(status),
+		Now:              s.Now,
+		pickupTimeout:    s.PickupTimeout,
+	}
+	if operation == lsv1alpha1.OperationInterrupt || operation == lsv1alpha1.OperationReconcile {
+		o.Idle = operation
+	}
+	o.Since, o.Deadline = waitOf(item, s.PickupTimeout)
+	return o
+}
+
+// waitOf returns since when the item waits, and until when it may.
+func waitOf(item *lsv1alpha1.DeployItem, pickupTimeout time.Duration) (since, deadline time.Time) {
+	since = handed(&item.Status)
+	if deployitem.PickedUp(&item.Status) {
+		if began := deployitem.Began(&item.Status); !began.IsZero() {
+			since = began
+		}
+		return since, progressDeadline(item, since)
+	}
+	if since.IsZero() || pickupTimeout == 0 {
+		return since, time.Time{}
+	}
+	return since, since.Add(pickupTimeout)
+}
+
+// progressDeadline takes a timeout that cannot be read for the default: the item must not run forever for it.
+func progressDeadline(item *lsv1alpha1.DeployItem, since time.Time) time.Time {
+	if since.IsZero() {
+		return time.Time{}
+	}
+	deadline, err := deployitem.DeadlineOf(item, since)
+	if err != nil {
+		return since.Add(deployitem.DefaultProgressTimeout)
+	}
+	return deadline
+}
+
+// handed returns when the item got its current job; zero if nobody has noted it. Who starts an item by hand writes the
+// ID of the job alone, and leaves the times of the job before as they were: that one has an end.
+func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
+	if status.JobIDGenerationTime == nil {
+		return time.Time{}
+	}
+	times := status.TransitionTimes
+	if times != nil && times.FinishedTime != nil && !status.JobIDGenerationTime.After(times.FinishedTime.Time) {
+		return time.Time{}
+	}
+	return status.JobIDGenerationTime.Time
+}
+
+// Concerns tells whether there is anything about the item that the watchdog may have to act on. Items that have
+// finished, and these are most, cost nothing but this question.
+func Concerns(item *lsv1alpha1.DeployItem) bool {
+	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
+	_, granted := item.Annotations[run.GrantAnnotation]
+	return asked || granted || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero()
+}

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watchdog
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
+)
+
+// Settle writes the outcome of a decision into the status and returns the facts as they stand then. The status belongs
+// to the deployer; the watchdog writes into it what ends a job, and when one begins.
+func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Observed {
+	status := &item.Status
+	switch {
+	case err != nil:
+		if failure.KindOf(err) == failure.Terminal {
+			end(item, o, err)
+		}
+	case does[Adopt](d):
+		status.JobID, status.JobIDRequested = o.Request.GrantedID, o.Request.GrantedID
+		note(status, o)
+	case does[NoteJob](d):
+		note(status, o)
+	}
+	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
+	o.Since, o.Deadline = waitOf(item, o.pickupTimeout)
+	return o
+}
+
+// note records when the current job was first seen; the times of the one before are over.
+func note(status *lsv1alpha1.DeployItemStatus, o Observed) {
+	at := metav1.NewTime(o.Now)
+	status.JobIDGenerationTime = &at
+	status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &at}
+}
+
+// end finishes the current job as failed. What a job that nobody has begun finds in the status is of the one before.
+func end(item *lsv1alpha1.DeployItem, o Observed, err error) {
+	status := &item.Status
+	deletion := deployitem.InDeletionFlow(o.Deleting, o.Phase)
+	if !o.PickedUp {
+		first := lsv1alpha1.PhaseInit
+		if deletion {
+			first = lsv1alpha1.PhaseInitDelete
+		}
+		deployitem.Begin(status, first, o.Now)
+	}
+	run.Settle(&status.RunStatus, run.Outcome{Err: err, Deleting: deletion, Now: o.Now})
+	deployitem.RecordError(status)
+}
+
+func does[E Effect](d Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, ok := e.(E); return ok })
+}

@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package watchdog_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem/watchdog"
+	"espalier.dev/internal/run"
+)
+
+var (
+	noon   = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	phases = []lsv1alpha1.Phase{
+		"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed,
+		lsv1alpha1.PhaseInitDelete, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed,
+	}
+	jobs     = []run.Job{{}, {ID: "b", FinishedID: "b"}, {ID: "b", FinishedID: "b", RequestedID: "b"}, {ID: "b", FinishedID: "a"}, {ID: "b"}}
+	requests = []run.Request{{}, {Asked: true}, {GrantedID: "b"}, {GrantedID: "c"}, {Asked: true, GrantedID: "b"}}
+	moments  = []time.Time{{}, noon.Add(-time.Minute), noon, noon.Add(time.Minute)}
+)
+
+func does[E watchdog.Effect](d watchdog.Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e watchdog.Effect) bool { _, ok := e.(E); return ok })
+}
+
+var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
+	"time runs out only for running jobs": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.TimeOut](d) || o.Job.Running() && !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
+	},
+	"a finalizer goes only from what is deleted without uninstall": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.RemoveFinalizer](d) || o.Deleting && o.WithoutUninstall && o.Finalizer
+	},
+	"a job begins only when the last one has finished": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.Grant](d) && !does[watchdog.Adopt](d) || !o.Job.Running()
+	},
+	"a grant is adopted once": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.Adopt](d) || o.Request.GrantedID != "" && o.Request.GrantedID != o.Job.RequestedID
+	},
+	"a request is kept while a job runs": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.RemoveOperation](d) || o.Idle != ""
+	},
+	"items of the continuous flow are left alone": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !o.Continuous || len(d.Do) == 0
+	},
+	"a wait says why": func(_ watchdog.Observed, d watchdog.Decision) bool {
+		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
+	},
+	"a running job with a deadline is looked at again": func(o watchdog.Observed, d watchdog.Decision) bool {
+		waits := d.Wait && len(d.Do) == 0 && o.Job.Running() && !o.Continuous && !o.Deadline.IsZero()
+		return !waits || d.Again > 0
+	},
+	"phases are the deployer's": func(_ watchdog.Observed, d watchdog.Decision) bool { return d.Next == "" },
+}
+
+func TestRulesHoldForAllFacts(t *testing.T) {
+	seen := 0
+	for _, phase := range phases {
+		for _, job := range jobs {
+			for _, request := range requests {
+				for _, since := range moments {
+					for _, deadline := range moments {
+						for bits := range 1 << 6 {
+							o := watchdog.Observed{Phase: phase, Job: job, Request: request, Since: since, Deadline: deadline, Now: noon}
+							on := func(bit int) bool { return bits&(1<<bit) != 0 }
+							o.Continuous, o.Deleting, o.WithoutUninstall, o.Finalizer, o.Exported = on(0), on(1), on(2), on(3), on(4)
+							if on(5) {
+								o.Idle = lsv1alpha1.OperationInterrupt
+							}
+							seen++
+							d := watchdog.Decide(o)
+							for name, holds := range rules {
+								if !holds(o, d) {
+									t.Fatalf("%s: %+v decides %+v", name, o, d)
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if seen < 200_000 {
+		t.Errorf("only %d combinations were tried", seen)
+	}
+}
+
+// walk makes one pass over the item, as the loop does, without an API server.
+func walk(t *testing.T, item *lsv1alpha1.DeployItem, now time.Time) ([]string, watchdog.Decision) {
+	t.Helper()
+	o := watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: 5 * time.Minute, NewJobID: "new", Now: now})
+	var done []string
+	for range 32 {
+		d := watchdog.Decide(o)
+		var err error
+		for _, effect := range d.Do {
+			done = append(done, effect.String())
+			switch e := effect.(type) {
+			case watchdog.RemoveOperation:
+				delete(item.Annotations, lsv1alpha1.OperationAnnotation)
+				o.Idle = ""
+			case watchdog.Grant:
+				delete(item.Annotations, lsv1alpha1.OperationAnnotation)
+				o.Request = run.Request{GrantedID: o.NewJobID}
+			case watchdog.TimeOut:
+				err = e.Err
+			}
+		}
+		if o = watchdog.Settle(item, o, d, err); d.Wait {
+			return done, d
+		}
+	}
+	t.Fatalf("no end: %+v", o)
+	return nil, watchdog.Decision{}
+}
+
+func item(phase lsv1alpha1.Phase, job, finished string, handed time.Duration) *lsv1alpha1.DeployItem {
+	at := metav1.NewTime(noon.Add(-handed))
+	return &lsv1alpha1.DeployItem{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", UID: "uid", Annotations: map[string]string{}},
+		Spec:       lsv1alpha1.DeployItemSpec{Type: lsv1alpha1.DeployItemTypeMock},
+		Status: lsv1alpha1.DeployItemStatus{
+			RunStatus:           lsv1alpha1.RunStatus{Phase: phase, JobID: job, JobIDFinished: finished},
+			JobIDGenerationTime: &at,
+		},
+	}
+}
+
+func TestJOB74_TimeRunsOut(t *testing.T) {
+	none, short, broken := lsv1alpha1.NoDuration, lsv1alpha1.Duration("1m"), lsv1alpha1.Duration("soon")
+	deleting := func(i *lsv1alpha1.DeployItem) { at := metav1.NewTime(noon); i.DeletionTimestamp = &at }
+	took := func(ago time.Duration, timeout *lsv1alpha1.Duration) func(*lsv1alpha1.DeployItem) {
+		return func(i *lsv1alpha1.DeployItem) {
+			at := metav1.NewTime(noon.Add(-ago))
+			i.Status.LastReconcileTime, i.Spec.Timeout = &at, timeout
+		}
+	}
+	tests := map[string]struct {
+		phase  lsv1alpha1.Phase
+		handed time.Duration
+		change func(*lsv1alpha1.DeployItem)
+		want   lsv1alpha1.Phase
+		reason string
+		again  time.Duration
+	}{
+		"waits for a deployer":            {phase: "", handed: time.Minute, want: "", again: 4 * time.Minute},
+		"no deployer":                     {phase: "", handed: 5 * time.Minute, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonPickupTimeout},
+		"no deployer for the next job":    {phase: lsv1alpha1.PhaseSucceeded, handed: 6 * time.Minute, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonPickupTimeout},
+		"no deployer for the deletion":    {phase: lsv1alpha1.PhaseSucceeded, handed: 6 * time.Minute, change: deleting, want: lsv1alpha1.PhaseDeleteFailed, reason: lsv1alpha1.ReasonPickupTimeout},
+		"works":                           {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(9*time.Minute, nil), want: lsv1alpha1.PhaseProgressing, again: time.Minute},
+		"works too long":                  {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(10*time.Minute, nil), want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
+		"longer than its own timeout":     {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(time.Minute, &short), want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
+		"no limit":                        {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(time.Hour, &none), want: lsv1alpha1.PhaseProgressing},
+		"a limit that cannot be read":     {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(10*time.Minute, &broken), want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
+		"deletes too long":                {phase: lsv1alpha1.PhaseDeleting, handed: time.Hour, change: func(i *lsv1alpha1.DeployItem) { deleting(i); took(11*time.Minute, nil)(i) }, want: lsv1alpha1.PhaseDeleteFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
+		"deploys too long and is deleted": {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: func(i *lsv1alpha1.DeployItem) { deleting(i); took(11*time.Minute, nil)(i) }, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
+		"picked up, and nobody noted it":  {phase: lsv1alpha1.PhaseProgressing, handed: 4 * time.Minute, want: lsv1alpha1.PhaseProgressing, again: 6 * time.Minute},
+	}
+	for name, test := range tests {
+		i := item(test.phase, "b", "a", test.handed)
+		if test.change != nil {
+			test.change(i)
+		}
+		_, d := walk(t, i, noon)
+		if i.Status.Phase != test.want || d.Again != test.again {
+			t.Errorf("%s: phase %q, again in %s", name, i.Status.Phase, d.Again)
+		}
+		if test.reason == "" {
+			if i.Status.IsFinished() || i.Status.LastError != nil {
+				t.Errorf("%s: it has ended: %+v", name, i.Status)
+			}
+			continue
+		}
+		e := i.Status.LastError
+		if e == nil || e.Reason != test.reason || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) || !i.Status.IsFinished() {
+			t.Errorf("%s: error %+v, job %s, finished %s", name, e, i.Status.JobID, i.Status.JobIDFinished)
+		}
+		if first := i.Status.FirstError; first == nil || first.Reason != test.reason || len(i.Status.LastErrors) != 1 {
+			t.Errorf("%s: first error %+v, last errors %+v", name, first, i.Status.LastErrors)
+		}
+	}
+}
+
+// Who starts an item by hand writes status.jobID and nothing else.
+func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
+	fresh := item("", "b", "", 0)
+	fresh.Status.JobIDGenerationTime = nil
+	again := item(lsv1alpha1.PhaseSucceeded, "b", "a", time.Hour)
+	ended := metav1.NewTime(noon.Add(-50 * time.Minute))
+	again.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{FinishedTime: &ended}
+	for name, i := range map[string]*lsv1alpha1.DeployItem{"first job": fresh, "second job": again} {
+		done, d := walk(t, i, noon)
+		if !slices.Equal(done, []string{"note the job"}) || d.Again != 5*time.Minute {
+			t.Errorf("%s: did %v, again in %s", name, done, d.Again)
+		}
+		done, d = walk(t, i, noon.Add(time.Minute))
+		if len(done) > 0 || d.Again != 4*time.Minute || d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
+			t.Errorf("%s, later: did %v, %+v", name, done, d)
+		}
+	}
+}
+
+func TestAskingForAJobOfOneItem(t *testing.T) {
+	i := item(lsv1alpha1.PhaseFailed, "b", "b", time.Hour)
+	i.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationTestReconcile)
+	done, _ := walk(t, i, noon)
+	if !slices.Equal(done, []string{"grant the request", "adopt the job"}) || i.Status.JobID != "new" || i.Status.JobIDRequested != "new" || i.Status.IsFinished() {
+		t.Errorf("did %v: %+v", done, i.Status)
+	}
+	i.Annotations[run.GrantAnnotation] = run.FormatGrant("new", "uid")
+	i.Status.JobIDFinished = "new"
+	if done, _ = walk(t, i, noon); len(done) > 0 {
+		t.Errorf("the same request again led to %v", done)
+	}
+
+	running := item(lsv1alpha1.PhaseProgressing, "b", "a", 0)
+	running.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationTestReconcile)
+	if done, _ = walk(t, running, noon); len(done) > 0 || len(running.Annotations) == 0 {
+		t.Errorf("while a job runs: %v, annotations %v", done, running.Annotations)
+	}
+}
+
+func TestJOB50_OperationsWithoutEffectOnItems(t *testing.T) {
+	for _, operation := range []lsv1alpha1.Operation{lsv1alpha1.OperationInterrupt, lsv1alpha1.OperationReconcile} {
+		i := item(lsv1alpha1.PhaseProgressing, "b", "a", 0)
+		i.Annotations[lsv1alpha1.OperationAnnotation] = string(operation)
+		before := i.Status.DeepCopy()
+		done, _ := walk(t, i, noon)
+		if !slices.Equal(done, []string{"remove the operation"}) {
+			t.Errorf("%s: did %v", operation, done)
+		}
+		if diff := cmp.Diff(*before, i.Status); diff != "" {
+			t.Errorf("%s changed the status: %s", operation, diff)
+		}
+	}
+}
+
+func TestJOB60_ItemGoesWithoutUninstall(t *testing.T) {
+	at := metav1.NewTime(noon)
+	for _, finished := range []string{"a", "b"} {
+		i := item(lsv1alpha1.PhaseSucceeded, "b", finished, 0)
+		i.Finalizers, i.DeletionTimestamp = []string{lsv1alpha1.Finalizer}, &at
+		if done, _ := walk(t, i, noon); len(done) > 0 {
+			t.Errorf("without the annotation: %v", done)
+		}
+		i.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] = "true"
+		i.Status.ExportReference = &lsv1alpha1.ObjectReference{Name: "db-export"}
+		if done, _ := walk(t, i, noon); !slices.Equal(done, []string{"drop the exports", "remove the finalizer"}) {
+			t.Errorf("finished %s: did %v", finished, done)
+		}
+	}
+}
+
+func TestFinishedItemsAreOfNoConcern(t *testing.T) {
+	i := item(lsv1alpha1.PhaseSucceeded, "b", "b", time.Hour)
+	if watchdog.Concerns(i) {
+		t.Error("a finished item concerns the watchdog")
+	}
+	i.Status.JobID = "c"
+	if !watchdog.Concerns(i) {
+		t.Error("a running one does not")
+	}
+}
