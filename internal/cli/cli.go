@@ -6,8 +6,13 @@
 // New that turns flags and arguments into options, and a function run that does the
 // work, so that tests can call either without a process.
 //
+// Commands that speak to a cluster share packages that stand beside them: cluster
+// connects as kubectl does, inventory reads trees of objects, cause finds out why one is
+// not done, display prints, and follow waits.
+//
 // Data goes to standard output, everything else to standard error. Exit codes: 0 when
-// all went well, 1 for wrong usage and any other error, and whatever an ExitError says.
+// all went well, 1 for wrong usage and any other error, and whatever a CodedError or a
+// Problem says.
 package cli
 
 import (
@@ -23,12 +28,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"espalier.dev/internal/version"
-)
-
-// Exit codes of the command.
-const (
-	ExitOK    = 0
-	ExitError = 1
 )
 
 // CodedError is an error that ends the process with a code of its own.
@@ -90,6 +89,10 @@ func report(w io.Writer, err error) int {
 	var coded *CodedError
 	if errors.As(err, &coded) {
 		return coded.Code
+	}
+	var problem *Problem
+	if errors.As(err, &problem) {
+		return problem.Code
 	}
 	return ExitError
 }

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// secretFlags are never repeated on a screen.
+var secretFlags = []string{"token", "password"}
+
+// Suggest returns one of our commands for the user to copy. It reaches the same cluster and the given namespace.
+func (a *Access) Suggest(namespace string, arguments ...string) string {
+	return a.suggest(a.cmd.Root().CommandPath(), namespace, arguments)
+}
+
+// SuggestKubectl returns a command of kubectl for the user to copy.
+func (a *Access) SuggestKubectl(namespace string, arguments ...string) string {
+	return a.suggest("kubectl", namespace, arguments)
+}
+
+func (a *Access) suggest(program, namespace string, arguments []string) string {
+	words := append([]string{program}, arguments...)
+	if a.allNamespaces || a.cmd.Flags().Changed("namespace") {
+		words = append(words, "-n", namespace)
+	}
+	a.cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(a.connection, flag.Name) && flag.Name != "namespace" && !slices.Contains(secretFlags, flag.Name) {
+			words = append(words, "--"+flag.Name+"="+quote(flag.Value.String()))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+var harmless = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
+
+// quote makes a value fit for a shell.
+func quote(value string) string {
+	if harmless.MatchString(value) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package display prints for people and for programs: tables and trees that fit the terminal, colours where they are
+// wanted and never as the only sign, plain text where there is no terminal, and a part of the screen that is redrawn.
+//
+// Texts out of a cluster are written by others. What could steer a terminal is taken out of them.
+package display
+
+import (
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"espalier.dev/internal/cli"
+)
+
+// Style is how a piece of text stands out. Its values are parameters of the escape sequence.
+type Style string
+
+// Styles.
+const (
+	Plain  Style = ""
+	Bold   Style = "1"
+	Faint  Style = "2"
+	Red    Style = "31"
+	Green  Style = "32"
+	Yellow Style = "33"
+)
+
+// Printer writes to one stream.
+type Printer struct {
+	w io.Writer
+	// width is that of the terminal, 0 if there is none: then nothing is cut.
+	width, height int
+	colour        bool
+	now           time.Time
+}
+
+// To returns a printer for a stream. Colours follow the usual variables: NO_COLOR switches them off, CLICOLOR_FORCE on,
+// and otherwise a terminal gets them unless TERM calls it dumb.
+func To(env cli.Environment, w io.Writer) Printer {
+	width, height, terminal := env.Size(w)
+	p := Printer{w: w, width: width, height: height, now: env.Now()}
+	switch force := env.Getenv("CLICOLOR_FORCE"); {
+	case env.Getenv("NO_COLOR") != "":
+	case force != "" && force != "0":
+		p.colour = true
+	default:
+		p.colour = terminal && env.Getenv("TERM") != "dumb"
+	}
+	return p
+}
+
+// Uncut returns a printer that prints every text to its end.
+func (p Printer) Uncut() Printer {
+	p.width = 0
+	return p
+}
+
+func (p Printer) paint(text string, style Style) string {
+	if !p.colour || style == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(style) + "m" + text + "\x1b[0m"
+}
+
+// Age is how long ago something was, as kubectl has it.
+func (p Printer) Age(since time.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	return duration.HumanDuration(p.now.Sub(since))
+}
+
+// Clean makes one line of a text and takes out what could steer a terminal.
+func Clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// cut shortens a text to a number of characters and shows that it did.
+func cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	if width < 1 {
+		return ""
+	}
+	return string([]rune(text)[:width-1]) + "…"
+}

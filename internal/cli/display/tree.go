@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package display
+
+import (
+	"strings"
+
+	"espalier.dev/internal/cli/inventory"
+)
+
+// TreeOptions say what to show of trees.
+type TreeOptions struct {
+	// Wanted leaves out objects with everything below them; nil shows all.
+	Wanted func(*inventory.Node) bool
+	// Wide adds columns.
+	Wide bool
+	// Namespaces adds a column for them.
+	Namespaces bool
+}
+
+// Tree returns trees as a table.
+func (p Printer) Tree(tops []*inventory.Node, options TreeOptions) Table {
+	table := Table{Header: []string{"NAME", "PHASE", "SINCE"}}
+	if options.Namespaces {
+		table.Header = append([]string{"NAMESPACE"}, table.Header...)
+	}
+	if options.Wide {
+		table.Header = append(table.Header, "AS", "TARGET", "JOB")
+	}
+	table.Header = append(table.Header, "MESSAGE")
+	for _, top := range tops {
+		if options.wants(top) {
+			p.grow(&table, top, options, branch{})
+		}
+	}
+	return table
+}
+
+func (o TreeOptions) wants(node *inventory.Node) bool { return o.Wanted == nil || o.Wanted(node) }
+
+// branch is what stands in front of a name.
+type branch struct {
+	stem   string // of the objects above
+	joint  string // of this one
+	shadow string // what the stem of those below gets in the joint's place
+}
+
+func (p Printer) grow(table *Table, node *inventory.Node, options TreeOptions, at branch) {
+	table.Rows = append(table.Rows, p.treeRow(node, options, at.stem+at.joint))
+	var wanted []*inventory.Node
+	for _, below := range node.Below {
+		if options.wants(below) {
+			wanted = append(wanted, below)
+		}
+	}
+	for i, below := range wanted {
+		next := branch{stem: at.stem + at.shadow, joint: "├─ ", shadow: "│  "}
+		if i == len(wanted)-1 {
+			next.joint, next.shadow = "└─ ", "   "
+		}
+		p.grow(table, below, options, next)
+	}
+}
+
+func (p Printer) treeRow(node *inventory.Node, options TreeOptions, prefix string) []Cell {
+	row := []Cell{{Text: prefix + node.Title()}, PhaseCell(node), {Text: p.Age(node.Since()), Style: Faint}}
+	if options.Namespaces {
+		row = append([]Cell{{Text: node.Namespace()}}, row...)
+	}
+	if options.Wide {
+		row = append(row, OrDash(node.As), OrDash(node.Target()), OrDash(ShortJob(node.Status.JobID)))
+	}
+	return append(row, MessageCell(node))
+}
+
+// PhaseCell shows the phase of an object.
+func PhaseCell(node *inventory.Node) Cell { return Cell{Clean(node.Phase()), styles[node.State()]} }
+
+// MessageCell shows what is wrong with an object or what it waits for.
+func MessageCell(node *inventory.Node) Cell {
+	cell := Cell{Text: Clean(node.Explain().Message)}
+	if node.InTrouble() {
+		cell.Style = Red
+	}
+	return cell
+}
+
+var styles = map[inventory.State]Style{
+	inventory.Succeeded: Green, inventory.Failed: Red, inventory.Running: Yellow,
+	inventory.Requested: Yellow, inventory.Pending: Faint, inventory.NotStarted: Faint,
+}
+
+// ShortJob is the beginning of a job's ID, which is enough for people to tell jobs apart.
+func ShortJob(id string) string {
+	short, _, _ := strings.Cut(Clean(id), "-")
+	return short
+}
+
+// OrDash shows that there is nothing to show.
+func OrDash(text string) Cell {
+	if text = Clean(text); text != "" {
+		return Cell{Text: text}
+	}
+	return Cell{Text: "-", Style: Faint}
+}

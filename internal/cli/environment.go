@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// Environment is what commands take from the process and the machine they run on.
+type Environment struct {
+	genericiooptions.IOStreams
+	// Now is the clock.
+	Now func() time.Time
+	// Size returns the size of the terminal that a stream leads to; ok is false if it leads elsewhere.
+	Size func(io.Writer) (width, height int, ok bool)
+	// Getenv reads environment variables.
+	Getenv func(string) string
+	// OwnKubeconfig returns the kubeconfig of the control plane on this machine, for users who name no other cluster;
+	// empty if there is none.
+	OwnKubeconfig func() string
+}
+
+// NewEnvironment returns the environment of this process.
+func NewEnvironment(streams genericiooptions.IOStreams) Environment {
+	return Environment{
+		IOStreams:     streams,
+		Now:           time.Now,
+		Size:          terminalSize,
+		Getenv:        os.Getenv,
+		OwnKubeconfig: func() string { return "" },
+	}
+}
+
+func terminalSize(w io.Writer) (width, height int, ok bool) {
+	file, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(file.Fd())) {
+		return 0, 0, false
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	return width, height, err == nil && width > 0 && height > 0
+}

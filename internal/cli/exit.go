@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// Exit codes of commands that speak to a cluster. Scripts rely on them.
+const (
+	ExitOK = 0
+	// ExitError is wrong usage, and every error that has no code of its own.
+	ExitError = 1
+	// ExitFailed says that the job has ended, and not well.
+	ExitFailed = 2
+	// ExitTimeout says that the time was up while the job went on.
+	ExitTimeout = 3
+	// ExitNeedsSomebody says that nothing more happens until somebody does something.
+	ExitNeedsSomebody = 4
+	// ExitNotFound says that the object does not exist, or that the user may not see or change it.
+	ExitNotFound = 5
+	// ExitDetached is what shells use for a command that Ctrl-C has ended. The job goes on.
+	ExitDetached = 130
+)
+
+// ExitCodesHelp is the part of a help text that explains the exit codes.
+const ExitCodesHelp = `Exit codes: 0 success; 1 wrong usage or another error; 2 the job has ended, but
+failed; 3 the time was up while the job went on; 4 somebody has to act before anything
+happens; 5 not found or not allowed; 130 detached with Ctrl-C.`
+
+// gravity orders exit codes for commands that deal with several objects: the first that occurred counts.
+var gravity = []int{ExitDetached, ExitError, ExitNotFound, ExitFailed, ExitNeedsSomebody, ExitTimeout, ExitOK}
+
+// Gravest returns the code with which a command ends that had several outcomes.
+func Gravest(codes ...int) int {
+	for _, code := range gravity {
+		if slices.Contains(codes, code) {
+			return code
+		}
+	}
+	if len(codes) == 0 {
+		return ExitOK
+	}
+	return ExitError
+}
+
+// Problem is an error in the three parts that help a user: what went wrong, where, and what to do next.
+type Problem struct {
+	Code int
+	// What is one sentence without a full stop.
+	What string
+	// Where names the object and the cluster or file; it may be empty.
+	Where string
+	// Next are commands to run, or advice where no command helps.
+	Next []string
+	// Cause is what the API server or a library said; it is part of the chain of errors, and not printed again.
+	Cause error
+}
+
+func (p *Problem) Error() string {
+	var text strings.Builder
+	text.WriteString(p.What)
+	if p.Where != "" {
+		text.WriteString("\n  where: " + p.Where)
+	}
+	for i, command := range p.Next {
+		title := "\n  next:  "
+		if i > 0 {
+			title = "\n         "
+		}
+		text.WriteString(title + command)
+	}
+	return text.String()
+}
+
+func (p *Problem) Unwrap() error { return p.Cause }

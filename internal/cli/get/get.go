@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package get is the command "espalier get".
+package get
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/inventory"
+)
+
+type options struct {
+	env      cli.Environment
+	access   *cluster.Access
+	format   *display.FormatFlag
+	selector string
+	nested   bool
+	names    []string
+}
+
+// New returns the command.
+func New(env cli.Environment) *cobra.Command {
+	opts := options{env: env}
+	cmd := &cobra.Command{
+		Use:   "get [NAME...]",
+		Short: "List installations with phase and progress",
+		Long: `List installations: the phase, how many of the deploy items below have finished, and
+what is wrong or waited for. Without NAME, all root installations of the namespace.
+
+The phase is that of the status, except for these words: NotStarted (it never had a
+job), Requested (a job was asked for and has not begun), Pending (the job of the tree
+has not come here), Triggered (it has, and work on it has not begun).
+
+-o json and -o yaml print the objects themselves.
+
+` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier get
+  espalier get -A -o wide
+  espalier get shop --context prod -n shops`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.names = args
+			return run(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&opts.selector, "selector", "l", "", "only installations with these labels, such as team=shop")
+	flags.BoolVar(&opts.nested, "nested", false, "list nested installations, too")
+	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatTree, display.FormatJSON, display.FormatYAML, display.FormatName)
+	opts.access = cluster.AddFlags(cmd, env)
+	opts.access.AddAllNamespaces()
+	cmd.ValidArgsFunction = opts.access.CompleteInstallations(cluster.AllInstallations)
+	return cmd
+}
+
+func run(ctx context.Context, opts options) error {
+	format, err := opts.format.Get()
+	if err != nil {
+		return err
+	}
+	selector, err := labels.Parse(opts.selector)
+	if err != nil {
+		return fmt.Errorf("--selector: %w", err)
+	}
+	forest, namespace, err := opts.access.ReadForest(ctx, opts.names)
+	if err != nil {
+		return err
+	}
+	nodes, err := opts.access.Select(forest, namespace, opts.names)
+	if err != nil {
+		return err
+	}
+	return opts.print(matching(nodes, selector, opts.nested && len(opts.names) == 0), namespace, format)
+}
+
+// matching returns the installations with the wanted labels, with those nested in them if that is wanted.
+func matching(nodes []*inventory.Node, selector labels.Selector, nested bool) []*inventory.Node {
+	var found []*inventory.Node
+	for _, node := range nodes {
+		node.Walk(func(below *inventory.Node) {
+			wanted := below == node || nested && below.Kind == inventory.Installation
+			if wanted && selector.Matches(labels.Set(below.Object.GetLabels())) {
+				found = append(found, below)
+			}
+		})
+	}
+	return found
+}
+
+func (o options) print(nodes []*inventory.Node, namespace string, format display.Format) error {
+	printer := display.To(o.env, o.env.Out)
+	switch format {
+	case display.FormatJSON, display.FormatYAML:
+		return printer.Objects(nodes, format, len(o.names) == 1)
+	case display.FormatName:
+		return printer.Names(nodes)
+	}
+	if len(nodes) == 0 {
+		_, err := fmt.Fprintln(o.env.ErrOut, nothing(namespace))
+		return err
+	}
+	switch format {
+	case display.FormatTree:
+		return printer.Table(printer.Tree(nodes, display.TreeOptions{Namespaces: o.access.AllNamespaces()}))
+	case display.FormatWide:
+		return printer.Uncut().Table(o.table(printer, nodes, true))
+	default:
+		return printer.Table(o.table(printer, nodes, false))
+	}
+}
+
+func nothing(namespace string) string {
+	if namespace == "" {
+		return "There are no installations."
+	}
+	return fmt.Sprintf("There are no installations in namespace %s.", namespace)
+}

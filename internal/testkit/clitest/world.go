@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clitest
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// Jobs that statuses speak of.
+const (
+	Job        = "11111111-1111-4111-8111-111111111111"
+	EarlierJob = "00000000-0000-4000-8000-000000000000"
+)
+
+// Status is the status of an object in the middle of Job: in the phase since twenty hours ago, unless the phase is
+// final; then Job is finished.
+func Status(phase lsv1alpha1.Phase, changes ...func(*lsv1alpha1.RunStatus)) lsv1alpha1.RunStatus {
+	at := metav1.NewTime(Ago(20 * time.Hour))
+	status := lsv1alpha1.RunStatus{Phase: phase, PhaseTransitionTime: &at, JobID: Job, ObservedGeneration: 1}
+	if phase.IsFinal() {
+		status.JobIDFinished = Job
+	}
+	for _, change := range changes {
+		change(&status)
+	}
+	return status
+}
+
+// Of says that a status is left from another job, which has finished.
+func Of(job string) func(*lsv1alpha1.RunStatus) {
+	return func(s *lsv1alpha1.RunStatus) { s.JobID, s.JobIDFinished = job, job }
+}
+
+// Waits says what an object waits for, as controllers do: in the conditions.
+func Waits(reason, message string) func(*lsv1alpha1.RunStatus) {
+	return func(s *lsv1alpha1.RunStatus) {
+		at := metav1.NewTime(Ago(20 * time.Hour))
+		condition := lsv1alpha1.Condition{
+			Status: lsv1alpha1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: at, LastUpdateTime: at,
+		}
+		condition.Type = lsv1alpha1.ConditionReady
+		reconciling := condition
+		reconciling.Type, reconciling.Status = lsv1alpha1.ConditionReconciling, lsv1alpha1.ConditionTrue
+		s.Conditions = []lsv1alpha1.Condition{condition, reconciling}
+	}
+}
+
+// Error says what has gone wrong.
+func Error(reason, message string) func(*lsv1alpha1.RunStatus) {
+	return func(s *lsv1alpha1.RunStatus) {
+		at := metav1.NewTime(Ago(20 * time.Hour))
+		s.LastError = &lsv1alpha1.Error{Operation: "Reconcile", Reason: reason, Message: message, LastTransitionTime: at, LastUpdateTime: at}
+	}
+}
+
+// Nested is an installation within another.
+func Nested(parent *lsv1alpha1.Installation, as string) *testkit.InstallationBuilder {
+	return testkit.Installation(parent.Namespace, parent.Name+"-"+as).
+		Label(lsv1alpha1.EncompassedByLabel, parent.Name).Annotate(lsv1alpha1.SubinstallationNameAnnotation, as)
+}
+
+// ExecutionOf is the execution of an installation.
+func ExecutionOf(installation *lsv1alpha1.Installation) *lsv1alpha1.Execution {
+	execution := testkit.Execution(installation.Namespace, installation.Name).Build()
+	execution.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: "Installation", Name: installation.Name, UID: "made-by-a-test",
+	}}
+	return execution
+}
+
+// ItemOf is a deploy item of an execution.
+func ItemOf(execution *lsv1alpha1.Execution, as string) *lsv1alpha1.DeployItem {
+	return testkit.DeployItem(execution.Namespace, execution.Name+"-"+as).
+		Label(lsv1alpha1.ExecutionManagedByLabel, execution.Name).Label(lsv1alpha1.ExecutionManagedNameLabel, as).Target("cluster").Build()
+}
+
+// Store creates objects together with their statuses.
+func Store(t testing.TB, server *testkit.APIServer, objects ...client.Object) {
+	t.Helper()
+	for _, object := range objects {
+		wanted := object.DeepCopyObject().(client.Object)
+		testkit.Create(t, server, object)
+		wanted.SetResourceVersion(object.GetResourceVersion())
+		wanted.SetUID(object.GetUID())
+		if err := server.Client().Status().Update(t.Context(), wanted); err != nil {
+			t.Fatalf("store the status of %s: %v", object.GetName(), err)
+		}
+	}
+}
+
+// Shop stores a tree in the middle of a job: the database has succeeded, and the web server waits for its pods.
+func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
+	t.Helper()
+	shop := testkit.Installation(namespace, "shop").Label("team", "shop").Build()
+	database := Nested(shop, "database").ExportData("address", "address").Build()
+	web := Nested(shop, "web").ImportData("address", "address").Build()
+	shop.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for installation shop-web"))
+	shop.Status.SubInstCache = &lsv1alpha1.SubInstCache{ActiveSubs: []lsv1alpha1.NamePair{
+		{SpecName: "web", ObjectName: web.Name}, {SpecName: "database", ObjectName: database.Name},
+	}}
+	database.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
+	web.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for execution shop-web"))
+	below, above := ExecutionOf(database), ExecutionOf(web)
+	below.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
+	above.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for deploy item nginx"))
+	postgres, nginx, smoke := ItemOf(below, "postgres"), ItemOf(above, "nginx"), ItemOf(above, "smoke-test")
+	postgres.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
+	nginx.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"))
+	smoke.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded, Of(EarlierJob))
+	Store(t, server, shop, database, web, below, above, postgres, nginx, smoke)
+}
+
+// Blog stores a tree whose job has failed.
+func Blog(t testing.TB, server *testkit.APIServer, namespace string) {
+	t.Helper()
+	blog := testkit.Installation(namespace, "blog").Build()
+	blog.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("SubObjectFailed", "execution blog failed"))
+	execution := ExecutionOf(blog)
+	execution.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("SubObjectFailed", "deploy item theme failed"))
+	site, theme := ItemOf(execution, "site"), ItemOf(execution, "theme")
+	site.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
+	theme.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("InvalidManifest", "manifest 2: spec.replicas:\x1b[31m must be a number\nand is not"))
+	Store(t, server, blog, execution, site, theme)
+}
