@@ -102,14 +102,27 @@ func ValidateSubinstallations(templates []lsv1alpha1.InstallationTemplate, defin
 	for i := range templates {
 		v.satisfied(place(&templates[i], i), &templates[i])
 	}
-	if err := v.faults.asError(); err != nil {
-		return err
-	}
+	return v.relations(siblings)
+}
+
+// relations checks the nested installations together, and returns all that was found. Those that share a name were
+// reported before and cannot be told apart.
+func (v *templateValidator) relations(siblings []Sibling) error {
 	related, err := NewSiblings(Scope{Parent: "parent"}, siblings)
-	if err != nil {
-		return err
+	if err == nil {
+		err = related.CheckAll()
 	}
-	return related.CheckAll()
+	own := v.faults.asError()
+	switch {
+	case own == nil:
+		return err
+	case err == nil || related == nil:
+		return own
+	}
+	if other := v.faults.include(err); other != nil {
+		return other
+	}
+	return v.faults.asError()
 }
 
 // place names a nested installation in messages.
