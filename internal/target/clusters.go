@@ -5,9 +5,15 @@ package target
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	kubernetesscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
@@ -30,7 +36,7 @@ type Options struct {
 	Clock clock.PassiveClock
 
 	// Dialer says which addresses Targets may lead to. Allow loopback only if the API server that holds the Targets listens there, too:
-	// in a pod, loopback is the pod itself.
+	// in a pod, loopback is the pod itself. Targets with selfConfig lead to HostConfig's address whatever it is.
 	Dialer dial.Rules
 
 	// Scheme has the types that clients understand beside unstructured objects. If it is nil, it has those of Kubernetes.
@@ -40,23 +46,197 @@ type Options struct {
 	WrapTransport transport.WrapperFunc
 }
 
+const (
+	// idleAfter is how long a client is kept that nobody asks for.
+	idleAfter = 15 * time.Minute
+	// maxClients bounds how many clients are kept.
+	maxClients = 1000
+)
+
 // Clusters keeps one client per credential and drops it when nobody has used it for a while or the credential rotates. Its methods may
 // be called from several goroutines.
-type Clusters struct{ options Options }
+type Clusters struct {
+	options  Options
+	issuer   *issuer
+	lifetime *lifetime
+	limit    int
+	timing   timing
 
-// NewClusters returns an empty cache of clients.
-func NewClusters(options Options) *Clusters { return &Clusters{options: options} }
-
-// For returns the cluster that a Target means. It does not connect to it.
-func (c *Clusters) For(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, error) {
-	return nil, errors.New("not built yet")
+	mutex   sync.Mutex
+	clients map[fingerprint]*record
+	owners  map[string]ownership
+	swept   time.Time
+	closed  bool
 }
 
-// Content returns what a Target holds in its configuration or in the Secret it refers to, whatever its type. It is nil if the
-// Target has neither.
-func (c *Clusters) Content(ctx context.Context, t *lsv1alpha1.Target) ([]byte, error) {
-	return nil, errors.New("not built yet")
+// record is a client in the cache.
+type record struct {
+	cluster *Cluster
+	used    time.Time
+	owners  map[string]time.Time // when they last asked for it
+}
+
+// ownership remembers what an owner's content was and which client it led to.
+type ownership struct {
+	content fingerprint
+	client  fingerprint
+}
+
+// NewClusters returns an empty cache of clients.
+func NewClusters(options Options) *Clusters {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	if options.Scheme == nil {
+		options.Scheme = kubernetesscheme.Scheme
+	}
+	c := &Clusters{
+		options: options, lifetime: newLifetime(), limit: maxClients, timing: defaultTiming,
+		clients: map[fingerprint]*record{}, owners: map[string]ownership{},
+	}
+	if options.HostConfig != nil {
+		if host, err := corev1client.NewForConfig(options.HostConfig); err == nil {
+			c.issuer = &issuer{accounts: host, clock: options.Clock}
+		}
+	}
+	return c
+}
+
+// For returns the cluster that a Target means. It does not connect to it. Errors are terminal if the Target has to change. A Secret or
+// service account that is missing, and a cluster that was found out of reach a moment ago, are retryable.
+func (c *Clusters) For(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, error) {
+	cluster, err := c.forTarget(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("target %s/%s: %w", t.Namespace, t.Name, err)
+	}
+	return cluster, nil
+}
+
+func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, error) {
+	if t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster {
+		return nil, invalid("spec.type is %q, which is no Kubernetes cluster: use a Target of type %s", t.Spec.Type, lsv1alpha1.TargetTypeKubernetesCluster)
+	}
+	content, err := c.content(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if len(content) == 0 {
+		return nil, invalid("spec has neither config nor secretRef with any content: set one of them")
+	}
+	return c.forContent(ctx, t.Namespace+"/"+t.Name, content, func() (*access, error) { return readAccess(t.Namespace, content) })
+}
+
+// ForKubeconfig returns the cluster of a kubeconfig that is no Target's. The owner is a name for where it comes from: when the same
+// owner comes with another kubeconfig, the client of the former one is dropped.
+func (c *Clusters) ForKubeconfig(ctx context.Context, owner string, raw []byte) (*Cluster, error) {
+	return c.forContent(ctx, "kubeconfig of "+owner, raw, func() (*access, error) {
+		config, err := ParseKubeconfig(raw)
+		return &access{kubeconfig: config}, err
+	})
+}
+
+// forContent finds or makes the client for some content. Parsing is left out if the content is what it was the last time.
+func (c *Clusters) forContent(ctx context.Context, owner string, content []byte, read func() (*access, error)) (*Cluster, error) {
+	sum := fingerprint(sha256.Sum256(content))
+	cluster := c.recall(owner, sum)
+	if cluster == nil {
+		a, err := read()
+		if err != nil {
+			return nil, err
+		}
+		if cluster, err = c.adopt(owner, sum, a); err != nil {
+			return nil, err
+		}
+	}
+	if err := cluster.ready(ctx); err != nil {
+		return nil, err
+	}
+	return cluster, nil
+}
+
+// recall returns the client that the owner had for the same content, or nil.
+func (c *Clusters) recall(owner string, content fingerprint) *Cluster {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	known, ok := c.owners[owner]
+	if !ok || known.content != content || c.clients[known.client] == nil {
+		return nil
+	}
+	return c.useLocked(owner, known.client)
+}
+
+// adopt makes the owner a user of the client for a, which is made if there is none yet. What it used before is dropped if nobody else
+// uses it.
+func (c *Clusters) adopt(owner string, content fingerprint, a *access) (*Cluster, error) {
+	key := a.fingerprint()
+	cluster, retired, err := c.exchange(owner, ownership{content: content, client: key}, a)
+	for _, former := range retired {
+		c.retire(former)
+	}
+	return cluster, err
+}
+
+// exchange does what adopt says and returns the clients that are no longer in the cache.
+func (c *Clusters) exchange(owner string, now ownership, a *access) (*Cluster, []*Cluster, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.closed {
+		return nil, nil, errClosed
+	}
+	if c.clients[now.client] == nil {
+		cluster, err := c.build(now.client, a)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.clients[now.client] = &record{cluster: cluster, owners: map[string]time.Time{}}
+	}
+	var retired []*Cluster
+	if before, ok := c.owners[owner]; ok && before.client != now.client {
+		retired = c.releaseLocked(owner, before.client)
+	}
+	c.owners[owner] = now
+	cluster := c.useLocked(owner, now.client)
+	return cluster, append(retired, c.sweepLocked()...), nil
+}
+
+var errClosed = errors.New("the clients of target clusters are closed: the process is about to end")
+
+// build makes a client that leaves the cache when its credential is refused.
+func (c *Clusters) build(key fingerprint, a *access) (*Cluster, error) {
+	var cluster *Cluster
+	var once sync.Once
+	cluster, err := c.connect(a, func() { once.Do(func() { c.reject(key, cluster) }) })
+	return cluster, err
+}
+
+// reject drops a client whose credential was refused, so that the next call reads the credential again.
+func (c *Clusters) reject(key fingerprint, cluster *Cluster) {
+	c.mutex.Lock()
+	if entry := c.clients[key]; entry != nil && entry.cluster == cluster {
+		c.forgetLocked(key)
+	}
+	c.mutex.Unlock()
+	c.retire(cluster)
+}
+
+// retire lets go of a client that has left the cache. Those who watch are woken in another goroutine, because the caller may hold a lock
+// that they want.
+func (c *Clusters) retire(cluster *Cluster) {
+	c.lifetime.start(cluster.watches.retire)
 }
 
 // Close ends all watches and drops all clients. A closed cache stays empty: For returns an error.
-func (c *Clusters) Close() {}
+func (c *Clusters) Close() {
+	c.mutex.Lock()
+	c.closed = true
+	var all []*Cluster
+	for key, entry := range c.clients {
+		all = append(all, entry.cluster)
+		c.forgetLocked(key)
+	}
+	c.mutex.Unlock()
+	c.lifetime.end()
+	for _, cluster := range all {
+		cluster.watches.closeIdle()
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/client-go/rest"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// access is what the content of a Target says about the way to its cluster. Exactly one of kubeconfig, self and oidc is set.
+type access struct {
+	kubeconfig *rest.Config
+	self       *tokenWish
+	oidc       *tokenWish
+	server     *rest.Config // of oidc, without a credential
+}
+
+// tokenWish describes the token of a service account.
+type tokenWish struct {
+	namespace, account string
+	audiences          []string
+	seconds            int64
+}
+
+func (w *tokenWish) String() string { return w.namespace + "/" + w.account }
+
+const (
+	keyKubeconfig = "kubeconfig"
+	keySelf       = "selfConfig"
+	keyOIDC       = "oidcConfig"
+
+	minTokenSeconds = 600 // the API server issues none that live shorter
+)
+
+// readAccess reads the content of a Target in that namespace.
+func readAccess(namespace string, content []byte) (*access, error) {
+	document, err := parseDocument(content, "the content")
+	if err != nil {
+		return nil, err
+	}
+	if document.isText() {
+		return readKubeconfig(node{yaml: document.yaml, path: keyKubeconfig})
+	}
+	fields, err := document.fields()
+	if err != nil {
+		return nil, err
+	}
+	var chosen *field
+	for _, f := range fields {
+		if f.key != keyKubeconfig && f.key != keySelf && f.key != keyOIDC || f.value.blank() {
+			continue
+		}
+		if chosen != nil {
+			return nil, invalid("the content has both %s and %s: keep the one that is meant", chosen.key, f.key)
+		}
+		chosen = &f
+	}
+	if chosen == nil {
+		return wholeContent(document)
+	}
+	value := node{yaml: chosen.value.yaml, path: chosen.key}
+	switch chosen.key {
+	case keySelf:
+		return readSelf(namespace, value)
+	case keyOIDC:
+		return readOIDC(namespace, value)
+	default:
+		return readKubeconfig(value)
+	}
+}
+
+func wholeContent(document node) (*access, error) {
+	config, err := kubeconfigOf(node{yaml: document.yaml, path: keyKubeconfig})
+	if err != nil {
+		return nil, fmt.Errorf("the content has none of the keys kubeconfig, selfConfig and oidcConfig, so the whole of it was read as a kubeconfig: %w", err)
+	}
+	return &access{kubeconfig: config}, nil
+}
+
+func readKubeconfig(value node) (*access, error) {
+	var config *rest.Config
+	var err error
+	if value.isText() {
+		config, err = ParseKubeconfig([]byte(value.yaml.Value))
+	} else {
+		config, err = kubeconfigOf(value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &access{kubeconfig: config}, nil
+}
+
+func readSelf(namespace string, value node) (*access, error) {
+	var self lsv1alpha1.SelfConfig
+	if err := decodeNode(value, &self); err != nil {
+		return nil, err
+	}
+	wish, err := newWish(namespace, value.path, self.ServiceAccount.Name, self.ExpirationSeconds)
+	if err != nil {
+		return nil, err
+	}
+	return &access{self: wish}, nil
+}
+
+func readOIDC(namespace string, value node) (*access, error) {
+	var oidc lsv1alpha1.OIDCConfig
+	if err := decodeNode(value, &oidc); err != nil {
+		return nil, err
+	}
+	wish, err := newWish(namespace, value.path, oidc.ServiceAccount.Name, oidc.ExpirationSeconds)
+	if err != nil {
+		return nil, err
+	}
+	wish.audiences = oidc.Audience
+	server, err := checkServer(oidc.Server, value.path+".server")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAuthority(oidc.CAData, value.path+".caData"); err != nil {
+		return nil, err
+	}
+	if len(oidc.Audience) == 0 {
+		return nil, invalid("%s.audience is missing: name the audience that the target cluster expects; a token without one would be valid for the cluster that holds the Target", value.path)
+	}
+	config := &rest.Config{Host: server, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: oidc.CAData}}
+	return &access{oidc: wish, server: config}, nil
+}
+
+func newWish(namespace, path, account string, seconds *int64) (*tokenWish, error) {
+	if account == "" {
+		return nil, invalid("%s.serviceAccount.name is missing: name a service account in the namespace of the Target", path)
+	}
+	wish := &tokenWish{namespace: namespace, account: account, seconds: lsv1alpha1.DefaultTokenExpirationSeconds}
+	if seconds != nil {
+		wish.seconds = *seconds
+	}
+	if wish.seconds < minTokenSeconds {
+		return nil, invalid("%s.expirationSeconds is less than %d, the least that an API server accepts", path, minTokenSeconds)
+	}
+	return wish, nil
+}
+
+// decodeNode reads an object of the API by way of JSON.
+func decodeNode(value node, into any) error {
+	var plain any
+	if value.yaml.Kind != yaml.MappingNode || value.yaml.Decode(&plain) != nil {
+		return invalid("%s is not an object", value.path)
+	}
+	text, err := json.Marshal(plain)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return invalid("%s cannot be read: compare the types of its fields with the documentation", value.path)
+	}
+	return nil
+}
+
+// fingerprint tells credentials apart without keeping them.
+type fingerprint [sha256.Size]byte
+
+// fingerprint is the same for two contents if they lead to the same cluster with the same credential.
+func (a *access) fingerprint() fingerprint {
+	h := sha256.New()
+	if a.kubeconfig != nil {
+		c := a.kubeconfig
+		writeParts(h, "kubeconfig", c.Host, c.ServerName, string(c.CAData), string(c.CertData), string(c.KeyData), c.BearerToken, c.Username, c.Password)
+	}
+	if a.server != nil {
+		writeParts(h, "server", a.server.Host, string(a.server.CAData))
+	}
+	for _, wish := range []*tokenWish{a.self, a.oidc} {
+		if wish != nil {
+			writeParts(h, append([]string{"token", wish.namespace, wish.account, fmt.Sprint(wish.seconds)}, wish.audiences...)...)
+		}
+	}
+	return fingerprint(h.Sum(nil))
+}
+
+// clusterID names an API server by how it is reached and verified, whatever the credential.
+func clusterID(config *rest.Config) string {
+	h := sha256.New()
+	writeParts(h, config.Host, config.ServerName, string(bytes.TrimSpace(config.CAData)), config.CAFile)
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// writeParts keeps the parts apart, so that none can pass for the end of another.
+func writeParts(h hash.Hash, parts ...string) {
+	var size [8]byte
+	for _, part := range append(parts, "") {
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write([]byte(part))
+	}
+}

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/version"
+)
+
+const (
+	hostDialTimeout  = 5 * time.Second
+	discoveryTimeout = 15 * time.Second // discovery has no context of its own
+)
+
+// route is how a cluster is reached: where, by which transport and with which credential.
+type route struct {
+	server    *rest.Config // address and trust
+	transport *http.Transport
+	header    func(context.Context) (string, error)
+}
+
+// connect makes a client for what a Target says. It sends nothing. The client calls rejected when the cluster does not accept the
+// credential.
+func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
+	way, err := c.routeOf(a)
+	if err != nil {
+		return nil, err
+	}
+	gate := &gate{
+		next:     way.transport,
+		breaker:  &breaker{server: way.server.Host, clock: c.options.Clock},
+		rejected: rejected,
+	}
+	if c.options.WrapTransport != nil {
+		gate.next = c.options.WrapTransport(way.transport)
+	}
+	cluster := &Cluster{id: clusterID(way.server), breaker: gate.breaker, header: way.header}
+	cluster.config = &rest.Config{
+		Host:           way.server.Host,
+		Transport:      &authorizer{next: gate, header: way.header},
+		ContentConfig:  rest.ContentConfig{ContentType: runtime.ContentTypeJSON},
+		UserAgent:      version.UserAgent("espalier"),
+		WarningHandler: rest.NoWarnings{},
+		QPS:            -1,
+	}
+	if err := c.addClients(cluster); err != nil {
+		return nil, err
+	}
+	cluster.watches = &watches{
+		client: cluster.client, lifetime: c.lifetime, timing: c.timing,
+		closeIdle: way.transport.CloseIdleConnections, active: map[watchKey]*sharedWatch{},
+	}
+	return cluster, nil
+}
+
+func (c *Clusters) addClients(cluster *Cluster) error {
+	var err error
+	discovery := &http.Client{Transport: cluster.config.Transport, Timeout: discoveryTimeout}
+	cluster.mapper, err = newMapper(c.options.Clock, func() (meta.RESTMapper, error) {
+		return apiutil.NewDynamicRESTMapper(cluster.config, discovery)
+	})
+	if err != nil {
+		return invalid("the target cluster cannot be connected to: %w", err)
+	}
+	cluster.client, err = client.NewWithWatch(cluster.config, client.Options{
+		HTTPClient: &http.Client{Transport: cluster.config.Transport},
+		Scheme:     c.options.Scheme,
+		Mapper:     cluster.mapper,
+	})
+	if err != nil {
+		return invalid("the target cluster cannot be connected to: %w", err)
+	}
+	return nil
+}
+
+func (c *Clusters) routeOf(a *access) (*route, error) {
+	switch {
+	case a.self != nil:
+		return c.selfRoute(a.self)
+	case a.oidc != nil:
+		source, err := c.tokens(a.oidc)
+		if err != nil {
+			return nil, err
+		}
+		return c.guardedRoute(a.server, source.header)
+	default:
+		return c.guardedRoute(a.kubeconfig, staticHeader(a.kubeconfig))
+	}
+}
+
+// guardedRoute leads to a server that a user has named.
+func (c *Clusters) guardedRoute(config *rest.Config, header func(context.Context) (string, error)) (*route, error) {
+	trust, err := trustOf(config)
+	if err != nil {
+		return nil, err
+	}
+	return &route{server: config, transport: c.options.Dialer.Transport(trust), header: header}, nil
+}
+
+// selfRoute leads to the cluster that holds the Targets, with the rights of a service account and none of the controller's. Its address is
+// the operator's choice and therefore not subject to the rules for those of users.
+func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
+	source, err := c.tokens(wish)
+	if err != nil {
+		return nil, err
+	}
+	config := rest.AnonymousClientConfig(c.options.HostConfig)
+	address, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, failure.NewRetryable(failure.Details{Operation: operationResolve}, err)
+	}
+	config.Host = address.String()
+	trust, err := trustOf(config)
+	if err != nil {
+		return nil, err
+	}
+	transport := c.options.Dialer.Transport(trust)
+	transport.DialContext = (&net.Dialer{Timeout: hostDialTimeout}).DialContext
+	if config.Dial != nil {
+		transport.DialContext = config.Dial
+	}
+	transport.Proxy = http.ProxyFromEnvironment
+	if config.Proxy != nil {
+		transport.Proxy = config.Proxy
+	}
+	return &route{server: config, transport: transport, header: source.header}, nil
+}
+
+func trustOf(config *rest.Config) (*tls.Config, error) {
+	trust, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, invalid("the certificates cannot be used: %w", err)
+	}
+	if trust == nil {
+		trust = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return trust, nil
+}
+
+func (c *Clusters) tokens(wish *tokenWish) (*tokenSource, error) {
+	if c.issuer == nil {
+		return nil, invalid("this process creates no tokens of service accounts: use a Target with a kubeconfig")
+	}
+	return newTokenSource(c.issuer, wish), nil
+}
+
+// staticHeader is the credential of a kubeconfig that goes into each request; a client certificate does not.
+func staticHeader(config *rest.Config) func(context.Context) (string, error) {
+	header := ""
+	switch {
+	case config.BearerToken != "":
+		header = bearer(token{value: config.BearerToken})
+	case config.Username != "":
+		header = "Basic " + base64.StdEncoding.EncodeToString([]byte(config.Username+":"+config.Password))
+	}
+	return func(context.Context) (string, error) { return header, nil }
+}

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"fmt"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// The reasons of the errors of this package.
+const (
+	// ReasonInvalid is for a Target whose content cannot be used as it is.
+	ReasonInvalid = "TargetInvalid"
+	// ReasonRefusedAddress is for a Target that leads to an address that must not be dialled.
+	ReasonRefusedAddress = "TargetAddressRefused"
+	// ReasonSecretMissing is for a Target whose Secret, or the key in it, does not exist.
+	ReasonSecretMissing = "TargetSecretMissing"
+	// ReasonTokenRefused is for a Target whose service account gives no token.
+	ReasonTokenRefused = "TargetTokenRefused"
+	// ReasonUnreachable is for a cluster that does not answer.
+	ReasonUnreachable = "TargetUnreachable"
+)
+
+const (
+	operationResolve = "ResolveTarget"
+	operationConnect = "ConnectTarget"
+)
+
+// invalid is the error for content that no retry mends. Its text never contains a value of the content.
+func invalid(format string, args ...any) error {
+	return failure.Terminalf(failure.Details{
+		Operation: operationResolve,
+		Reason:    ReasonInvalid,
+		Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	}, format, args...)
+}
+
+// missing is the error for an object that may yet come.
+func missing(reason, format string, args ...any) error {
+	return failure.NewRetryable(failure.Details{Operation: operationResolve, Reason: reason}, fmt.Errorf(format, args...))
+}
+
+// Unreachable says that a cluster does not answer, and when the next attempt will be made.
+type Unreachable struct {
+	// Server is the URL of the API server.
+	Server string
+	// Since is when the first of the attempts failed that have been failing without interruption.
+	Since time.Time
+	// Until is when the next attempt may be made. Before it requests fail without one.
+	Until time.Time
+	cause error
+}
+
+// Error names the server and both times.
+func (u *Unreachable) Error() string {
+	return fmt.Sprintf("the target cluster %s has been unreachable since %s, next attempt at %s: %v",
+		u.Server, u.Since.UTC().Format(time.RFC3339), u.Until.UTC().Format(time.RFC3339), u.cause)
+}
+
+// Unwrap returns why the last attempt failed.
+func (u *Unreachable) Unwrap() error { return u.cause }

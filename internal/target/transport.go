@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/failure"
+)
+
+// maxAnswer bounds the answer to one request. Target clusters belong to users, and one of them could answer without end.
+const maxAnswer = 64 << 20
+
+// gate stands between all clients of a cluster and the network. It lets requests fail at once while the cluster is out of reach, bounds
+// answers, follows no redirect and tells when the credential is refused.
+type gate struct {
+	next     http.RoundTripper
+	breaker  *breaker
+	rejected func() // the cluster does not accept the credential
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
+	attempt, err := g.breaker.enter()
+	if err != nil {
+		closeBody(request.Body)
+		return nil, err
+	}
+	response, err := g.next.RoundTrip(request)
+	if err != nil {
+		return nil, judge(request.Context(), attempt, err)
+	}
+	attempt.succeeded()
+	switch response.StatusCode {
+	case http.StatusUnauthorized:
+		g.rejected()
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		closeBody(response.Body)
+		return nil, fmt.Errorf("the target cluster %s redirects to another place, which no API server does: redirects are not followed", g.breaker.server)
+	}
+	if !isStream(request) {
+		response.Body = &boundedBody{ReadCloser: response.Body, left: maxAnswer}
+	}
+	return response, nil
+}
+
+// judge turns an error of the network into one that says what can be done about it.
+func judge(ctx context.Context, a *attempt, err error) error {
+	var refusal *dial.Refusal
+	switch {
+	case ctx.Err() != nil:
+		a.abandoned()
+		return err
+	case errors.As(err, &refusal):
+		a.abandoned()
+		return failure.NewTerminal(failure.Details{
+			Operation: operationConnect,
+			Reason:    ReasonRefusedAddress,
+			Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+		}, fmt.Errorf("connect to the target cluster %s: %w", a.breaker.server, refusal))
+	default:
+		return a.failed(err)
+	}
+}
+
+func closeBody(body io.Closer) {
+	if body != nil {
+		_ = body.Close()
+	}
+}
+
+// isStream tells requests whose answer has no end: watches and logs that are followed.
+func isStream(request *http.Request) bool {
+	query := request.URL.Query()
+	for _, key := range []string{"watch", "follow"} {
+		if value := query.Get(key); value == "true" || value == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// boundedBody is an answer that ends with an error when it gets too long.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+var errLongAnswer = fmt.Errorf("the target cluster answered with more than %d bytes: ask for less at once", maxAnswer)
+
+func (b *boundedBody) Read(buffer []byte) (int, error) {
+	if b.left < 0 {
+		return 0, errLongAnswer
+	}
+	// One byte more than allowed tells an answer that is too long from one that just fits.
+	buffer = buffer[:min(int64(len(buffer)), b.left+1)]
+	n, err := b.ReadCloser.Read(buffer)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return 0, errLongAnswer
+	}
+	return n, err
+}
+
+// authorizer adds the credential to each request.
+type authorizer struct {
+	next   http.RoundTripper
+	header func(ctx context.Context) (string, error)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
+	header, err := a.header(request.Context())
+	if err != nil {
+		closeBody(request.Body)
+		return nil, err
+	}
+	if header == "" {
+		return a.next.RoundTrip(request)
+	}
+	request = request.Clone(request.Context())
+	request.Header.Set("Authorization", header)
+	return a.next.RoundTrip(request)
+}

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// watchKey tells the shared watches of a cluster apart. The namespace is empty for kinds without one.
+type watchKey struct {
+	gvk       schema.GroupVersionKind
+	namespace string
+}
+
+// watches counts who follows what in one cluster. A watch begins with its first subscriber and ends with its last.
+type watches struct {
+	client   client.WithWatch
+	lifetime *lifetime
+	timing   timing
+	// closeIdle closes connections that nobody needs any more.
+	closeIdle func()
+
+	mutex   sync.Mutex
+	active  map[watchKey]*sharedWatch
+	retired bool
+}
+
+// sharedWatch is one watch and its subscribers by the name of the object. The mutex of watches protects it.
+type sharedWatch struct {
+	cancel      context.CancelFunc
+	subscribers map[string]map[*subscription]bool
+}
+
+type subscription struct{ wake func() }
+
+// add subscribes to an object.
+func (w *watches) add(key watchKey, name string, wake func()) (stop func(), err error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	shared := w.active[key]
+	if shared == nil {
+		if shared, err = w.beginLocked(key); err != nil {
+			return nil, err
+		}
+	}
+	s := &subscription{wake: wake}
+	if shared.subscribers[name] == nil {
+		shared.subscribers[name] = map[*subscription]bool{}
+	}
+	shared.subscribers[name][s] = true
+	return sync.OnceFunc(func() { w.remove(key, shared, name, s) }), nil
+}
+
+func (w *watches) beginLocked(key watchKey) (*sharedWatch, error) {
+	ctx, cancel := context.WithCancel(w.lifetime.ctx)
+	shared := &sharedWatch{cancel: cancel, subscribers: map[string]map[*subscription]bool{}}
+	follower := &follower{
+		client: w.client, key: key, timing: w.timing,
+		changed: func(name string) { w.wake(shared, name) },
+		unsure:  func() { w.wakeShared(shared) },
+	}
+	started := w.lifetime.start(func() {
+		defer cancel()
+		follower.run(ctx)
+	})
+	if !started {
+		cancel()
+		return nil, errClosed
+	}
+	w.active[key] = shared
+	return shared, nil
+}
+
+func (w *watches) remove(key watchKey, shared *sharedWatch, name string, s *subscription) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	delete(shared.subscribers[name], s)
+	if len(shared.subscribers[name]) == 0 {
+		delete(shared.subscribers, name)
+	}
+	if len(shared.subscribers) > 0 {
+		return
+	}
+	shared.cancel()
+	delete(w.active, key)
+	if w.retired && len(w.active) == 0 {
+		w.closeIdle()
+	}
+}
+
+// any tells whether somebody watches.
+func (w *watches) any() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return len(w.active) > 0
+}
+
+// wake wakes who follows the object of that name.
+func (w *watches) wake(shared *sharedWatch, name string) {
+	w.mutex.Lock()
+	subscribers := appendKeys(nil, shared.subscribers[name])
+	w.mutex.Unlock()
+	wakeEach(subscribers)
+}
+
+// wakeShared wakes all who share a watch.
+func (w *watches) wakeShared(shared *sharedWatch) {
+	w.mutex.Lock()
+	var subscribers []*subscription
+	for _, ofName := range shared.subscribers {
+		subscribers = appendKeys(subscribers, ofName)
+	}
+	w.mutex.Unlock()
+	wakeEach(subscribers)
+}
+
+// retire wakes all who watch, for they should look for another client, and lets go of connections.
+func (w *watches) retire() {
+	w.mutex.Lock()
+	w.retired = true
+	all := make([]*sharedWatch, 0, len(w.active))
+	for _, shared := range w.active {
+		all = append(all, shared)
+	}
+	w.mutex.Unlock()
+	w.closeIdle()
+	for _, shared := range all {
+		w.wakeShared(shared)
+	}
+}
+
+func appendKeys(list []*subscription, set map[*subscription]bool) []*subscription {
+	for s := range set {
+		list = append(list, s)
+	}
+	return list
+}
+
+// wakeEach is called without the lock, since whoever wakes may stop a watch.
+func wakeEach(subscribers []*subscription) {
+	for _, s := range subscribers {
+		s.wake()
+	}
+}
