@@ -22,9 +22,13 @@ type Of[P ~string, E any] struct {
 	// Again is the latest time after which a waiting object is looked at again. It serves timeouts and the safety
 	// net; what is waited for must also arrive as an event. Zero means events only.
 	Again time.Duration
-	// SaveFirst stores the status before Do is executed. An effect that cannot be made idempotent asks for it: the
-	// write proves that the decision was made on the newest version of the object, and records the intent.
+	// SaveFirst stores the status before Do is executed, if it has changed: what Do hands on to others must be known of
+	// this object first.
 	SaveFirst bool
+	// ProveFirst writes the status before Do is executed even if it has not changed. An effect that cannot be made
+	// idempotent asks for it: the write proves that the decision was made on the newest version of the object, and
+	// records the intent.
+	ProveFirst bool
 }
 
 // Reason is a CamelCase word out of a closed list and a sentence that names objects and times. The zero value means

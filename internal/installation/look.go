@@ -58,7 +58,7 @@ func Look(s Snapshot) Observed {
 	if root {
 		o.Request = run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}
 	}
-	o.Children, o.Leaving = children(s)
+	o.Children, o.Leaving = Children(s)
 	return o
 }
 
@@ -88,9 +88,9 @@ func timeOf(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// children sorts what is below an installation into what it wants and what it does not. Without a list in the status,
+// Children sorts what is below an installation into what it wants and what it does not. Without a list in the status,
 // all that can be seen is wanted: nobody has said otherwise.
-func children(s Snapshot) (wanted, leaving []Child) {
+func Children(s Snapshot) (wanted, leaving []Child) {
 	cache := s.Installation.Status.SubInstCache
 	seen := map[string]bool{}
 	active := map[string]bool{}
@@ -141,7 +141,7 @@ func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
 func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus) Child {
 	c := Child{
 		Kind: kind, Name: object.GetName(), Presence: Present, Job: run.JobOf(status), Phase: status.Phase,
-		Deleting: !object.GetDeletionTimestamp().IsZero(),
+		Deleting: !object.GetDeletionTimestamp().IsZero(), UID: string(object.GetUID()), Version: object.GetResourceVersion(),
 	}
 	if status.LastError != nil {
 		c.Problem = status.LastError.Message

@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"slices"
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -111,6 +112,8 @@ type Child struct {
 	Deleting bool
 	// Problem is what the child says went wrong.
 	Problem string
+	// UID and Version identify the child as it was read, so that a write to it can be refused if it has changed.
+	UID, Version string
 }
 
 // String names the child in messages.
@@ -128,4 +131,17 @@ type Prepared struct {
 	ImportsHash  string
 	Subs         *lsv1alpha1.SubInstCache
 	ExecutionRef *lsv1alpha1.ObjectReference
+}
+
+// With returns the facts with one child changed.
+func (o Observed) With(child Child, change func(*Child)) Observed {
+	for _, list := range []*[]Child{&o.Children, &o.Leaving} {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			if (*list)[i].Kind == child.Kind && (*list)[i].Name == child.Name {
+				change(&(*list)[i])
+			}
+		}
+	}
+	return o
 }

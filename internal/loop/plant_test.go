@@ -175,7 +175,7 @@ func awaitGrowth(f facts) verdict {
 func completePlant(f facts) verdict {
 	done := verdict{Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because("Harvested")}
 	if !f.basket {
-		done.Do, done.SaveFirst = []effect{harvest{}}, true
+		done.Do, done.ProveFirst = []effect{harvest{}}, true
 	}
 	return done
 }

@@ -6,7 +6,9 @@ package subobject
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,4 +77,40 @@ func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object 
 		return true, nil
 	}
 	return false, err
+}
+
+// parallel is how many sub-objects are written to at once.
+const parallel = 8
+
+// Each does something for all items, several at a time, and returns all errors together. Items that were not begun
+// when one has failed are left out.
+func Each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
+	if len(items) == 1 {
+		return do(ctx, items[0])
+	}
+	var (
+		wait sync.WaitGroup
+		mu   sync.Mutex
+		all  []error
+	)
+	slots := make(chan struct{}, parallel)
+	for _, item := range items {
+		slots <- struct{}{}
+		mu.Lock()
+		failed := len(all) > 0
+		mu.Unlock()
+		if failed {
+			break
+		}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if err := do(ctx, item); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, err)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(all...)
 }

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/run"
+)
+
+// Act implements loop.Kind.
+func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+	switch e := effect.(type) {
+	case installation.Prepare:
+		return k.prepare(ctx, inst, o)
+	case installation.HandDown:
+		return k.handDown(ctx, inst, o, e.Children)
+	case installation.Interrupt:
+		return o, k.interrupt(ctx, inst, e.Children)
+	case installation.Export:
+		return k.export(ctx, inst, o)
+	case installation.Notify:
+		return o, k.notify(ctx, inst, e.Successors)
+	case installation.DeleteChildren:
+		return k.deleteChildren(ctx, inst, o, e.Children)
+	case installation.CleanUp:
+		return o, k.cleanUp(ctx, inst)
+	case installation.Raise:
+		return o, e.Err
+	default:
+		return k.changeMetadata(ctx, inst, o, effect)
+	}
+}
+
+// changeMetadata executes the effects on the installation's own metadata.
+func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+	var change func(metav1.Object)
+	switch effect.(type) {
+	case installation.Grant:
+		o.Request = run.Request{GrantedID: o.NewJobID}
+		o.Finalizer = o.Finalizer || !o.Deleting
+		change = func(m metav1.Object) {
+			m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{run.GrantAnnotation: run.FormatGrant(o.NewJobID, string(inst.UID))}))
+			dropOperation(m)
+			if !o.Deleting {
+				hold(m)
+			}
+		}
+	case installation.Hold:
+		o.Finalizer = true
+		change = hold
+	case installation.DropOperation:
+		o.Interrupt, o.StrayRequest = false, false
+		change = dropOperation
+	case installation.Release:
+		o.Finalizer = false
+		change = release
+	default:
+		return o, fmt.Errorf("effect %T is not known: this is a defect of the controller", effect)
+	}
+	return o, loop.PatchMetadata(ctx, k.cluster, inst, change)
+}
+
+func dropOperation(m metav1.Object) {
+	annotations := merged(m.GetAnnotations(), nil)
+	delete(annotations, lsv1alpha1.OperationAnnotation)
+	m.SetAnnotations(annotations)
+}
+
+func hold(m metav1.Object) {
+	if !slices.Contains(m.GetFinalizers(), lsv1alpha1.Finalizer) {
+		m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer))
+	}
+}
+
+func release(m metav1.Object) {
+	m.SetFinalizers(slices.DeleteFunc(slices.Clone(m.GetFinalizers()), func(f string) bool { return f == lsv1alpha1.Finalizer }))
+}
+
+// cleanUp removes what the installation has written beside its children.
+func (k *kind) cleanUp(ctx context.Context, inst *lsv1alpha1.Installation) error {
+	if err := k.removeContext(ctx, inst); err != nil {
+		return err
+	}
+	return k.removeStates(ctx, inst)
+}

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/installation"
+)
+
+// writeExecution creates or updates the execution. Afterwards wanted is what the API server has.
+func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation, wanted, existing *lsv1alpha1.Execution) error {
+	if existing == nil {
+		existing = &lsv1alpha1.Execution{}
+		found, err := k.create(ctx, wanted, existing)
+		if err != nil || !found {
+			return err
+		}
+		if !belongsTo(existing, inst) {
+			return taken("Execution", wanted.Name)
+		}
+	}
+	changed := existing.DeepCopy()
+	changed.Spec = wanted.Spec
+	if existing.DeletionTimestamp.IsZero() && !sameJSON(existing.Spec, changed.Spec) {
+		if err := k.cluster.Update(ctx, changed); err != nil {
+			return fmt.Errorf("update the execution: %w", err)
+		}
+	}
+	*wanted = *changed
+	return nil
+}
+
+// writeSub creates or updates a nested installation. Afterwards wanted is what the API server has.
+func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.Installation) error {
+	if existing == nil {
+		existing = &lsv1alpha1.Installation{}
+		found, err := k.create(ctx, wanted, existing)
+		if err != nil || !found {
+			return err
+		}
+		if !belongsTo(existing, inst) {
+			return taken(installationKind, wanted.Name)
+		}
+	}
+	changed := existing.DeepCopy()
+	changed.Spec = wanted.Spec
+	changed.Labels = replaceOwn(existing.Labels, wanted.Labels)
+	changed.Annotations = merged(existing.Annotations, wanted.Annotations)
+	if existing.DeletionTimestamp.IsZero() && !(sameJSON(existing.Spec, changed.Spec) && sameMetadata(existing, changed)) {
+		if err := k.cluster.Update(ctx, changed); err != nil {
+			return fmt.Errorf("update nested installation %s: %w", wanted.Name, err)
+		}
+	}
+	*wanted = *changed
+	return nil
+}
+
+func merged(base, over map[string]string) map[string]string {
+	result := map[string]string{}
+	for _, m := range []map[string]string{base, over} {
+		for name, value := range m {
+			result[name] = value
+		}
+	}
+	return result
+}
+
+// taken says that another object has the name of a child.
+func taken(kind, name string) error {
+	return failure.Terminalf(failure.Details{Operation: "CreateSubObjects", Reason: "NameTaken", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
+		"there is already an object %s %s that this installation does not own; delete or rename one of them", kind, name)
+}
+
+// create creates an object. If there is one of its name that the cache does not show, it is read and true returned.
+func (k *kind) create(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
+	err = k.cluster.Create(ctx, wanted)
+	if err == nil {
+		return false, nil
+	}
+	if client.IgnoreAlreadyExists(err) != nil {
+		return false, fmt.Errorf("create %s: %w", wanted.GetName(), err)
+	}
+	if err := k.live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
+		return false, fmt.Errorf("read %s: %w", wanted.GetName(), err)
+	}
+	return true, nil
+}
+
+// sameJSON compares what two values look like to the API server.
+func sameJSON(a, b any) bool {
+	return equality.Semantic.DeepEqual(plain(a), plain(b))
+}
+
+func plain(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	var result any
+	if err := json.Unmarshal(text, &result); err != nil {
+		return err
+	}
+	return result
+}
+
+// objectOf is a child as far as a write needs to know it.
+func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object {
+	meta := metav1.ObjectMeta{Namespace: inst.Namespace, Name: c.Name, UID: uidOf(c.UID), ResourceVersion: c.Version}
+	if c.Kind == installation.ChildExecution {
+		return &lsv1alpha1.Execution{ObjectMeta: meta}
+	}
+	return &lsv1alpha1.Installation{ObjectMeta: meta}
+}
+
+// handDown makes the job the current one of children, and returns the facts as they are then.
+func (k *kind) handDown(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+	objects := make([]client.Object, len(children))
+	for i, c := range children {
+		objects[i] = objectOf(inst, c)
+	}
+	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
+		return client.IgnoreNotFound(subobject.PassJob(ctx, k.cluster, object, o.Job.ID, o.Now))
+	})
+	if err != nil {
+		return o, err
+	}
+	for i, c := range children {
+		o = o.With(c, func(c *installation.Child) {
+			c.Job.ID, c.Version = o.Job.ID, objects[i].GetResourceVersion()
+		})
+	}
+	return o, nil
+}
+
+// interrupt passes the interrupt on.
+func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, children []installation.Child) error {
+	return subobject.Each(ctx, children, func(ctx context.Context, c installation.Child) error {
+		if c.Presence != installation.Present {
+			return nil
+		}
+		err := subobject.Annotate(ctx, k.cluster, objectOf(inst, c), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+		return client.IgnoreNotFound(err)
+	})
+}
+
+// deleteChildren deletes children and returns the facts as they are then.
+func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+	objects := make([]client.Object, len(children))
+	for i, c := range children {
+		objects[i] = objectOf(inst, c)
+	}
+	if err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }); err != nil {
+		return o, err
+	}
+	for i, c := range children {
+		o = o.With(c, func(c *installation.Child) { c.Deleting, c.Version = true, objects[i].GetResourceVersion() })
+	}
+	return o, nil
+}
+
+// deleteChild deletes a child, and tells it before whether to leave alone what it has installed. Afterwards the object
+// is as the API server has it.
+func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, child client.Object) error {
+	if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {
+		err := subobject.Annotate(ctx, k.cluster, child, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+		if err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return subobject.Delete(ctx, k.cluster, child)
+}

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/dataflow"
+)
+
+// maxContents is how many Secrets and ConfigMaps are remembered. They are few: those that installations import, and
+// those behind their targets.
+const maxContents = 256
+
+// contents reads Secrets and ConfigMaps. The cache of the cluster holds their metadata only, because most of them belong
+// to others: it says which exist and in which version, and the content of those that are asked for is read once for each
+// version.
+type contents struct {
+	metadata client.Reader
+	live     client.Reader
+
+	mu    sync.Mutex
+	known map[contentKey]content
+}
+
+type contentKey struct {
+	kind dataflow.ObjectKind
+	client.ObjectKey
+}
+
+type content struct {
+	version string
+	data    map[string][]byte
+}
+
+func newContents(metadata, live client.Reader) *contents {
+	return &contents{metadata: metadata, live: live, known: map[contentKey]content{}}
+}
+
+// all returns the contents of those objects of a kind that exist, by name.
+func (c *contents) all(ctx context.Context, kind dataflow.ObjectKind, namespace string, names []string) (map[string]map[string][]byte, error) {
+	found := map[string]map[string][]byte{}
+	for _, name := range names {
+		data, err := c.one(ctx, contentKey{kind: kind, ObjectKey: client.ObjectKey{Namespace: namespace, Name: name}})
+		if err != nil {
+			return nil, fmt.Errorf("read %s %s/%s: %w", kind, namespace, name, err)
+		}
+		if data != nil {
+			found[name] = data
+		}
+	}
+	return found, nil
+}
+
+func (c *contents) one(ctx context.Context, key contentKey) (map[string][]byte, error) {
+	version, err := c.version(ctx, key)
+	if err != nil || version == "" {
+		return nil, client.IgnoreNotFound(err)
+	}
+	c.mu.Lock()
+	known, ok := c.known[key]
+	c.mu.Unlock()
+	if ok && known.version == version {
+		return known.data, nil
+	}
+	data, version, err := c.read(ctx, key)
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	c.remember(key, content{version: version, data: data})
+	return data, nil
+}
+
+func (c *contents) version(ctx context.Context, key contentKey) (string, error) {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(key.kind)))
+	err := c.metadata.Get(ctx, key.ObjectKey, object)
+	return object.ResourceVersion, err
+}
+
+func (c *contents) read(ctx context.Context, key contentKey) (map[string][]byte, string, error) {
+	if key.kind == dataflow.KindSecret {
+		var secret corev1.Secret
+		err := c.live.Get(ctx, key.ObjectKey, &secret)
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		return secret.Data, secret.ResourceVersion, err
+	}
+	var configMap corev1.ConfigMap
+	err := c.live.Get(ctx, key.ObjectKey, &configMap)
+	return dataflow.ConfigMapContent(configMap.Data, configMap.BinaryData), configMap.ResourceVersion, err
+}
+
+// remember keeps a content. When there are too many, any of them goes: it will be read again if it is needed.
+func (c *contents) remember(key contentKey, value content) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other := range c.known {
+		if len(c.known) < maxContents {
+			break
+		}
+		delete(c.known, other)
+	}
+	c.known[key] = value
+}

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+)
+
+// contextWrites are the writes of context objects.
+func (k *kind) contextWrites(objects dataflow.Objects) []func(context.Context) error {
+	var writes []func(context.Context) error
+	for _, object := range objects.DataObjects {
+		writes = append(writes, func(ctx context.Context) error { return k.writeDataObject(ctx, object) })
+	}
+	for _, target := range objects.Targets {
+		writes = append(writes, func(ctx context.Context) error { return k.writeTarget(ctx, target) })
+	}
+	return writes
+}
+
+func (k *kind) writeDataObject(ctx context.Context, wanted *lsv1alpha1.DataObject) error {
+	existing := &lsv1alpha1.DataObject{}
+	found, err := k.createUnlessThere(ctx, wanted, existing)
+	if err != nil || !found {
+		return err
+	}
+	changed := existing.DeepCopy()
+	takeMetadata(changed, wanted)
+	changed.Data = wanted.Data
+	if sameJSON(existing.Data, changed.Data) && sameMetadata(existing, changed) {
+		return nil
+	}
+	if err := k.cluster.Update(ctx, changed); err != nil {
+		return fmt.Errorf("update DataObject %s: %w", wanted.Name, err)
+	}
+	return nil
+}
+
+func (k *kind) writeTarget(ctx context.Context, wanted *lsv1alpha1.Target) error {
+	existing := &lsv1alpha1.Target{}
+	found, err := k.createUnlessThere(ctx, wanted, existing)
+	if err != nil || !found {
+		return err
+	}
+	changed := existing.DeepCopy()
+	takeMetadata(changed, wanted)
+	changed.Spec = wanted.Spec
+	if sameJSON(existing.Spec, changed.Spec) && sameMetadata(existing, changed) {
+		return nil
+	}
+	if err := k.cluster.Update(ctx, changed); err != nil {
+		return fmt.Errorf("update Target %s: %w", wanted.Name, err)
+	}
+	return nil
+}
+
+// createUnlessThere creates an object, or reads the one that has its name and returns true. The cache is asked first;
+// if it misses one, creating tells.
+func (k *kind) createUnlessThere(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
+	key := client.ObjectKeyFromObject(wanted)
+	err = k.cluster.Get(ctx, key, existing)
+	if !apierrors.IsNotFound(err) {
+		return err == nil, err
+	}
+	err = k.cluster.Create(ctx, wanted)
+	if apierrors.IsAlreadyExists(err) {
+		err = k.live.Get(ctx, key, existing)
+		return err == nil, err
+	}
+	if err != nil {
+		return false, fmt.Errorf("create %s: %w", wanted.GetName(), err)
+	}
+	return false, nil
+}
+
+// takeMetadata gives an object the labels, annotations and owners that it shall have. Those of others stay.
+func takeMetadata(object, wanted metav1.Object) {
+	object.SetLabels(replaceOwn(object.GetLabels(), wanted.GetLabels()))
+	object.SetAnnotations(replaceOwn(object.GetAnnotations(), wanted.GetAnnotations()))
+	object.SetOwnerReferences(wanted.GetOwnerReferences())
+}
+
+// replaceOwn puts the wanted entries in the place of all that belong to this API.
+func replaceOwn(existing, wanted map[string]string) map[string]string {
+	result := map[string]string{}
+	for name, value := range existing {
+		if domain, _, _ := strings.Cut(name, "/"); domain != lsv1alpha1.GroupName && !strings.HasSuffix(domain, "."+lsv1alpha1.GroupName) {
+			result[name] = value
+		}
+	}
+	for name, value := range wanted {
+		result[name] = value
+	}
+	return result
+}
+
+func sameMetadata(a, b metav1.Object) bool {
+	return equality.Semantic.DeepEqual(a.GetLabels(), b.GetLabels()) &&
+		equality.Semantic.DeepEqual(a.GetAnnotations(), b.GetAnnotations()) &&
+		equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
+}
+
+// removeLeftovers deletes the context objects of an installation that are of another job than the present one: the spec
+// or the blueprint no longer has them. An object that was written meanwhile is none of them.
+func (k *kind) removeLeftovers(ctx context.Context, inst *lsv1alpha1.Installation) error {
+	var objects []client.Object
+	var data lsv1alpha1.DataObjectList
+	var targets lsv1alpha1.TargetList
+	for _, list := range []client.ObjectList{&data, &targets} {
+		err := k.cluster.List(ctx, list, client.InNamespace(inst.Namespace),
+			client.MatchingFields{sourceIndex: dataflow.ContextOf(inst.Name)}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return fmt.Errorf("list the objects of the installation: %w", err)
+		}
+	}
+	for i := range data.Items {
+		objects = append(objects, &data.Items[i])
+	}
+	for i := range targets.Items {
+		objects = append(objects, &targets.Items[i])
+	}
+	for _, object := range objects {
+		if object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] == inst.Status.JobID {
+			continue
+		}
+		uid, version := object.GetUID(), object.GetResourceVersion()
+		err := k.cluster.Delete(ctx, object.DeepCopyObject().(client.Object), client.Preconditions{UID: &uid, ResourceVersion: &version})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("delete %s: %w", object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// removeContext deletes all context objects of an installation.
+func (k *kind) removeContext(ctx context.Context, inst *lsv1alpha1.Installation) error {
+	for _, object := range []client.Object{&lsv1alpha1.DataObject{}, &lsv1alpha1.Target{}} {
+		err := k.cluster.DeleteAllOf(ctx, object, client.InNamespace(inst.Namespace),
+			client.MatchingLabels{lsv1alpha1.DataObjectSourceLabel: dataflow.ContextOf(inst.Name)})
+		if err != nil {
+			return fmt.Errorf("delete the objects of the installation: %w", err)
+		}
+	}
+	return nil
+}
+
+func uidOf(text string) types.UID { return types.UID(text) }

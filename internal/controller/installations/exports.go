@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/installation"
+	"espalier.dev/internal/loop"
+)
+
+// export writes the exports of an installation whose children have all succeeded, unless its imports have changed since
+// the job began.
+func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
+	in, err := k.input(ctx, inst)
+	if err != nil {
+		return o, err
+	}
+	if err := k.checkImports(ctx, in); err != nil {
+		return o, err
+	}
+	if len(inst.Spec.Exports.Data)+len(inst.Spec.Exports.Targets) > 0 {
+		if err := k.writeExports(ctx, in); err != nil {
+			return o, err
+		}
+		o.Done = append(o.Done, lsv1alpha1.ConditionCreateExports)
+	}
+	return o, k.removeLeftovers(ctx, inst)
+}
+
+// checkImports compares the imports with those that the job began with.
+func (k *kind) checkImports(ctx context.Context, in blueprint.Input) error {
+	hasher, err := k.keys.get(ctx)
+	if err != nil {
+		return err
+	}
+	resolved, err := dataflow.Resolve(in.Scope, in.Installation.Spec.Imports, in.Facts)
+	if err != nil {
+		return changed(fmt.Errorf("an import has changed during the job: %w", err))
+	}
+	if hasher.Hash(resolved).All != in.Installation.Status.ImportsHash {
+		return changed(fmt.Errorf("the imports were changed during the job, so the exports would not belong to them; request a new job"))
+	}
+	return nil
+}
+
+func changed(err error) error {
+	return failure.NewTerminal(failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: "ImportsChanged"}, err)
+}
+
+func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
+	inst := in.Installation
+	values, err := k.exportValues(ctx, in)
+	if err != nil {
+		return err
+	}
+	exports, states, err := k.engine.Exports(in, values)
+	if err != nil {
+		return err
+	}
+	existing, err := k.ownersOfExports(ctx, in)
+	if err != nil {
+		return err
+	}
+	objects, err := exports.Objects(in.Scope, ownerOf(inst), existing)
+	if err != nil {
+		return err
+	}
+	writes, err := k.stateWrites(inst, states)
+	if err != nil {
+		return err
+	}
+	writes = append(writes, k.contextWrites(objects)...)
+	return subobject.Each(ctx, writes, func(ctx context.Context, write func(context.Context) error) error { return write(ctx) })
+}
+
+// exportValues collects what export executions see.
+func (k *kind) exportValues(ctx context.Context, in blueprint.Input) (values blueprint.ExportValues, err error) {
+	inst := in.Installation
+	if values.DeployItems, err = k.deployItemExports(ctx, inst); err != nil {
+		return values, err
+	}
+	// The exports of nested installations and the imports of this one are read from the API server: the cache may show
+	// that a nested installation has succeeded before it shows what it exports.
+	var data lsv1alpha1.DataObjectList
+	var targets lsv1alpha1.TargetList
+	for _, list := range []client.ObjectList{&data, &targets} {
+		err := k.live.List(ctx, list, client.InNamespace(inst.Namespace), client.MatchingLabels{
+			lsv1alpha1.DataObjectContextLabel: dataflow.ContextOf(inst.Name), lsv1alpha1.DataObjectJobIDLabel: inst.Status.JobID,
+		})
+		if err != nil {
+			return values, fmt.Errorf("list the objects of the own context: %w", err)
+		}
+	}
+	values.ContextValues, err = dataflow.CollectContext(inst.Name, inst.Status.JobID, pointers(data.Items), pointers(targets.Items))
+	return values, err
+}
+
+func pointers[T any](items []T) []*T {
+	result := make([]*T, len(items))
+	for i := range items {
+		result[i] = &items[i]
+	}
+	return result
+}
+
+// deployItemExports reads what the execution has collected. It is read from the API server, because the object carries no
+// mark of the job that it is from.
+func (k *kind) deployItemExports(ctx context.Context, inst *lsv1alpha1.Installation) (map[string]any, error) {
+	execution, err := k.execution(ctx, k.cluster, inst)
+	if err != nil || execution == nil || execution.Status.ExportReference == nil {
+		return nil, err
+	}
+	reference := execution.Status.ExportReference
+	var object lsv1alpha1.DataObject
+	err = k.live.Get(ctx, client.ObjectKey{Namespace: inst.Namespace, Name: reference.Name}, &object)
+	if err != nil {
+		return nil, fmt.Errorf("read the exports of the execution: %w", err)
+	}
+	var exports map[string]any
+	if err := json.Unmarshal(object.Data.Raw, &exports); err != nil {
+		return nil, failure.Terminalf(failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: dataflow.ReasonExportInvalid},
+			"DataObject %s with the exports of the execution is no JSON object", reference.Name)
+	}
+	return exports, nil
+}
+
+// ownersOfExports reads who owns the objects that the exports are going to be.
+func (k *kind) ownersOfExports(ctx context.Context, in blueprint.Input) (dataflow.Existing, error) {
+	existing := dataflow.Existing{}
+	for _, id := range exportsOf(in.Installation) {
+		var object client.Object = &lsv1alpha1.DataObject{}
+		if id.Kind == kindTarget {
+			object = &lsv1alpha1.Target{}
+		}
+		err := k.cluster.Get(ctx, client.ObjectKey{Namespace: in.Installation.Namespace, Name: id.Name}, object)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s %s: %w", id.Kind, id.Name, err)
+		}
+		existing[id] = object.GetOwnerReferences()
+	}
+	return existing, nil
+}
+
+// notify asks successors for a job, once for each job of this installation. A successor remembers whom it has heard of
+// which job, so that a repetition after a crash starts no second job.
+func (k *kind) notify(ctx context.Context, inst *lsv1alpha1.Installation, successors []string) error {
+	return subobject.Each(ctx, successors, func(ctx context.Context, name string) error {
+		var successor lsv1alpha1.Installation
+		if err := k.cluster.Get(ctx, client.ObjectKey{Namespace: inst.Namespace, Name: name}, &successor); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		told, news := installation.Hear(successor.Annotations[installation.HeardAnnotation], inst.Name, inst.Status.JobID)
+		if !news {
+			return nil
+		}
+		operation := successor.Annotations[lsv1alpha1.OperationAnnotation]
+		if operation != "" && operation != string(lsv1alpha1.OperationReconcile) {
+			return &failure.Wait{Reason: "WaitingForOperation", For: fmt.Sprintf("operation %s of installation %s", operation, name)}
+		}
+		return loop.PatchMetadata(ctx, k.cluster, &successor, func(m metav1.Object) {
+			m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{
+				lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile), installation.HeardAnnotation: told,
+			}))
+		})
+	})
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/dataflow"
+)
+
+// input collects everything that the objects of an installation depend on.
+func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation) (blueprint.Input, error) {
+	b, set, err := k.blueprintOf(ctx, inst)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	scope, err := k.expectedScope(ctx, inst)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	facts, err := k.importFacts(ctx, scope, inst)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	secrets, err := k.contents.all(ctx, kindSecret, inst.Namespace, b.StateSecrets(inst.Name))
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	states, err := b.LoadStates(inst.Name, secrets)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	return blueprint.Input{
+		Subject:      blueprint.Subject{Blueprint: b, Definition: inst.Spec.Blueprint, Component: inst.Spec.ComponentDescriptor, Components: set, States: states},
+		Installation: inst,
+		Scope:        scope,
+		Facts:        facts,
+	}, nil
+}
+
+// expectedScope is the scope of an installation with the jobs that its imports have to be of.
+func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation) (dataflow.Scope, error) {
+	scope := scopeOf(inst)
+	if !scope.IsRoot() {
+		scope.JobID = inst.Status.JobID
+		return scope, nil
+	}
+	scope.Exported = map[dataflow.ObjectID]string{}
+	predecessors, err := relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst))
+	if err != nil {
+		return scope, err
+	}
+	for _, sibling := range predecessors {
+		for _, id := range exportsOf(sibling) {
+			if sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && sibling.Status.JobIDFinished != "" {
+				scope.Exported[id] = sibling.Status.JobIDFinished
+			}
+		}
+	}
+	return scope, nil
+}
+
+// importFacts reads what the imports of an installation mean.
+func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1alpha1.Installation) (facts dataflow.Facts, err error) {
+	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
+	for _, name := range needs.DataObjects {
+		object := &lsv1alpha1.DataObject{}
+		found, err := k.contextObject(ctx, scope, dataflow.ObjectID{Kind: kindDataObject, Name: name}, object)
+		if err != nil {
+			return facts, err
+		}
+		if found {
+			facts.DataObjects = append(facts.DataObjects, object)
+		}
+	}
+	for _, name := range needs.Targets {
+		target := &lsv1alpha1.Target{}
+		found, err := k.contextObject(ctx, scope, dataflow.ObjectID{Kind: kindTarget, Name: name}, target)
+		if err != nil {
+			return facts, err
+		}
+		if found {
+			facts.Targets = append(facts.Targets, target)
+		}
+	}
+	if err := k.addElements(ctx, scope, needs.Elements, &facts); err != nil {
+		return facts, err
+	}
+	if facts.Secrets, err = k.contents.all(ctx, kindSecret, inst.Namespace, needs.Secrets); err != nil {
+		return facts, err
+	}
+	behind, err := k.contents.all(ctx, kindSecret, inst.Namespace, dataflow.SecretsOf(facts.Targets))
+	if err != nil {
+		return facts, err
+	}
+	maps.Copy(facts.Secrets, behind)
+	facts.ConfigMaps, err = k.contents.all(ctx, kindConfigMap, inst.Namespace, needs.ConfigMaps)
+	return facts, err
+}
+
+// contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or
+// another one, the API server is asked: the caches of different kinds are not in step.
+func (k *kind) contextObject(ctx context.Context, scope dataflow.Scope, id dataflow.ObjectID, object client.Object) (bool, error) {
+	key := client.ObjectKey{Namespace: scope.Namespace, Name: id.Name}
+	err := k.cluster.Get(ctx, key, object)
+	expected := scope.JobID
+	if scope.IsRoot() {
+		expected = scope.Exported[id]
+	}
+	outdated := err == nil && expected != "" && object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected
+	if outdated || apierrors.IsNotFound(err) && expected != "" {
+		err = k.live.Get(ctx, key, object)
+	}
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s %s: %w", id.Kind, key, err)
+	}
+	return true, nil
+}
+
+// addElements adds the targets of lists and maps that the parent imports. They are read from the API server: nothing
+// else tells an empty list from one that the cache does not show yet.
+func (k *kind) addElements(ctx context.Context, scope dataflow.Scope, references []string, facts *dataflow.Facts) error {
+	for _, reference := range references {
+		var list lsv1alpha1.TargetList
+		err := k.live.List(ctx, &list, client.InNamespace(scope.Namespace), client.MatchingLabels(scope.ElementLabels(reference)))
+		if err != nil {
+			return fmt.Errorf("list the targets of %s: %w", reference, err)
+		}
+		for i := range list.Items {
+			facts.Targets = append(facts.Targets, &list.Items[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+)
+
+// The indexes make every lookup independent of how many objects a namespace has.
+const (
+	// parentIndex finds nested installations by their parent.
+	parentIndex = "parent"
+	// importsIndex and exportsIndex find installations by the objects that they import and export.
+	importsIndex = "imports"
+	exportsIndex = "exports"
+	// sourceIndex finds context objects by who wrote them, contextIndex by the scope that they are in.
+	sourceIndex  = "source"
+	contextIndex = "context"
+)
+
+const (
+	kindDataObject = dataflow.KindDataObject
+	kindTarget     = dataflow.KindTarget
+	kindSecret     = dataflow.KindSecret
+	kindConfigMap  = dataflow.KindConfigMap
+)
+
+func addIndexes(mgr ctrl.Manager) error {
+	for _, index := range []struct {
+		object  client.Object
+		name    string
+		extract client.IndexerFunc
+	}{
+		{&lsv1alpha1.Installation{}, parentIndex, label(lsv1alpha1.EncompassedByLabel)},
+		{&lsv1alpha1.Installation{}, importsIndex, func(o client.Object) []string { return keysOf(importsOf(o.(*lsv1alpha1.Installation))) }},
+		{&lsv1alpha1.Installation{}, exportsIndex, func(o client.Object) []string { return keysOf(exportsOf(o.(*lsv1alpha1.Installation))) }},
+		{&lsv1alpha1.DataObject{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
+		{&lsv1alpha1.DataObject{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
+		{&lsv1alpha1.Target{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
+		{&lsv1alpha1.Target{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
+	} {
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), index.object, index.name, index.extract); err != nil {
+			return fmt.Errorf("index %T by %s: %w", index.object, index.name, err)
+		}
+	}
+	return nil
+}
+
+func label(name string) client.IndexerFunc {
+	return func(object client.Object) []string {
+		if value := object.GetLabels()[name]; value != "" {
+			return []string{value}
+		}
+		return nil
+	}
+}
+
+// scopeOf is where an installation lives.
+func scopeOf(inst *lsv1alpha1.Installation) dataflow.Scope {
+	return dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
+}
+
+// importsOf returns the objects that an installation imports by name.
+func importsOf(inst *lsv1alpha1.Installation) []dataflow.ObjectID {
+	needs := dataflow.NeedsOf(scopeOf(inst), inst.Spec.Imports)
+	var ids []dataflow.ObjectID
+	for _, list := range []struct {
+		kind  dataflow.ObjectKind
+		names []string
+	}{{kindDataObject, needs.DataObjects}, {kindTarget, needs.Targets}, {kindSecret, needs.Secrets}, {kindConfigMap, needs.ConfigMaps}} {
+		for _, name := range list.names {
+			ids = append(ids, dataflow.ObjectID{Kind: list.kind, Name: name})
+		}
+	}
+	return ids
+}
+
+func exportsOf(inst *lsv1alpha1.Installation) []dataflow.ObjectID {
+	return dataflow.ExportedObjects(scopeOf(inst), inst.Spec.Exports)
+}
+
+func keysOf(ids []dataflow.ObjectID) []string {
+	keys := make([]string, 0, len(ids))
+	for _, id := range ids {
+		keys = append(keys, keyOf(id))
+	}
+	return keys
+}
+
+func keyOf(id dataflow.ObjectID) string { return string(id.Kind) + "/" + id.Name }

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
+)
+
+const installationKind = "Installation"
+
+// Observe implements loop.Kind.
+func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
+	s := installation.Snapshot{Installation: inst, Now: now, NewJobID: uuid.NewString()}
+	o := installation.Look(s)
+	if !o.Job.Running() && installation.Decide(o).Wait {
+		// Nothing begins, so nothing else matters.
+		return o, nil
+	}
+	if err := k.observeSiblings(ctx, &s); err != nil {
+		return o, err
+	}
+	if err := k.observeChildren(ctx, &s); err != nil {
+		return o, err
+	}
+	return installation.Look(s), nil
+}
+
+// observeSiblings reads the siblings that the present phase may wait for.
+func (k *kind) observeSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
+	inst := s.Installation
+	phase, deleting := inst.Status.Phase, !inst.DeletionTimestamp.IsZero()
+	hints := inst.Spec.Optimization
+	if beforePrepare(phase) && !deleting && (hints == nil || !hints.HasNoSiblingImports) {
+		if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst)); err != nil {
+			return err
+		}
+		if s.Trouble, err = k.trouble(ctx, inst, s.Predecessors); err != nil {
+			return err
+		}
+	}
+	if (deleting || installation.IsRoot(inst)) && (hints == nil || !hints.HasNoSiblingExports) {
+		s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, exportsOf(inst))
+	}
+	return err
+}
+
+func beforePrepare(phase lsv1alpha1.Phase) bool {
+	return phase == "" || phase == lsv1alpha1.PhaseInit || phase.IsFinal()
+}
+
+// relatedBy returns the siblings that import or export certain objects.
+func relatedBy(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation, index string, ids []dataflow.ObjectID) ([]*lsv1alpha1.Installation, error) {
+	var related []*lsv1alpha1.Installation
+	for _, id := range ids {
+		var list lsv1alpha1.InstallationList
+		err := reader.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{index: keyOf(id)}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, fmt.Errorf("find the siblings of installation %s: %w", inst.Name, err)
+		}
+		for i := range list.Items {
+			sibling := &list.Items[i]
+			same := func(other *lsv1alpha1.Installation) bool { return other.Name == sibling.Name }
+			if sibling.Name != inst.Name && scopeOf(sibling).Parent == scopeOf(inst).Parent && !slices.ContainsFunc(related, same) {
+				related = append(related, sibling)
+			}
+		}
+	}
+	return related, nil
+}
+
+// trouble finds out whether a root waits for itself, or exports what another one exports. Nested installations were
+// checked when their parent made them.
+func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, predecessors []*lsv1alpha1.Installation) (trouble, err error) {
+	if !installation.IsRoot(inst) {
+		return nil, nil
+	}
+	rivals, err := relatedBy(ctx, k.cluster, inst, exportsIndex, exportsOf(inst))
+	if err != nil || len(rivals)+len(predecessors) == 0 {
+		return nil, err
+	}
+	family := map[string]*lsv1alpha1.Installation{inst.Name: inst}
+	for _, rival := range rivals {
+		family[rival.Name] = rival
+	}
+	for queue := predecessors; len(queue) > 0; queue = queue[1:] {
+		next := queue[0]
+		if family[next.Name] != nil {
+			continue
+		}
+		family[next.Name] = next
+		before, err := relatedBy(ctx, k.cluster, next, exportsIndex, importsOf(next))
+		if err != nil {
+			return nil, err
+		}
+		queue = append(queue, before...)
+	}
+	var siblings []dataflow.Sibling
+	for name, member := range family {
+		siblings = append(siblings, dataflow.Sibling{Name: name, Imports: member.Spec.Imports, Exports: member.Spec.Exports})
+	}
+	related, err := dataflow.NewSiblings(scopeOf(inst), siblings)
+	if err != nil {
+		return nil, err
+	}
+	return related.Check(inst.Name), nil
+}
+
+// observeChildren reads what is below an installation.
+func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) (err error) {
+	inst := s.Installation
+	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, inst); err != nil {
+		return err
+	}
+	if s.Execution, err = k.execution(ctx, k.cluster, inst); err != nil {
+		return err
+	}
+	if !inst.DeletionTimestamp.IsZero() && len(s.Subinstallations) == 0 && s.Execution == nil {
+		return k.confirmNothingLeft(ctx, s)
+	}
+	if beforePrepare(inst.Status.Phase) {
+		return nil
+	}
+	return k.confirmMissing(ctx, s)
+}
+
+func (k *kind) subinstallations(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
+	var list lsv1alpha1.InstallationList
+	options := []client.ListOption{client.InNamespace(inst.Namespace)}
+	if reader == k.live {
+		options = append(options, client.MatchingLabels{lsv1alpha1.EncompassedByLabel: inst.Name})
+	} else {
+		options = append(options, client.MatchingFields{parentIndex: inst.Name}, client.UnsafeDisableDeepCopy)
+	}
+	if err := reader.List(ctx, &list, options...); err != nil {
+		return nil, fmt.Errorf("list the nested installations: %w", err)
+	}
+	var subs []*lsv1alpha1.Installation
+	for i := range list.Items {
+		subs = append(subs, &list.Items[i])
+	}
+	return subs, nil
+}
+
+// execution returns the execution of an installation, nil if there is none.
+func (k *kind) execution(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation) (*lsv1alpha1.Execution, error) {
+	var execution lsv1alpha1.Execution
+	err := reader.Get(ctx, client.ObjectKeyFromObject(inst), &execution)
+	if apierrors.IsNotFound(err) || err == nil && !belongsTo(&execution, inst) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the execution: %w", err)
+	}
+	return &execution, nil
+}
+
+// belongsTo tells whether an object was made by an installation, rather than by another one of the same name before it,
+// or by a user.
+func belongsTo(object metav1.Object, inst *lsv1alpha1.Installation) bool {
+	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == inst.UID })
+}
+
+// confirmNothingLeft asks the API server what is below an installation that is about to vanish: the cache may not show
+// yet what was created a moment ago.
+func (k *kind) confirmNothingLeft(ctx context.Context, s *installation.Snapshot) (err error) {
+	if s.Subinstallations, err = k.subinstallations(ctx, k.live, s.Installation); err != nil {
+		return err
+	}
+	if s.Execution, err = k.execution(ctx, k.live, s.Installation); err != nil {
+		return err
+	}
+	s.ExecutionGone = s.Execution == nil
+	s.Gone = slices.DeleteFunc(knownSubs(s.Installation), func(name string) bool { return isAmong(s.Subinstallations, name) })
+	return nil
+}
+
+// confirmMissing asks the API server for children that the cache does not show: they may have been created a moment ago,
+// or be gone.
+func (k *kind) confirmMissing(ctx context.Context, s *installation.Snapshot) error {
+	for _, name := range knownSubs(s.Installation) {
+		if isAmong(s.Subinstallations, name) {
+			continue
+		}
+		var sub lsv1alpha1.Installation
+		err := k.live.Get(ctx, client.ObjectKey{Namespace: s.Installation.Namespace, Name: name}, &sub)
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && scopeOf(&sub).Parent != s.Installation.Name:
+			s.Gone = append(s.Gone, name)
+		case err != nil:
+			return fmt.Errorf("read nested installation %s: %w", name, err)
+		default:
+			s.Subinstallations = append(s.Subinstallations, &sub)
+		}
+	}
+	if s.Execution != nil || s.Installation.Status.ExecutionReference == nil {
+		return nil
+	}
+	var err error
+	s.Execution, err = k.execution(ctx, k.live, s.Installation)
+	s.ExecutionGone = err == nil && s.Execution == nil
+	return err
+}
+
+func isAmong(subs []*lsv1alpha1.Installation, name string) bool {
+	return slices.ContainsFunc(subs, func(sub *lsv1alpha1.Installation) bool { return sub.Name == name })
+}
+
+// knownSubs are the names of nested installations in the status.
+func knownSubs(inst *lsv1alpha1.Installation) []string {
+	cache := inst.Status.SubInstCache
+	if cache == nil {
+		return nil
+	}
+	var names []string
+	for _, pair := range cache.ActiveSubs {
+		names = append(names, pair.ObjectName)
+	}
+	return append(names, cache.OrphanedSubs...)
+}

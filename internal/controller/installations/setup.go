@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/component/resolve"
+	"espalier.dev/internal/installation"
+	"espalier.dev/internal/loop"
+)
+
+// Name is the name of the controller.
+const Name = "installations"
+
+// Options configure the controller.
+type Options struct {
+	// Workers is how many installations are worked on at once.
+	Workers int
+	// KeyNamespace is where the Secret lives with the key for hashes of imports.
+	KeyNamespace string
+	// Components is where component descriptors come from that are not given inline; nil means nowhere.
+	Components resolve.Source
+	// Clock is the real one if nil.
+	Clock clock.PassiveClock
+}
+
+type installationLoop = loop.Loop[*lsv1alpha1.Installation, installation.Observed, lsv1alpha1.Phase, installation.Effect]
+
+// Setup adds the controller to a manager.
+func Setup(mgr ctrl.Manager, options Options) error {
+	if err := addIndexes(mgr); err != nil {
+		return fmt.Errorf("set up controller %s: %w", Name, err)
+	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	if options.Components == nil {
+		options.Components = resolve.First{}
+	}
+	k := &kind{
+		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: blueprint.NewEngine(), components: options.Components,
+		keys:     &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
+		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()),
+	}
+	l := &installationLoop{
+		Name: Name, Kind: k, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
+		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: options.Clock,
+		Announce: loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
+	}
+	w := waker{reader: mgr.GetClient()}
+	err := l.Controller(mgr, options.Workers).
+		Watches(&lsv1alpha1.Installation{}, handler.EnqueueRequestsFromMapFunc(w.relatives), builder.WithPredicates(matters())).
+		Watches(&lsv1alpha1.Execution{}, handler.EnqueueRequestsFromMapFunc(parentOfExecution), builder.WithPredicates(matters())).
+		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
+		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindTarget)), builder.WithPredicates(appears())).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindSecret)), builder.OnlyMetadata, builder.WithPredicates(appears())).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindConfigMap)), builder.OnlyMetadata, builder.WithPredicates(appears())).
+		Complete(l)
+	if err != nil {
+		return fmt.Errorf("set up controller %s: %w", Name, err)
+	}
+	return nil
+}
+
+// kind is the shell of installations: all of their reads and writes.
+type kind struct {
+	cluster client.Client
+	// live reads from the API server.
+	live       client.Reader
+	engine     *blueprint.Engine
+	components resolve.Source
+	keys       *hashKey
+	contents   *contents
+}
+
+// Phase implements loop.Kind.
+func (k *kind) Phase(inst *lsv1alpha1.Installation) lsv1alpha1.Phase { return inst.Status.Phase }
+
+// Status implements loop.Kind.
+func (k *kind) Status(inst *lsv1alpha1.Installation) any { return &inst.Status }
+
+// Decide implements loop.Kind.
+func (k *kind) Decide(o installation.Observed) installation.Decision { return installation.Decide(o) }
+
+// Settle implements loop.Kind.
+func (k *kind) Settle(inst *lsv1alpha1.Installation, o installation.Observed, d installation.Decision, err error) installation.Observed {
+	return installation.Settle(inst, o, d, err)
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+)
+
+// waker finds the installations for which an event about another object matters.
+type waker struct{ reader client.Reader }
+
+// matters lets an event about an installation or execution through if it may matter to others: it has finished, it
+// vanished, or it was asked for something. What happens inside of it matters to nobody else.
+func matters() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := runStatus(e.ObjectOld), runStatus(e.ObjectNew)
+			return before == nil || after == nil ||
+				before.IsFinished() != after.IsFinished() || after.IsFinished() && before.JobID != after.JobID ||
+				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+				e.ObjectOld.GetAnnotations()[lsv1alpha1.OperationAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.OperationAnnotation]
+		},
+	}
+}
+
+func runStatus(object client.Object) *lsv1alpha1.RunStatus {
+	switch o := object.(type) {
+	case *lsv1alpha1.Installation:
+		return &o.Status.RunStatus
+	case *lsv1alpha1.Execution:
+		return &o.Status.RunStatus
+	default:
+		return nil
+	}
+}
+
+// appears lets an object through that somebody may wait for.
+func appears() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}
+}
+
+// parentOfExecution returns the installation that owns an execution: they share a name.
+func parentOfExecution(_ context.Context, object client.Object) []reconcile.Request {
+	for _, owner := range object.GetOwnerReferences() {
+		if owner.Kind == installationKind {
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name}}}
+		}
+	}
+	return nil
+}
+
+// relatives returns the parent of an installation, and the siblings that may wait for it: successors for its exports,
+// predecessors for its end.
+func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.Request {
+	inst, ok := object.(*lsv1alpha1.Installation)
+	if !ok {
+		return nil
+	}
+	var requests []reconcile.Request
+	if parent := inst.Labels[lsv1alpha1.EncompassedByLabel]; parent != "" {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: inst.Namespace, Name: parent}})
+	}
+	requests = append(requests, w.waiting(ctx, inst, importsIndex, exportsOf(inst))...)
+	return append(requests, w.waiting(ctx, inst, exportsIndex, importsOf(inst))...)
+}
+
+// waiting returns the siblings that an index relates to an installation, if they have something to do.
+func (w waker) waiting(ctx context.Context, inst *lsv1alpha1.Installation, index string, ids []dataflow.ObjectID) []reconcile.Request {
+	related, err := relatedBy(ctx, w.reader, inst, index, ids)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Cannot find the siblings of an installation", "installation", inst.Name)
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, sibling := range related {
+		if !sibling.Status.IsFinished() || !sibling.DeletionTimestamp.IsZero() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(sibling)})
+		}
+	}
+	return requests
+}
+
+// importers returns the installations that wait for their imports and import an object.
+func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		key := keyOf(dataflow.ObjectID{Kind: kind, Name: object.GetName()})
+		var list lsv1alpha1.InstallationList
+		err := w.reader.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{importsIndex: key}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Cannot find the importers of an object", "object", key)
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			inst := &list.Items[i]
+			if !inst.Status.IsFinished() && inst.Status.Phase == lsv1alpha1.PhaseInit {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(inst)})
+			}
+		}
+		return requests
+	}
+}
