@@ -24,7 +24,7 @@ func FuzzEvaluate(f *testing.F) {
 	for _, expression := range secretCases {
 		f.Add("a: '(( " + strings.ReplaceAll(strings.ReplaceAll(expression, "B.", "imports."), "'", "''") + " ))'")
 	}
-	limits := template.Limits{Source: 1 << 14, Steps: 50_000, Memory: 1 << 20, Output: 1 << 14, Depth: 20, Nesting: 50}
+	limits := template.Limits{Source: 1 << 14, Steps: 10_000, Memory: 1 << 19, Output: 1 << 14, Depth: 20, Nesting: 50}
 	f.Fuzz(func(t *testing.T, text string) {
 		compiled, err := Compile(template.Source{Execution: "fuzz", Text: text}, Options{Limits: limits})
 		if err != nil {

@@ -182,3 +182,34 @@ func TestLimitsCannotBeCaught(t *testing.T) {
 		}
 	}
 }
+
+// What takes time is charged for: so many steps are taken at least. How long a step may take is up to the machine, but what
+// costs nothing has no end.
+func TestStepsAreCharged(t *testing.T) {
+	many := strings.TrimSuffix(strings.Repeat("nil, ", 100), ", ")
+	for name, c := range map[string]struct {
+		text  string
+		least int64
+	}{
+		"conditions": {"a: (( check(1, [\"and\", " + many + "]) ))", 100 * costOfCondition},
+		"overlays":   {"a: (( merge({" + strings.ReplaceAll(manyNames(100), "$n", "$m") + "}, {$x = 1}) ))", 200 * costOfOverlay},
+		"calls":      {"f: (( |x|->x ))\na: (( map[[1..100]|x|->.f(x)] ))", 400 * costOfCall},
+		"parsing":    {"a: (( eval(\"1" + strings.Repeat(" + 1", 100) + "\") ))", 400 * costOfByte},
+	} {
+		compiled := mustCompile(t, c.text)
+		r := newRun(compiled, Input{})
+		if _, err := r.evaluate(compiled.root, Input{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if steps, _ := r.meter.Used(); steps < c.least {
+			t.Errorf("%s take %d steps, not %d", name, steps, c.least)
+		}
+	}
+	meter := template.NewMeter(template.Limits{})
+	if _, err := parse("a + b", meter); err != nil {
+		t.Fatal(err.problem)
+	}
+	if steps, _ := meter.Used(); steps < 5*costOfByte {
+		t.Errorf("reading an expression takes %d steps", steps)
+	}
+}

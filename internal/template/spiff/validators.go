@@ -75,11 +75,11 @@ func (c *invocation) firstUnmet() (int, error) {
 	return 0, nil
 }
 
-// named tells the name of a condition, if it is one of the language. Anything else may be a value.
+// named tells the name of a condition that was evaluated, if it is no lambda. It is one of the language, others are errors.
 func named(condition value) string {
 	name, _ := splitCondition(condition)
 	text, _ := name.(string)
-	if text == "" || validators[strings.TrimPrefix(text, "!")] == nil {
+	if text == "" {
 		return ""
 	}
 	return " (" + text + ")"
