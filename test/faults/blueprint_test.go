@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/test/faults/invariant"
+)
+
+// blueprint is a sketch from which the text of a blueprint is made. All data are strings; strings may contain Go templates.
+type blueprint struct {
+	imports []string          // of data
+	exports map[string]string // of data, by name: a template over .values
+	items   []any
+	subs    []any
+}
+
+// text is the file blueprint.yaml. Each blueprint imports the target.
+func (b blueprint) text() string {
+	imports := []any{map[string]any{"name": targetName, "type": "target", "targetType": lsv1alpha1.TargetTypeKubernetesCluster}}
+	for _, name := range b.imports {
+		imports = append(imports, map[string]any{"name": name, "type": "data", "schema": map[string]any{"type": "string"}})
+	}
+	content := map[string]any{"apiVersion": lsv1alpha1.SchemeGroupVersion.String(), "kind": "Blueprint", "imports": imports}
+	if b.items != nil {
+		content["deployExecutions"] = template(map[string]any{"deployItems": b.items})
+	}
+	if b.subs != nil {
+		content["subinstallations"] = b.subs
+	}
+	if b.exports != nil {
+		var exports []any
+		for _, name := range slices.Sorted(maps.Keys(b.exports)) {
+			exports = append(exports, map[string]any{"name": name, "type": "data", "schema": map[string]any{"type": "string"}})
+		}
+		content["exports"] = exports
+		content["exportExecutions"] = template(map[string]any{"exports": b.exports})
+	}
+	return toYAML(content)
+}
+
+func template(result any) []any {
+	return []any{map[string]any{"name": "default", "type": "GoTemplate", "template": toYAML(result)}}
+}
+
+func toYAML(content any) string {
+	text, err := yaml.Marshal(content)
+	if err != nil {
+		panic(fmt.Sprintf("a blueprint of the test cannot be written: %v", err))
+	}
+	return string(text)
+}
+
+// ofItem is the template of a value that a deploy item of the same blueprint exports.
+func ofItem(item, key string) string {
+	return fmt.Sprintf(`{{ index .values "deployitems" %q %q }}`, item, key)
+}
+
+// ofSub is the template of a value that a nested installation exports.
+func ofSub(dataRef string) string {
+	return fmt.Sprintf(`{{ index .values "dataobjects" %q }}`, dataRef)
+}
+
+// wiring says which data objects are behind the imports and exports of a nested installation.
+type wiring struct{ imports, exports map[string]string }
+
+// sub is a nested installation.
+func sub(name string, b blueprint, w wiring) any {
+	content := map[string]any{
+		"apiVersion": lsv1alpha1.SchemeGroupVersion.String(), "kind": "InstallationTemplate", "name": name,
+		"blueprint": map[string]any{"filesystem": map[string]any{"blueprint.yaml": b.text()}},
+		"imports": map[string]any{
+			"targets": []any{map[string]any{"name": targetName, "target": targetName}},
+			"data":    references(w.imports),
+		},
+	}
+	if w.exports != nil {
+		content["exports"] = map[string]any{"data": references(w.exports)}
+	}
+	return content
+}
+
+func references(byName map[string]string) []any {
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		list = append(list, map[string]any{"name": name, "dataRef": byName[name]})
+	}
+	return list
+}
+
+// mockItem ends in the given phase with the given exports.
+func mockItem(name, phase string, exports map[string]any, dependsOn ...string) any {
+	config := map[string]any{"apiVersion": "mock.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "ProviderConfiguration", "phase": phase}
+	if exports != nil {
+		config["export"] = exports
+	}
+	return item(name, lsv1alpha1.DeployItemTypeMock, config, dependsOn)
+}
+
+const succeeds = string(lsv1alpha1.PhaseSucceeded)
+
+// orphanType is a type that no deployer is responsible for: such an item runs until somebody ends it.
+const orphanType = "faults.espalier.dev/nobody"
+
+func endlessItem(name string) any {
+	return item(name, orphanType, map[string]any{"apiVersion": "faults.espalier.dev/v1", "kind": "ProviderConfiguration"}, nil)
+}
+
+// manifestItem applies config maps, each with the given value.
+func manifestItem(name, namespace, value string, configMaps ...string) any {
+	var manifests []any
+	for _, configMap := range configMaps {
+		manifests = append(manifests, map[string]any{"policy": "manage", "manifest": map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": configMap, "namespace": namespace, "labels": map[string]any{invariant.DeployedLabel: "yes"}},
+			"data":     map[string]any{"value": value},
+		}})
+	}
+	return item(name, lsv1alpha1.DeployItemTypeManifest, map[string]any{
+		"apiVersion": "manifest.deployer.landscaper.gardener.cloud/v1alpha2", "kind": "ProviderConfiguration",
+		"updateStrategy": "update", "manifests": manifests,
+	}, nil)
+}
+
+func item(name string, kind lsv1alpha1.DeployItemType, config map[string]any, dependsOn []string) any {
+	content := map[string]any{"name": name, "type": kind, "config": config}
+	if kind == lsv1alpha1.DeployItemTypeManifest {
+		content["target"] = map[string]any{"import": targetName}
+	}
+	if len(dependsOn) > 0 {
+		content["dependsOn"] = dependsOn
+	}
+	return content
+}

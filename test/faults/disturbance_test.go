@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit/faults"
+)
+
+// disturbance is what befalls the controllers in one run: faults of their connection, or something that is done to their
+// processes at a write. Its printed form is a plan of package faults, or DEED@WRITE.
+type disturbance struct {
+	plan faults.Plan
+	deed deed
+	at   int
+}
+
+// deed is something that is done to the processes at a write of the first one.
+type deed string
+
+const (
+	// stopLeader ends the leader in an orderly way; the other replica takes over.
+	stopLeader deed = "stop"
+	// crashLeader ends it at once, so that its lease has to expire.
+	crashLeader deed = "crash"
+	// freezeLeader stops it in the middle of the write; it sends it after the other replica has taken over and worked.
+	freezeLeader deed = "freeze"
+	// twins lets two processes work at once, as if both believed to be the leader. It takes no write.
+	twins deed = "twins"
+)
+
+func planned(plans []faults.Plan) []disturbance {
+	var all []disturbance
+	for _, plan := range plans {
+		all = append(all, disturbance{plan: plan})
+	}
+	return all
+}
+
+func (d disturbance) String() string {
+	if d.deed == "" {
+		return d.plan.String()
+	}
+	return fmt.Sprintf("%s@%d", d.deed, d.at)
+}
+
+func parseDisturbance(text string) (disturbance, error) {
+	name, write, found := strings.Cut(text, "@")
+	if !found || strings.Contains(text, ":") {
+		plan, err := faults.Parse(text)
+		return disturbance{plan: plan}, err
+	}
+	at, err := strconv.Atoi(write)
+	if err != nil {
+		return disturbance{}, fmt.Errorf("%q is not the number of a write", write)
+	}
+	d := disturbance{deed: deed(name), at: at}
+	if !slices.Contains(append(userDeeds, stopLeader, crashLeader, freezeLeader, twins), d.deed) {
+		return d, fmt.Errorf("there is no deed %q", name)
+	}
+	return d, nil
+}
+
+// arrange starts the processes of a scene.
+func (d disturbance) arrange(t *testing.T, s *scene) {
+	t.Helper()
+	switch d.deed {
+	case "":
+		s.operate(t, d.plan)
+	case twins:
+		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
+		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
+	case stopLeader, crashLeader, freezeLeader:
+		d.arrangeReplicas(t, s)
+	default:
+		s.operate(t, d.plan).transport.Before(d.at, func() { d.interfere(t, s) })
+	}
+}
+
+// electing are the options of a replica, with the shortest lease that there is.
+func electing(namespace string) manager.Options {
+	o := options(namespace)
+	o.LeaderElection = manager.LeaderElection{
+		Enabled: true, Namespace: namespace, LeaseDuration: time.Second, RenewDeadline: 700 * time.Millisecond, RetryPeriod: 100 * time.Millisecond,
+	}
+	return o
+}
+
+// worked is how many writes of the new leader a frozen one sleeps through.
+const worked = 3
+
+func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
+	t.Helper()
+	leader, other := faults.New(faults.Plan{}), faults.New(faults.Plan{})
+	process := s.start(t, leader, electing(s.namespace))
+	leads(t, s)
+	leader.Before(d.at, func() {
+		switch d.deed {
+		case stopLeader:
+			process.cancel()
+		case crashLeader:
+			leader.Crash()
+			process.cancel()
+		case freezeLeader:
+			leader.Freeze()
+		}
+	})
+	other.Before(worked, leader.Thaw)
+	s.start(t, other, electing(s.namespace))
+	// Whatever happens, nobody stays frozen: an end has to be possible.
+	context.AfterFunc(t.Context(), leader.Thaw)
+}

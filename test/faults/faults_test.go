@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults_test
+
+import (
+	"testing"
+
+	"espalier.dev/internal/testkit/faults"
+)
+
+// Every write of the main workload, by whichever controller, is the last one of a process, before or after it is stored, or its answer
+// is lost.
+func TestCrashAtEveryWrite(t *testing.T) {
+	w := workloadNamed(t, "life")
+	sweep(t, w, rotate(reference(t, w).log, faults.CrashPoints...))
+}
+
+// The same for the other workloads, of which a sample is taken.
+func TestCrashAtWritesOfOtherWorkloads(t *testing.T) {
+	for i, w := range workloads[1:] {
+		t.Run(w.name, func(t *testing.T) {
+			sweep(t, w, sample(rotate(reference(t, w).log, faults.CrashPoints...), 4, i))
+		})
+	}
+}
+
+func TestErrorsAtWrites(t *testing.T) {
+	errors := []faults.Action{
+		faults.AnswerConflict, faults.AnswerInternalError, faults.AnswerUnavailable, faults.LoseAnswerByTimeout, faults.AnswerTooMany,
+	}
+	for i, w := range workloads {
+		t.Run(w.name, func(t *testing.T) {
+			sweep(t, w, sample(rotate(reference(t, w).log, errors...), 6, i))
+		})
+	}
+}
+
+func TestStaleCaches(t *testing.T) {
+	for i, w := range workloads {
+		t.Run(w.name, func(t *testing.T) {
+			sweep(t, w, sample(lagging(reference(t, w).log), 6, i))
+		})
+	}
+}
+
+func TestFailover(t *testing.T) {
+	w := workloadNamed(t, "life")
+	var all []disturbance
+	for i, entry := range reference(t, w).log.Writes() {
+		for j, d := range []deed{stopLeader, crashLeader, freezeLeader} {
+			if *full || i%3 == j {
+				all = append(all, disturbance{deed: d, at: entry.Write})
+			}
+		}
+	}
+	sweep(t, w, append(sample(all, 12, 0), disturbance{deed: twins}))
+}
+
+// TestReplay runs what the flags say: by default the main workload, undisturbed.
+func TestReplay(t *testing.T) {
+	d, err := parseDisturbance(*planFlag)
+	if err != nil {
+		t.Fatalf("-plan: %v", err)
+	}
+	w := workloadNamed(t, *workloadFlag)
+	want := reference(t, w)
+	judge(t, want, perform(t, w, func(s *scene) { d.arrange(t, s) }))
+}
