@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"fmt"
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -38,10 +39,26 @@ func Decide(o Observed) Decision {
 	case o.Phase == "" || o.Phase.IsFinal():
 		return begin(o, "the job was handed down")
 	case o.Phase.IsDeletion():
-		return decideDeletion(o)
+		return afterChildren(o, decideDeletion(o))
 	default:
-		return decideRun(o)
+		return afterChildren(o, decideRun(o))
 	}
+}
+
+// afterChildren holds an end back while children work on the job, whatever the reason for the end is.
+func afterChildren(o Observed, d Decision) Decision {
+	if !d.Next.IsFinal() {
+		return d
+	}
+	working := filter(everyChild(o), func(c Child) bool { return c.has(o.Job.ID) && c.Job.Running() })
+	if len(working) == 0 {
+		return d
+	}
+	held := wait(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("%s; waiting for %s%s", d.Why.Message, names(working), o.since()))
+	if o.Interrupt {
+		held.Do = []Effect{Interrupt{Children: working}}
+	}
+	return held
 }
 
 // decideBeginning decides about an installation that has no job to do.

@@ -163,14 +163,16 @@ func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation
 	if err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }); err != nil {
 		return o, err
 	}
-	for i, c := range children {
-		o = o.With(c, func(c *installation.Child) { c.Deleting, c.Version = true, objects[i].GetResourceVersion() })
+	for _, c := range children {
+		o = o.With(c, leaves)
 	}
 	return o, nil
 }
 
-// deleteChild deletes a child, and tells it before whether to leave alone what it has installed. Afterwards the object
-// is as the API server has it.
+// leaves is what is known of a child that was just deleted. Its version is not: the event about it brings that.
+func leaves(c *installation.Child) { c.Deleting, c.Presence = true, installation.Unseen }
+
+// deleteChild deletes a child, and tells it before whether to leave alone what it has installed.
 func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, child client.Object) error {
 	if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {
 		err := subobject.Annotate(ctx, k.cluster, child, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")

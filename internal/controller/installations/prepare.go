@@ -208,4 +208,7 @@ func (p *plan) report(inst *lsv1alpha1.Installation, o *installation.Observed) {
 	}
 	s.Installation.Status.SubInstCache, s.Installation.Status.ExecutionReference = subs, o.Prepared.ExecutionRef
 	o.Children, o.Leaving = installation.Children(s)
+	for _, c := range o.Leaving {
+		*o = o.With(c, leaves)
+	}
 }

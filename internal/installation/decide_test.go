@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation_test
+
+import (
+	"slices"
+	"testing"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
+)
+
+func does[E installation.Effect](d installation.Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e installation.Effect) bool { _, ok := e.(E); return ok })
+}
+
+// unfinished tells whether a child works on the job.
+func unfinished(o installation.Observed, c installation.Child) bool {
+	return c.Presence == installation.Present && c.Job.ID == o.Job.ID && c.Job.Running()
+}
+
+func all(o installation.Observed) []installation.Child { return slices.Concat(o.Children, o.Leaving) }
+
+// rules hold for every observation.
+var rules = map[string]func(o installation.Observed, d installation.Decision) bool{
+	"waiting is explained": func(_ installation.Observed, d installation.Decision) bool {
+		return !d.Wait || d.Next == lsv1alpha1.PhaseSucceeded || d.Why.Code != "" && d.Why.Message != ""
+	},
+	"something happens or it waits": func(_ installation.Observed, d installation.Decision) bool {
+		return d.Wait || d.Next != "" || len(d.Do) > 0
+	},
+	"the continuous flow is left alone": func(o installation.Observed, _ installation.Decision) bool {
+		o.Continuous = true
+		d := installation.Decide(o)
+		return len(d.Do) == 0 && d.Next == "" && d.Wait
+	},
+	"JOB-05 a job begins only when none runs": func(o installation.Observed, d installation.Decision) bool {
+		return !o.Job.Running() || !does[installation.Grant](d)
+	},
+	"JOB-10 without a trigger nothing begins": func(o installation.Observed, d installation.Decision) bool {
+		triggered := o.Request.Asked || o.Request.GrantedID != "" || o.Deleting || o.IfChanged && o.Changed || !o.Automatic.Due.IsZero() || o.Job.Running()
+		return triggered || d.Next == "" && (len(d.Do) == 0 || does[installation.DropOperation](d))
+	},
+	"JOB-02 a nested installation begins only what was handed down": func(o installation.Observed, d installation.Decision) bool {
+		return o.Root || o.Job.Running() || d.Next == ""
+	},
+	"JOB-04 nothing finishes before its children": func(o installation.Observed, d installation.Decision) bool {
+		return !d.Next.IsFinal() || !slices.ContainsFunc(all(o), func(c installation.Child) bool { return unfinished(o, c) })
+	},
+	"JOB-01 the job is stored before it is handed down": func(_ installation.Observed, d installation.Decision) bool {
+		return !does[installation.HandDown](d) || d.SaveFirst
+	},
+	"JOB-21 nothing is prepared before the predecessors have succeeded": func(o installation.Observed, d installation.Decision) bool {
+		return !does[installation.Prepare](d) || o.Trouble == nil && !slices.ContainsFunc(o.Predecessors, func(p installation.Sibling) bool {
+			return p.Deleting || p.Job.Running() || p.Phase != lsv1alpha1.PhaseSucceeded
+		})
+	},
+	"JOB-23 success needs all children to succeed": func(o installation.Observed, d installation.Decision) bool {
+		return d.Next != lsv1alpha1.PhaseCompleting || !slices.ContainsFunc(o.Children, func(c installation.Child) bool {
+			return c.Presence != installation.Present || c.Job.ID != o.Job.ID || c.Phase != lsv1alpha1.PhaseSucceeded
+		})
+	},
+	"JOB-25 a changed spec exports nothing": func(o installation.Observed, d installation.Decision) bool {
+		return !does[installation.Export](d) || !o.Changed
+	},
+	"JOB-42 children stay while a successor is there": func(o installation.Observed, d installation.Decision) bool {
+		return o.Phase != lsv1alpha1.PhaseInitDelete || !does[installation.DeleteChildren](d) || o.IgnoreSuccessors || len(o.Successors) == 0
+	},
+	"JOB-44 the finalizer goes last": func(o installation.Observed, d installation.Decision) bool {
+		return !does[installation.Release](d) || o.Phase.IsDeletion() && !slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
+	},
+	"JOB-44 a deletion fails only when all that is left has finished": func(o installation.Observed, d installation.Decision) bool {
+		return d.Next != lsv1alpha1.PhaseDeleteFailed || o.Phase != lsv1alpha1.PhaseDeleting ||
+			!slices.ContainsFunc(all(o), func(c installation.Child) bool {
+				return c.Presence == installation.Unseen || c.Presence == installation.Present && c.Job.ID != o.Job.ID
+			})
+	},
+}
+
+func TestJOB01_JOB44_RulesHoldForEveryObservation(t *testing.T) {
+	seen, broken := 0, map[string]int{}
+	everything(func(o installation.Observed) {
+		seen++
+		d := installation.Decide(o)
+		for name, holds := range rules {
+			if !holds(o, d) {
+				if broken[name]++; broken[name] <= 3 {
+					t.Errorf("%s: broken by %+v\nfor %+v", name, d, o)
+				}
+			}
+		}
+	})
+	if seen < 450_000 {
+		t.Errorf("only %d observations were made", seen)
+	}
+}
+
+// perform is what a faithful shell would make of an effect.
+func perform(o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+	switch e := effect.(type) {
+	case installation.Grant:
+		o.Request.Asked, o.Request.GrantedID, o.Finalizer = false, o.NewJobID, true
+	case installation.Hold:
+		o.Finalizer = true
+	case installation.DropOperation:
+		o.Interrupt, o.StrayRequest = false, false
+	case installation.Raise:
+		return o, e.Err
+	case installation.Prepare:
+		o.Prepared, o.Leaving = &installation.Prepared{}, nil
+		for _, c := range o.Children {
+			o = o.With(c, func(c *installation.Child) { c.Presence = installation.Present })
+		}
+	case installation.HandDown:
+		for _, c := range e.Children {
+			o = o.With(c, func(c *installation.Child) { c.Job.ID = o.Job.ID })
+		}
+	case installation.DeleteChildren:
+		for _, c := range e.Children {
+			o = o.With(c, func(c *installation.Child) { c.Deleting, c.Presence = true, installation.Unseen })
+		}
+	case installation.Release:
+		o.Finalizer = false
+	}
+	return o, nil
+}
+
+// walk makes one pass, as the loop does, and returns the phases on the way.
+func walk(t *testing.T, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, []lsv1alpha1.Phase) {
+	t.Helper()
+	way := []lsv1alpha1.Phase{o.Phase}
+	for range 32 {
+		d := installation.Decide(o)
+		var err error
+		for _, effect := range d.Do {
+			if o, err = perform(o, effect); err != nil {
+				break
+			}
+		}
+		o = installation.Settle(inst, o, d, err)
+		if o.Phase != way[len(way)-1] {
+			way = append(way, o.Phase)
+		}
+		if d.Wait || err != nil {
+			return o, way
+		}
+	}
+	t.Fatalf("no end: %v for %+v", way, o)
+	return o, nil
+}
+
+// objectOf is an installation with the status that an observation tells of.
+func objectOf(o installation.Observed) *lsv1alpha1.Installation {
+	inst := &lsv1alpha1.Installation{}
+	inst.Name = o.Name
+	inst.Generation = 7
+	inst.Status.Phase, inst.Status.JobID, inst.Status.JobIDFinished, inst.Status.JobIDRequested = o.Phase, o.Job.ID, o.Job.FinishedID, o.Job.RequestedID
+	if !o.Changed {
+		inst.Status.ObservedGeneration = 7
+	}
+	return inst
+}
+
+// Every pass comes to an end, and what it ends with obeys the rules about identity.
+func TestJOB03_JOB28_EveryPassEndsConsistently(t *testing.T) {
+	everything(func(o installation.Observed) {
+		inst := objectOf(o)
+		after, _ := walk(t, inst, o)
+		status := &inst.Status
+		if status.Phase.IsFinal() && o.Job.Running() && !status.IsFinished() {
+			t.Fatalf("final phase %s without the job finished: %+v", status.Phase, o)
+		}
+		if !status.Phase.IsFinal() && status.Phase != "" && status.IsFinished() && o.Phase != status.Phase {
+			t.Fatalf("phase %s was entered without a job: %+v", status.Phase, o)
+		}
+		if after.Phase != status.Phase || after.Job.ID != status.JobID {
+			t.Fatalf("facts %+v do not follow the status %+v", after, status)
+		}
+	})
+}
