@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,10 @@ type Options struct {
 
 	// DefaultContextExcludeNamespaces get no default Context.
 	DefaultContextExcludeNamespaces []string
+
+	// SystemNamespace is where the controllers keep what is theirs. Empty means the namespace that the process runs in,
+	// or "default" outside of a cluster.
+	SystemNamespace string
 
 	// MetricsAddress and ProbeAddress are host:port, or Disabled.
 	MetricsAddress string
@@ -75,6 +80,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
 	flags.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "work only on objects in these namespaces (default: all)")
 	flags.StringSliceVar(&o.DefaultContextExcludeNamespaces, "default-context-exclude-namespaces", o.DefaultContextExcludeNamespaces, "namespaces that get no default Context")
+	flags.StringVar(&o.SystemNamespace, "system-namespace", o.SystemNamespace, "namespace for what the controllers keep for themselves (default: the namespace of the pod, or \"default\")")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
 	l := &o.LeaderElection
@@ -133,4 +139,17 @@ func (o *Options) workersOf(controller string) int {
 		return n
 	}
 	return o.Workers
+}
+
+// podNamespaceFile is where a pod finds its namespace.
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+func (o *Options) systemNamespace() string {
+	if o.SystemNamespace != "" {
+		return o.SystemNamespace
+	}
+	if text, err := os.ReadFile(podNamespaceFile); err == nil && len(text) > 0 {
+		return strings.TrimSpace(string(text))
+	}
+	return metav1.NamespaceDefault
 }

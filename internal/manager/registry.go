@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"espalier.dev/internal/controller"
+	"espalier.dev/internal/controller/installations"
 )
 
 // Controller is one that a manager can run.
@@ -32,6 +33,16 @@ var all = []Controller{
 			return controller.SetupContexts(mgr, controller.ContextsOptions{
 				ExcludedNamespaces: opts.DefaultContextExcludeNamespaces,
 				Workers:            opts.workersOf(controller.ContextsName),
+			})
+		},
+	},
+	{
+		Name:        installations.Name,
+		Description: "run the jobs of installations",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return installations.Setup(mgr, installations.Options{
+				Workers:      opts.workersOf(installations.Name),
+				KeyNamespace: opts.systemNamespace(),
 			})
 		},
 	},
