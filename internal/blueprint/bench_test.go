@@ -61,25 +61,41 @@ func largeInput(t testing.TB, e *Engine, tree lsv1alpha1.AnyJSON, imports int) I
 
 const benchItems, benchImports = 50, 20
 
-// BenchmarkRender renders 50 deploy items from 20 imports: with an engine that knows the blueprint, and with one that
-// does not.
+// mapAll lets an installation compute all imports of its blueprint.
+func mapAll(in Input) Input {
+	mappings := map[string]lsv1alpha1.AnyJSON{}
+	for _, data := range in.Installation.Spec.Imports.Data {
+		mappings[data.Name] = lsv1alpha1.AnyJSON{Raw: fmt.Appendf(nil, `{"host": "(( \"%%s.\" %s.host ))", "port": "(( %s.port + 1 ))"}`, data.Name, data.Name)}
+	}
+	in.Installation.Spec.ImportDataMappings = mappings
+	return in
+}
+
+// BenchmarkRender renders 50 deploy items from 20 imports: with an engine that knows the blueprint, with mappings of all
+// imports, and with an engine that does not know the blueprint.
 func BenchmarkRender(b *testing.B) {
 	tree := treeOf(b, largeFiles(benchItems, benchImports))
-	render := func(b *testing.B, e *Engine) {
-		out, err := e.Render(largeInput(b, e, tree, benchImports))
+	renderInput := func(b *testing.B, e *Engine, in Input) {
+		out, err := e.Render(in)
 		if err != nil || len(out.DeployItems) != benchItems {
 			b.Fatal(err)
 		}
 	}
-	b.Run("known", func(b *testing.B) {
-		e := NewEngine()
-		render(b, e)
-		b.ReportAllocs()
-		for b.Loop() {
+	render := func(b *testing.B, e *Engine) { renderInput(b, e, largeInput(b, e, tree, benchImports)) }
+	mapped := func(b *testing.B, e *Engine) { renderInput(b, e, mapAll(largeInput(b, e, tree, benchImports))) }
+	known := func(render func(*testing.B, *Engine)) func(*testing.B) {
+		return func(b *testing.B) {
+			e := NewEngine()
 			render(b, e)
+			b.ReportAllocs()
+			for b.Loop() {
+				render(b, e)
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "renders/s")
 		}
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "renders/s")
-	})
+	}
+	b.Run("known", known(render))
+	b.Run("mapped", known(mapped))
 	b.Run("new", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

@@ -38,11 +38,12 @@ component:
           - {name: again, componentName: seed, version: 1.0.0}
   - {name: hedge, componentName: hedge, version: 1.0.0}
   - {name: stone, componentName: stone, version: 1.0.0}
+  - {name: arch, componentName: arch, version: 1.0.0}
 `
 
 // inRepository are the components that repositories know.
 func inRepository(t testing.TB) []*Descriptor {
-	return []*Descriptor{named(t, "twig"), named(t, "hedge", "twig", "seed"), named(t, "stone"), named(t, "seed"), named(t, "big-seed")}
+	return []*Descriptor{named(t, "twig"), named(t, "hedge", "twig", "seed"), named(t, "stone"), named(t, "arch", "hedge"), named(t, "seed"), named(t, "big-seed")}
 }
 
 // handDown follows a reference of the orchard, hands the component down and collects it again, as the nested installation
@@ -87,6 +88,7 @@ func TestHandDownKeepsWhatTheParentHas(t *testing.T) {
 		"one of the same repository":                      {"{type: ociRegistry, baseUrl: garden.example.com}", "tree", true, []string{"tree", "twig", "seed"}},
 		"one of another repository":                       {"{type: ociRegistry, baseUrl: forest.example.com}", "tree", true, []string{"tree", "twig", "seed"}},
 		"one of a repository that leads to an inline one": {"", "hedge", true, []string{"hedge", "twig", "seed"}},
+		"one that leads to it by way of another":          {"", "arch", true, []string{"arch", "hedge", "twig", "seed"}},
 		"one of a repository":                             {"", "stone", false, []string{"stone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,6 +124,21 @@ func TestHandDownLeavesOverwritesToTheContext(t *testing.T) {
 	_, child, _ := handDown(t, fmt.Sprintf(orchardInline, ""), "tree", overwrites)
 	if got, want := names(child), []string{"tree", "twig", "big-seed"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	// The reference to twig leads to seed now, and cannot hold its descriptor; the reference to seed can.
+	overwrites = overwritesOf(t, rule(Coordinates{Name: "twig"}, Coordinates{Name: "seed"}))
+	_, child, _ = handDown(t, fmt.Sprintf(orchardInline, ""), "tree", overwrites)
+	if got, want := names(child), []string{"tree", "seed"}; !slices.Equal(got, want) || child.All()[1].Provider.Name != "inline" {
+		t.Errorf("got %q, want %q, seed of %q", got, want, child.All()[1].Provider.Name)
+	}
+}
+
+// A component that names repositories keeps all of them.
+func TestHandDownKeepsTheWayOfAComponent(t *testing.T) {
+	way := "{type: ociRegistry, baseUrl: forest.example.com}, {type: ociRegistry, baseUrl: garden.example.com}"
+	_, child, _ := handDown(t, fmt.Sprintf(orchardInline, way), "tree", nil)
+	if got, want := child.Root().RepositoryContexts, []RepositoryContext{registryAt(t, "forest.example.com"), registryAt(t, "garden.example.com")}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
