@@ -11,7 +11,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"espalier.dev/internal/controller"
+	"espalier.dev/internal/controller/deployitems"
 	"espalier.dev/internal/controller/installations"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployer/mock"
 )
 
 // Controller is one that a manager can run.
@@ -44,6 +47,23 @@ var all = []Controller{
 				Workers:      opts.workersOf(installations.Name),
 				KeyNamespace: opts.systemNamespace(),
 			})
+		},
+	},
+	{
+		Name:        deployitems.Name,
+		Description: "end deploy items whose time is up, and delete those that are deleted without uninstalling",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return deployitems.Setup(mgr, deployitems.Options{
+				PickupTimeout: opts.DeployItemPickupTimeout,
+				Workers:       opts.workersOf(deployitems.Name),
+			})
+		},
+	},
+	{
+		Name:        mock.Name,
+		Description: "deployer that deploys nothing and reports what the deploy item says, for tests",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return deployer.Setup(mgr, mock.New(), opts.deployerOptions(mock.Name))
 		},
 	},
 }

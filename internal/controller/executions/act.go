@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/loop"
+)
+
+// Act carries out an effect.
+func (k *kind) Act(ctx context.Context, e *lsv1alpha1.Execution, o execution.Observed, effect execution.Effect) (execution.Observed, error) {
+	var written map[string]execution.Object
+	var err error
+	switch x := effect.(type) {
+	case execution.Refuse:
+		err = x.Err
+	case execution.AddFinalizer:
+		err = k.changeFinalizers(ctx, e, func(all []string) []string { return append(all, lsv1alpha1.Finalizer) })
+	case execution.RemoveFinalizer:
+		err = k.changeFinalizers(ctx, e, withoutFinalizer)
+	case execution.AcceptInterrupt:
+		err = k.answerInterrupt(ctx, e, x.JobID)
+	case execution.DropInterrupt:
+		err = k.answerInterrupt(ctx, e, "")
+	case execution.WriteExport:
+		err = k.writeExport(ctx, x)
+	case execution.RemoveExport:
+		err = k.removeExport(ctx, e.Namespace, x.Name)
+	default:
+		written, err = k.actOnItems(ctx, e, o, effect)
+	}
+	if err != nil {
+		return o, err
+	}
+	return execution.After(o, effect, written), nil
+}
+
+func (k *kind) changeFinalizers(ctx context.Context, e *lsv1alpha1.Execution, change func([]string) []string) error {
+	return loop.PatchMetadata(ctx, k.cluster, e, func(m metav1.Object) { m.SetFinalizers(change(m.GetFinalizers())) })
+}
+
+func withoutFinalizer(all []string) []string {
+	return slices.DeleteFunc(all, func(name string) bool { return name == lsv1alpha1.Finalizer })
+}
+
+func (k *kind) answerInterrupt(ctx context.Context, e *lsv1alpha1.Execution, jobID string) error {
+	return loop.PatchMetadata(ctx, k.cluster, e, func(m metav1.Object) {
+		annotations := m.GetAnnotations()
+		execution.AnnotateInterrupted(e, annotations, jobID)
+		m.SetAnnotations(annotations)
+	})
+}
+
+// writeExport stores the exports. An object that the cache did not show will be seen the next time.
+func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
+	object := x.Object.DeepCopy()
+	if x.Update {
+		return k.cluster.Update(ctx, object)
+	}
+	err := k.cluster.Create(ctx, object)
+	if apierrors.IsAlreadyExists(err) {
+		return stale(object, err)
+	}
+	return err
+}
+
+// removeExport needs no UID: the name belongs to the executions of one name, of which there is one.
+func (k *kind) removeExport(ctx context.Context, namespace, name string) error {
+	object := &lsv1alpha1.DataObject{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	return client.IgnoreNotFound(k.cluster.Delete(ctx, object))
+}
+
+// stale is the conflict that an object is not as it was thought to be: the pass ends and the next one looks again.
+func stale(object client.Object, cause error) error {
+	resource := lsv1alpha1.SchemeGroupVersion.WithResource(fmt.Sprintf("%T", object)).GroupResource()
+	return apierrors.NewConflict(resource, object.GetName(), cause)
+}

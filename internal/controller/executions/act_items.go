@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/failure"
+)
+
+// actOnItems does to several deploy items what an effect says, and returns the versions that it led to.
+func (k *kind) actOnItems(ctx context.Context, e *lsv1alpha1.Execution, o execution.Observed, effect execution.Effect) (map[string]execution.Object, error) {
+	items, do := k.itemAction(e, o, effect)
+	if do == nil {
+		return nil, fmt.Errorf("unknown effect %T: this is a defect of the controller", effect)
+	}
+	var mutex sync.Mutex
+	written := make(map[string]execution.Object, len(items))
+	err := subobject.Each(ctx, items, func(ctx context.Context, item execution.Item) error {
+		object, err := do(ctx, item)
+		if apierrors.IsNotFound(err) {
+			return stale(object, err)
+		}
+		if err != nil {
+			return err
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		written[object.Name] = execution.Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion}
+		return nil
+	})
+	return written, err
+}
+
+type itemAction func(context.Context, execution.Item) (*lsv1alpha1.DeployItem, error)
+
+// itemAction returns the items that an effect is about and what is done to each.
+func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect execution.Effect) ([]execution.Item, itemAction) {
+	switch x := effect.(type) {
+	case execution.CreateItems:
+		return x.Items, func(ctx context.Context, i execution.Item) (*lsv1alpha1.DeployItem, error) {
+			return k.createItem(ctx, e, i)
+		}
+	case execution.UpdateItems:
+		return x.Items, k.updateItem
+	case execution.TriggerItems:
+		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return subobject.PassJob(ctx, k.cluster, stub, x.JobID, o.Now)
+		})
+	case execution.DeleteItems:
+		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return subobject.Delete(ctx, k.cluster, stub)
+		})
+	case execution.KeepDeployed:
+		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return subobject.Annotate(ctx, k.cluster, stub, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+		})
+	case execution.InterruptItems:
+		return x.Items, k.onStub(e, func(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return k.writeStatus(ctx, stub, i.CutShort)
+		})
+	default:
+		return nil, nil
+	}
+}
+
+// onStub does something to an object of which only the name, the UID and the version matter.
+func (k *kind) onStub(e *lsv1alpha1.Execution, do func(context.Context, execution.Item, *lsv1alpha1.DeployItem) error) itemAction {
+	return func(ctx context.Context, i execution.Item) (*lsv1alpha1.DeployItem, error) {
+		stub := &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
+			Namespace: e.Namespace, Name: i.Object.Name, UID: i.Object.UID, ResourceVersion: i.Object.Version,
+		}}
+		return stub, do(ctx, i, stub)
+	}
+}
+
+// createItem creates a deploy item. One that exists is either ours, and the cache will show it, or somebody else's.
+func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execution.Item) (*lsv1alpha1.DeployItem, error) {
+	item := i.Write.DeepCopy()
+	err := k.cluster.Create(ctx, item)
+	if !apierrors.IsAlreadyExists(err) {
+		return item, refusal(i, err)
+	}
+	var existing lsv1alpha1.DeployItem
+	if err := k.live.Get(ctx, client.ObjectKeyFromObject(item), &existing); err != nil {
+		return item, err
+	}
+	if existing.Labels[lsv1alpha1.ExecutionManagedByLabel] == e.Name || metav1.IsControlledBy(&existing, e) {
+		return item, stale(item, err)
+	}
+	return item, failure.Terminalf(configurationProblem,
+		"deploy item %s of another owner has the name that deploy item %q of this execution needs: delete it or rename the execution", existing.Name, i.Name)
+}
+
+func (k *kind) updateItem(ctx context.Context, i execution.Item) (*lsv1alpha1.DeployItem, error) {
+	item := i.Write.DeepCopy()
+	return item, refusal(i, k.cluster.Update(ctx, item))
+}
+
+// writeStatus replaces what a status says about the given fields, under the optimistic lock.
+func (k *kind) writeStatus(ctx context.Context, stub *lsv1alpha1.DeployItem, status *lsv1alpha1.DeployItemStatus) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": stub.ResourceVersion, "uid": stub.UID},
+		"status":   status,
+	})
+	if err != nil {
+		return fmt.Errorf("write the patch: %w", err)
+	}
+	if err := k.cluster.Status().Patch(ctx, stub, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("write the status of %s: %w", stub.Name, err)
+	}
+	return nil
+}
+
+var configurationProblem = failure.Details{
+	Operation: "PrepareDeployItems", Reason: execution.ReasonInvalidSpec, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+}
+
+// refusal makes an error terminal if the API server found the deploy item invalid. Its words about the configuration are
+// dropped: they may quote it.
+func refusal(i execution.Item, err error) error {
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	var problems []string
+	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if strings.HasPrefix(cause.Field, "spec.config") {
+				cause.Message = "is invalid"
+			}
+			problems = append(problems, cause.Field+": "+cause.Message)
+		}
+	}
+	return failure.Terminalf(configurationProblem, "the API server refuses deploy item %q: %s", i.Name, strings.Join(problems, "; "))
+}

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/execution"
+)
+
+// Observe reads the deploy items of an execution, and what else the next decision needs.
+func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (execution.Observed, error) {
+	s := execution.Snapshot{Execution: e, Now: now}
+	o := execution.Look(s)
+	if !o.Running() || o.Continuous {
+		return o, nil
+	}
+	if err := k.readItems(ctx, &s, o); err != nil {
+		return o, err
+	}
+	o = execution.Look(s)
+	if execution.NeedsComplete(o) {
+		if err := k.readAllItems(ctx, &s); err != nil {
+			return o, err
+		}
+		o = execution.Look(s)
+	}
+	if o.Removing() && o.Complete || execution.NeedsExports(o) {
+		if err := k.readExports(ctx, &s, o); err != nil {
+			return o, err
+		}
+		o = execution.Look(s)
+	}
+	return o, nil
+}
+
+// readItems reads the deploy items from the cache. One that is recorded and not visible is asked for at the API server,
+// except during a deletion: there the end alone needs certainty.
+func (k *kind) readItems(ctx context.Context, s *execution.Snapshot, o execution.Observed) error {
+	e := s.Execution
+	var list lsv1alpha1.DeployItemList
+	err := k.cluster.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingFields{itemsOfExecution: e.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return fmt.Errorf("list the deploy items: %w", err)
+	}
+	s.Items = list.Items
+	if o.Removing() {
+		return nil
+	}
+	found, gone, err := k.readNamed(ctx, e.Namespace, missing(execution.Recorded(e), s.Items))
+	s.Items, s.Gone = append(slices.Clip(s.Items), found...), gone
+	return err
+}
+
+// readAllItems asks the API server for all deploy items: those with the label of the execution, and those whose names are
+// known, should they have lost it.
+func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
+	e := s.Execution
+	known := execution.Recorded(e)
+	for i := range s.Items {
+		known = append(known, s.Items[i].Name)
+	}
+	var list lsv1alpha1.DeployItemList
+	if len(validation.IsValidLabelValue(e.Name)) == 0 {
+		err := k.live.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingLabels{lsv1alpha1.ExecutionManagedByLabel: e.Name})
+		if err != nil {
+			return fmt.Errorf("list the deploy items at the API server: %w", err)
+		}
+	}
+	found, _, err := k.readNamed(ctx, e.Namespace, missing(known, list.Items))
+	s.Items, s.Complete = append(list.Items, found...), err == nil
+	return err
+}
+
+// missing returns the names of which no item is there, each once.
+func missing(names []string, items []lsv1alpha1.DeployItem) []string {
+	seen := make(map[string]bool, len(items)+len(names))
+	for i := range items {
+		seen[items[i].Name] = true
+	}
+	var result []string
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			result = append(result, name)
+		}
+	}
+	return result
+}
+
+// readNamed asks the API server for single deploy items.
+func (k *kind) readNamed(ctx context.Context, namespace string, names []string) (found []lsv1alpha1.DeployItem, gone []string, err error) {
+	var mutex sync.Mutex
+	err = subobject.Each(ctx, names, func(ctx context.Context, name string) error {
+		var item lsv1alpha1.DeployItem
+		absent, err := subobject.Gone(ctx, k.live, client.ObjectKey{Namespace: namespace, Name: name}, &item)
+		if err != nil {
+			return fmt.Errorf("read deploy item %s at the API server: %w", name, err)
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		if absent {
+			gone = append(gone, name)
+		} else {
+			found = append(found, item)
+		}
+		return nil
+	})
+	return found, gone, err
+}
+
+// readExports reads the object with the exports of the last job, and the Secrets with those of this one if they are
+// needed.
+func (k *kind) readExports(ctx context.Context, s *execution.Snapshot, o execution.Observed) error {
+	e := s.Execution
+	var object lsv1alpha1.DataObject
+	err := k.cluster.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: dataflow.ExecutionExportName(e.Name)}, &object)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the DataObject with the exports: %w", err)
+	}
+	if err == nil {
+		s.Export = &object
+	}
+	if !execution.NeedsExports(o) {
+		return nil
+	}
+	s.Exports, err = k.readSecrets(ctx, e.Namespace, execution.ExportSecrets(*s))
+	s.ExportsRead = err == nil
+	return err
+}
+
+// readSecrets asks the API server for the contents of Secrets with exports. One in another namespace is not read.
+func (k *kind) readSecrets(ctx context.Context, namespace string, references map[string]lsv1alpha1.ObjectReference) (map[string][]byte, error) {
+	var items []string
+	for item, reference := range references {
+		if reference.Namespace == "" || reference.Namespace == namespace {
+			items = append(items, item)
+		}
+	}
+	var mutex sync.Mutex
+	contents := make(map[string][]byte, len(items))
+	err := subobject.Each(ctx, items, func(ctx context.Context, item string) error {
+		var secret corev1.Secret
+		err := k.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: references[item].Name}, &secret)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read Secret %s with the exports of deploy item %s: %w", references[item].Name, item, err)
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		if content, found := secret.Data[lsv1alpha1.ExportSecretKey]; found {
+			contents[item] = content
+		}
+		return nil
+	})
+	return contents, err
+}

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/loop"
+)
+
+// Name is the name of the controller that Setup adds.
+const Name = "executions"
+
+// Options configure the controller of executions.
+type Options struct {
+	// Workers is how many executions are worked on at once.
+	Workers int
+}
+
+type executionLoop = loop.Loop[*lsv1alpha1.Execution, execution.Observed, lsv1alpha1.Phase, execution.Effect]
+
+// Setup adds the controller that runs the jobs of executions.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	if err := indexItems(mgr); err != nil {
+		return err
+	}
+	l := &executionLoop{
+		Name:     "execution",
+		Kind:     &kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader()},
+		New:      func() *lsv1alpha1.Execution { return &lsv1alpha1.Execution{} },
+		Reader:   mgr.GetClient(),
+		Writer:   mgr.GetClient(),
+		Clock:    clock.RealClock{},
+		Announce: failuresTo(loop.EventsTo[*lsv1alpha1.Execution, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
+	}
+	err := l.Controller(mgr, opts.Workers).
+		Watches(&lsv1alpha1.DeployItem{}, handler.EnqueueRequestsFromMapFunc(executionsOf), builder.WithPredicates(worthALook())).
+		Complete(l)
+	if err != nil {
+		return fmt.Errorf("set up controller %s: %w", Name, err)
+	}
+	return nil
+}
+
+type news = loop.News[*lsv1alpha1.Execution, lsv1alpha1.Phase]
+
+// failuresTo announces executions that failed. That one has begun or succeeded is told by its installation.
+func failuresTo(announce func(context.Context, news)) func(context.Context, news) {
+	return func(ctx context.Context, n news) {
+		status := &n.Object.Status
+		if !status.Phase.IsFinal() || status.Phase == lsv1alpha1.PhaseSucceeded {
+			return
+		}
+		if n.Err == nil && status.LastError != nil {
+			n.Err = failure.NewTerminal(failure.Details{}, errors.New(status.LastError.Message))
+		}
+		announce(ctx, n)
+	}
+}

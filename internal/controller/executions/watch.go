@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executions
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// itemsOfExecution is the index of deploy items by the name of their execution.
+const itemsOfExecution = "executions.ofDeployItem"
+
+func indexItems(mgr ctrl.Manager) error {
+	err := mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.DeployItem{}, itemsOfExecution, executionNames)
+	if err != nil {
+		return fmt.Errorf("index deploy items by execution: %w", err)
+	}
+	return nil
+}
+
+// executionNames are the executions that a deploy item belongs to: the one that its label names and the one that owns it.
+// They differ only if somebody has changed one of them.
+func executionNames(item client.Object) []string {
+	var names []string
+	if name := item.GetLabels()[lsv1alpha1.ExecutionManagedByLabel]; name != "" {
+		names = append(names, name)
+	}
+	owner := metav1.GetControllerOf(item)
+	if owner != nil && owner.Kind == "Execution" && owner.APIVersion == lsv1alpha1.SchemeGroupVersion.String() &&
+		(len(names) == 0 || names[0] != owner.Name) {
+		names = append(names, owner.Name)
+	}
+	return names
+}
+
+func executionsOf(_ context.Context, item client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, name := range executionNames(item) {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: item.GetNamespace(), Name: name}})
+	}
+	return requests
+}
+
+// worthALook lets those events of deploy items through that an execution may wait for: one has finished a job, has been
+// asked to go, or has gone. What else a deployer writes is none of the execution's business. An item that appears was
+// created by the execution itself, or is looked for by its name.
+func worthALook() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, okBefore := e.ObjectOld.(*lsv1alpha1.DeployItem)
+			after, okAfter := e.ObjectNew.(*lsv1alpha1.DeployItem)
+			if !okBefore || !okAfter {
+				return true
+			}
+			finished := after.Status.IsFinished() && (!before.Status.IsFinished() || before.Status.JobIDFinished != after.Status.JobIDFinished)
+			asked := before.DeletionTimestamp.IsZero() && !after.DeletionTimestamp.IsZero()
+			return finished || asked || before.UID != after.UID
+		},
+	}
+}

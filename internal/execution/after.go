@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import "slices"
+
+// After returns the facts as they are once an effect was carried out. Objects are the versions that it led to, by name.
+func After(o Observed, effect Effect, objects map[string]Object) Observed {
+	o.Wanted, o.Leaving = slices.Clone(o.Wanted), slices.Clone(o.Leaving)
+	switch e := effect.(type) {
+	case AddFinalizer:
+		o.Finalizer = true
+	case RemoveFinalizer:
+		o.Finalizer = false
+	case AcceptInterrupt:
+		o.InterruptAsked, o.Interrupted = false, true
+	case DropInterrupt:
+		o.InterruptAsked = false
+	case WriteExport:
+		o.Export = o.Export.stored()
+	case RemoveExport:
+		o.Export.Leftover = ""
+	default:
+		o.change(itemsOf(e), func(i *Item) { i.after(e, o, objects) })
+	}
+	return o
+}
+
+func itemsOf(effect Effect) []Item {
+	switch e := effect.(type) {
+	case InterruptItems:
+		return e.Items
+	case CreateItems:
+		return e.Items
+	case UpdateItems:
+		return e.Items
+	case KeepDeployed:
+		return e.Items
+	case DeleteItems:
+		return e.Items
+	case TriggerItems:
+		return e.Items
+	default:
+		return nil
+	}
+}
+
+// change applies a change to those items that an effect was about.
+func (o *Observed) change(concerned []Item, change func(*Item)) {
+	names := make(map[string]bool, len(concerned))
+	for _, item := range concerned {
+		names[item.ObjectName()] = true
+	}
+	for _, items := range [][]Item{o.Wanted, o.Leaving} {
+		for i := range items {
+			if names[items[i].ObjectName()] && !items[i].Replaced {
+				change(&items[i])
+			}
+		}
+	}
+}
+
+// ObjectName is the name of the object, also if it is yet to be created.
+func (i Item) ObjectName() string {
+	if i.Write != nil {
+		return i.Write.Name
+	}
+	return i.Object.Name
+}
+
+func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
+	if object, known := objects[i.ObjectName()]; known {
+		i.Object = object
+	}
+	switch effect.(type) {
+	case CreateItems:
+		i.State, i.Write = StateIdle, nil
+	case UpdateItems:
+		i.Write = nil
+	case KeepDeployed:
+		i.WithoutUninstall = true
+	case DeleteItems:
+		i.Terminating, i.Unsettled = true, true
+	case TriggerItems:
+		i.State, i.Since = StateRunning, o.Now
+	case InterruptItems:
+		i.State, i.CutShort = StateFailed, nil
+	}
+}

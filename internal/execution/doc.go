@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package execution is the job flow of executions: which deploy items have to be created, changed, started, awaited and
+// deleted, and in which order. It is pure. Whoever has read an execution and its deploy items calls Look and Decide and
+// knows what happens next, and why; the controller then acts, and Settle says what the status becomes.
+//
+//	Init         the objects of all deploy items are brought about; those that the spec no longer contains are deleted
+//	             first, along with those whose type has changed, because a type cannot be changed
+//	Progressing  each item is started as soon as all that it depends on have succeeded in this job
+//	Completing   the exports of the items are collected in one DataObject
+//	InitDelete   what the deletion means is passed on to the items
+//	Deleting     each item is deleted when none that depends on it exists any more
+//
+// A job works on the spec that its Init has seen. A change of the spec during a job has no effect before the next one:
+// from Progressing on, what the status records of the items counts if the spec has changed.
+//
+// An item that has been started by a job is not written any more in that job.
+package execution

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
+)
+
+// InterruptedAnnotation names the job that an interrupt has cut short, and the UID of the execution. One write puts it in
+// the place of the request, so that a crash in between neither loses the interrupt nor lets it hit the next job.
+const InterruptedAnnotation = "espalier.dev/interrupted-job"
+
+const interruptSeparator = "/"
+
+func interruptedJob(e *lsv1alpha1.Execution) string {
+	jobID, uid, _ := strings.Cut(e.Annotations[InterruptedAnnotation], interruptSeparator)
+	if uid != string(e.UID) {
+		return ""
+	}
+	return jobID
+}
+
+// AnnotateInterrupted answers a request to interrupt a job. Without a job there is nothing to interrupt, and the request
+// is dropped.
+func AnnotateInterrupted(e *lsv1alpha1.Execution, annotations map[string]string, jobID string) {
+	delete(annotations, lsv1alpha1.OperationAnnotation)
+	if jobID != "" {
+		annotations[InterruptedAnnotation] = jobID + interruptSeparator + string(e.UID)
+	}
+}
+
+// cutShort is the status of a deploy item that has not finished a job which was interrupted: failed, and finished. One that
+// was not started yet gets the job only to have finished it, so that no deployer ever works on it.
+func cutShort(item *lsv1alpha1.DeployItem, jobID string, now time.Time) *lsv1alpha1.DeployItemStatus {
+	if item.Status.JobIDFinished == jobID {
+		return nil
+	}
+	status := item.Status.DeepCopy()
+	started := status.JobID == jobID
+	status.JobID = jobID
+	err := interruptError(fmt.Sprintf("job %s was interrupted by annotation %s=%s on the execution", jobID, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationInterrupt))
+	run.Settle(&status.RunStatus, run.Outcome{Err: err, Deleting: !item.DeletionTimestamp.IsZero(), Now: now})
+	if !started {
+		status.FirstError, status.LastErrors = nil, nil
+	}
+	if status.FirstError == nil {
+		status.FirstError = status.LastError.DeepCopy()
+	}
+	status.LastErrors = append(slices.Clone(status.LastErrors), *status.LastError.DeepCopy())
+	if surplus := len(status.LastErrors) - lsv1alpha1.MaxLastErrors; surplus > 0 {
+		status.LastErrors = status.LastErrors[surplus:]
+	}
+	return status
+}
+
+func interruptError(message string) error {
+	return failure.Terminalf(failure.Details{Operation: operationInterrupt, Reason: lsv1alpha1.ReasonInterrupted}, "%s", message)
+}

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+)
+
+const (
+	// maxItemName is what the API server lets a generated name have. Deployers use the name as the value of a label, which
+	// has the same limit.
+	maxItemName = 63
+	// shortHash tells names apart that read the same, longHash also those that had to be changed to be readable.
+	shortHash, longHash = 5, 10
+)
+
+// ItemName is the name of the object for a deploy item: always the same, so that creating it twice creates one.
+func ItemName(execution, item string) string {
+	text := execution + "-" + item
+	readable := strings.Trim(strings.Map(nameRune, strings.ToLower(text)), "-")
+	length := shortHash
+	if readable != text || len(readable) > maxItemName-1-shortHash {
+		length = longHash
+		readable = strings.TrimRight(readable[:min(len(readable), maxItemName-1-longHash)], "-")
+	}
+	sum := sha256.Sum256([]byte(execution + "/" + item))
+	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:length]
+	return strings.TrimLeft(readable+"-"+hash, "-")
+}
+
+// nameRune replaces what must not be part of a DNS label.
+func nameRune(r rune) rune {
+	if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' {
+		return r
+	}
+	return '-'
+}

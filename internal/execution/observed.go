@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+)
+
+// Observed is what a decision about an execution depends on.
+type Observed struct {
+	Phase lsv1alpha1.Phase
+	// PhaseSince is when Phase was reached; zero if unknown.
+	PhaseSince time.Time
+	Job        run.Job
+	Now        time.Time
+	// Continuous executions are none of this package's business.
+	Continuous bool
+	// Deleted is set once the execution has been asked to go.
+	Deleted   bool
+	Finalizer bool
+	// WithoutUninstall asks the deletion to leave alone what was deployed.
+	WithoutUninstall bool
+	// InterruptAsked is set while the annotation is there. Interrupted says that the current job was cut short by it.
+	InterruptAsked, Interrupted bool
+	// Invalid is what makes the spec impossible to carry out; nil if nothing does.
+	Invalid error
+	// Wanted are the items of the job, in the order of the spec. There are none in the deletion flow.
+	Wanted []Item
+	// Leaving are the objects that have to go before the job can start anything: in the deletion flow all there are.
+	Leaving []Item
+	// Complete says that there are no more objects than those of Wanted and Leaving.
+	Complete bool
+	Export   Export
+}
+
+// Item is a deploy item of the execution.
+type Item struct {
+	// Name is the one in the spec. An object that belongs to no item has the name of its label, which may be empty.
+	Name string
+	// DependsOn are names of items.
+	DependsOn []string
+	// Object is the zero value if there is none.
+	Object Object
+	State  State
+	// Since is when the item got its current job; zero if unknown.
+	Since time.Time
+	// Terminating is set once the object has been asked to go.
+	Terminating bool
+	// Unsettled says that this pass has changed the object and does not know its version: an event will tell.
+	Unsettled bool
+	// Replaced says that the object stands among Leaving and a new one has to take its place.
+	Replaced bool
+	// WithoutUninstall says that the object carries that annotation.
+	WithoutUninstall bool
+	// Problem and Codes are those of the last error of a failed item.
+	Problem string
+	Codes   []string
+	// Write is what to create or update; nil if the object is as it should be.
+	Write *lsv1alpha1.DeployItem
+	// CutShort is the status that an interrupt gives to the object; nil if it has none to give.
+	CutShort *lsv1alpha1.DeployItemStatus
+}
+
+// Object identifies a version of a deploy item.
+type Object struct {
+	Name    string
+	UID     types.UID
+	Version string
+}
+
+// State is how far an item has come in the current job.
+type State string
+
+const (
+	// StateAbsent items have no object.
+	StateAbsent State = "absent"
+	// StateUnseen items are recorded, and not visible: perhaps not yet.
+	StateUnseen State = "unseen"
+	// StateIdle items were not started by this job and have finished the one before.
+	StateIdle State = "idle"
+	// StateBusy items have not finished another job.
+	StateBusy State = "busy"
+	// StateRunning items have not finished this job.
+	StateRunning State = "running"
+	// StateSucceeded and StateFailed items have finished it.
+	StateSucceeded State = "succeeded"
+	StateFailed    State = "failed"
+)
+
+// working tells whether the item has to be awaited, whatever becomes of the others.
+func (i Item) working() bool {
+	return i.State == StateRunning || i.State == StateBusy || i.State == StateUnseen
+}
+
+// Export is what is to be done about the exports of the items.
+type Export struct {
+	// Unread says that all items have succeeded and the exports of some have not been read.
+	Unread bool
+	// Err is what makes the exports impossible to collect.
+	Err error
+	// Write is the object to store, nil if it is as it should be. Exists tells whether there is one to update.
+	Write  *lsv1alpha1.DataObject
+	Exists bool
+	// Reference names the object once this job's exports are stored; nil without exports.
+	Reference *lsv1alpha1.ObjectReference
+	// Leftover is the name of an object that is there although there are no exports.
+	Leftover string
+}
+
+// Fresh tells whether a job has arrived that has not begun.
+func (o Observed) Fresh() bool { return o.Running() && (o.Phase == "" || o.Phase.IsFinal()) }
+
+// Running tells whether there is a job to do.
+func (o Observed) Running() bool { return o.Job.ID != "" && o.Job.Running() }
+
+// Removing tells whether the execution is in the deletion flow, or begins it. An execution that was deleted during a job
+// finishes that first.
+func (o Observed) Removing() bool {
+	return o.Running() && o.Deleted && (o.Fresh() || o.Phase.IsDeletion())
+}
+
+// preparing tells whether the job has not come beyond Init. A phase that executions do not have is begun anew.
+func (o Observed) preparing() bool {
+	return !o.Removing() && o.Phase != lsv1alpha1.PhaseProgressing && o.Phase != lsv1alpha1.PhaseCompleting
+}
+
+// NeedsComplete tells whether the next decision needs to know for certain which objects exist: an interrupt must miss
+// none, and a deletion ends when there is none left that could still go.
+func NeedsComplete(o Observed) bool {
+	if !o.Running() || o.Complete {
+		return false
+	}
+	if o.InterruptAsked || o.Interrupted {
+		return true
+	}
+	return o.Removing() && removalOf(o.Leaving).over()
+}
+
+// NeedsExports tells whether the exports of the items are what the next decision needs.
+func NeedsExports(o Observed) bool { return o.Export.Unread }

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"espalier.dev/internal/graph"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// remove deletes the items in reverse order, and then lets the execution go.
+func remove(o Observed) Decision {
+	if o.Phase != lsv1alpha1.PhaseDeleting {
+		return Decision{Do: keepDeployed(o), Next: lsv1alpha1.PhaseDeleting, Why: because(ReasonDeleting, "its deploy items are deleted")}
+	}
+	if keep := keepDeployed(o); len(keep) > 0 {
+		return Decision{Do: keep, Why: because(ReasonDeleting, "what was deployed stays")}
+	}
+	r := removalOf(o.Leaving)
+	switch {
+	case !r.over():
+		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, r.awaited)
+		d.Do = r.effects(o)
+		return d
+	case !o.Complete:
+		return Decision{Wait: true, Again: minRecheck, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+	case len(o.Leaving) > 0:
+		return fail(o, failing{
+			doing: "delete the deploy items", code: ReasonDeployItemsLeft,
+			err: failed(operationDelete, ReasonDeployItemsLeft, r.codes(), r.problems()),
+		})
+	default:
+		return letGo(o)
+	}
+}
+
+func letGo(o Observed) Decision {
+	d := Decision{Wait: true, Why: because(ReasonDeleted, "all deploy items are gone")}
+	if o.Export.Leftover != "" {
+		d.Do = append(d.Do, RemoveExport{Name: o.Export.Leftover})
+	}
+	if o.Finalizer {
+		d.Do = append(d.Do, RemoveFinalizer{})
+	}
+	return d
+}
+
+func keepDeployed(o Observed) []Effect {
+	if !o.WithoutUninstall {
+		return nil
+	}
+	var items []Item
+	for _, item := range o.Leaving {
+		if !item.WithoutUninstall {
+			items = append(items, item)
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return []Effect{KeepDeployed{Items: items}}
+}
+
+// removal is what can be done about objects that have to go: each goes when none that depends on it is left.
+type removal struct {
+	delete, trigger, working, left []Item
+	// awaited is the first item that something can be expected of.
+	awaited Item
+}
+
+func removalOf(items []Item) removal {
+	var r removal
+	needed := neededObjects(items)
+	for _, item := range items {
+		switch {
+		case item.working() || item.Unsettled:
+			r.working = append(r.working, item)
+		case item.State == StateFailed && item.Terminating, item.State == StateSucceeded && item.Terminating:
+			r.left = append(r.left, item)
+		case needed[item.Object.Name]:
+		case item.Terminating:
+			r.trigger = append(r.trigger, item)
+		default:
+			r.delete = append(r.delete, item)
+		}
+	}
+	for _, some := range [][]Item{r.working, r.trigger, r.delete} {
+		if len(some) > 0 {
+			r.awaited = some[0]
+			break
+		}
+	}
+	return r
+}
+
+// neededObjects are those that another one depends on. An order that contradicts itself is none: it arises when a crash
+// came between the updates that turn a dependency round.
+func neededObjects(items []Item) map[string]bool {
+	objects := map[string][]string{}
+	for _, item := range items {
+		objects[item.Name] = append(objects[item.Name], item.Object.Name)
+	}
+	needed := map[string]bool{}
+	nodes := make([]graph.Node, len(items))
+	for i, item := range items {
+		nodes[i].Name = item.Object.Name
+		for _, name := range item.DependsOn {
+			for _, object := range objects[name] {
+				needed[object] = true
+				nodes[i].DependsOn = append(nodes[i].DependsOn, object)
+			}
+		}
+	}
+	g, err := graph.New(nodes)
+	if err != nil || g.Cycle() != nil {
+		return nil
+	}
+	return needed
+}
+
+// over tells whether nothing happens any more by itself: all are gone, or those that are left have failed.
+func (r removal) over() bool { return len(r.working)+len(r.delete)+len(r.trigger) == 0 }
+
+// failed tells whether objects are left of which no more can be expected.
+func (r removal) failed() bool { return r.over() && len(r.left) > 0 }
+
+func (r removal) effects(o Observed) []Effect {
+	var do []Effect
+	if len(r.delete) > 0 {
+		do = append(do, DeleteItems{Items: r.delete})
+	}
+	if len(r.trigger) > 0 {
+		do = append(do, TriggerItems{JobID: o.Job.ID, Items: r.trigger})
+	}
+	return do
+}
+
+func (r removal) problems() string { return problemsOf(r.left) }
+
+func (r removal) codes() []string { return codesOf(r.left) }

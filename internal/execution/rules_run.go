@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"fmt"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/graph"
+)
+
+// prepare brings about the objects of all items. Those that have to leave are dealt with first.
+func prepare(o Observed) Decision {
+	if o.Invalid != nil {
+		return refuseSpec(o)
+	}
+	leaving := removalOf(o.Leaving)
+	if leaving.failed() {
+		return failOrphans(o, leaving)
+	}
+	var do []Effect
+	if !o.Finalizer && !o.Deleted {
+		do = append(do, AddFinalizer{})
+	}
+	do = append(do, leaving.effects(o)...)
+	var create, update []Item
+	for _, item := range o.Wanted {
+		switch {
+		case item.Write == nil || item.Replaced || item.State == StateUnseen:
+		case item.State == StateAbsent:
+			create = append(create, item)
+		default:
+			update = append(update, item)
+		}
+	}
+	if len(create) > 0 {
+		do = append(do, CreateItems{Items: create})
+	}
+	if len(update) > 0 {
+		do = append(do, UpdateItems{Items: update})
+	}
+	d := Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonPrepared, fmt.Sprintf("%d deploy items are prepared", len(o.Wanted)))}
+	if len(o.Leaving) > 0 {
+		d = o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
+	} else if i := slices.IndexFunc(o.Wanted, func(i Item) bool { return i.State == StateUnseen }); i >= 0 {
+		d = o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
+	}
+	d.Do = do
+	return d
+}
+
+// refuseSpec fails because of the spec, once nothing runs that a job of an earlier spec may have started.
+func refuseSpec(o Observed) Decision {
+	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
+		return o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
+	}
+	return fail(o, failing{doing: "read spec.deployItems", err: o.Invalid, code: ReasonInvalidSpec})
+}
+
+// failOrphans fails because of objects that do not go, once nothing runs that this job has started.
+func failOrphans(o Observed, leaving removal) Decision {
+	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
+		return o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
+	}
+	message := "deploy items that the spec no longer contains, or contains with another type, could not be deleted: " + leaving.problems()
+	return fail(o, failing{doing: "remove old deploy items", code: ReasonDeployItemsLeft, err: failed(operationDelete, ReasonDeployItemsLeft, leaving.codes(), message)})
+}
+
+// progress starts what can be started and waits for what was.
+func progress(o Observed) Decision {
+	if len(o.Leaving) > 0 {
+		return finishLeaving(o)
+	}
+	plan := make([]planned, len(o.Wanted))
+	for i, item := range o.Wanted {
+		plan[i] = planned{name: item.Name, dependsOn: item.DependsOn}
+	}
+	g, err := graphOf(plan)
+	if err != nil {
+		return fail(o, failing{doing: "order the deploy items", err: err, code: ReasonInvalidSpec})
+	}
+	p := progressOf(o.Wanted)
+	if ready := named(o.Wanted, g.Ready(p)); len(ready) > 0 {
+		return Decision{
+			Do:  []Effect{TriggerItems{JobID: o.Job.ID, Items: ready}},
+			Why: because(ReasonTriggered, "starting deploy items "+list(ready)),
+		}
+	}
+	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
+		return o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
+	}
+	if len(p.Done) == len(o.Wanted) {
+		return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(ReasonDeployed, fmt.Sprintf("all %d deploy items have succeeded", len(o.Wanted)))}
+	}
+	return failItems(o, named(o.Wanted, g.Blocked(p)))
+}
+
+// finishLeaving goes on with objects that somebody else has left half deleted.
+func finishLeaving(o Observed) Decision {
+	leaving := removalOf(o.Leaving)
+	if leaving.failed() {
+		return failOrphans(o, leaving)
+	}
+	d := o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
+	d.Do = leaving.effects(o)
+	return d
+}
+
+// progressOf says what has become of the items. An item that can never be started counts as failed.
+func progressOf(items []Item) graph.Progress {
+	p := graph.Progress{Done: map[string]bool{}, Failed: map[string]bool{}, Running: map[string]bool{}}
+	for _, item := range items {
+		switch {
+		case item.State == StateSucceeded:
+			p.Done[item.Name] = true
+		case item.working():
+			p.Running[item.Name] = true
+		case item.lost():
+			p.Failed[item.Name] = true
+		}
+	}
+	return p
+}
+
+// lost tells whether an item has not succeeded and will not: it failed, or its object is gone or about to go.
+func (i Item) lost() bool {
+	return i.State == StateFailed || i.State == StateAbsent || i.State == StateIdle && i.Terminating
+}
+
+func failItems(o Observed, blocked []Item) Decision {
+	lost := slices.DeleteFunc(slices.Clone(o.Wanted), func(i Item) bool { return !i.lost() })
+	message := problemsOf(lost)
+	if len(blocked) > 0 {
+		message += "; not started because of that: " + list(blocked)
+	}
+	return fail(o, failing{
+		doing: "deploy the items", code: ReasonDeployItemsFailed,
+		err: failed(operationDeploy, ReasonDeployItemsFailed, codesOf(lost), message),
+	})
+}
+
+// complete collects the exports.
+func complete(o Observed) Decision {
+	switch x := o.Export; {
+	case x.Unread:
+		return Decision{Wait: true, Again: minRecheck, Why: because(ReasonReadingExports, "the exports of the deploy items are about to be read")}
+	case x.Err != nil:
+		return fail(o, failing{doing: "collect the exports", err: x.Err, code: ReasonExportsUnusable})
+	case x.Write != nil:
+		return succeed(WriteExport{Object: x.Write, Update: x.Exists})
+	case x.Leftover != "":
+		return succeed(RemoveExport{Name: x.Leftover})
+	default:
+		return succeed()
+	}
+}
+
+func succeed(do ...Effect) Decision {
+	return Decision{Do: do, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "all deploy items have succeeded")}
+}

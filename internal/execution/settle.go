@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+)
+
+// Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then.
+func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
+	if o.Continuous || !o.Running() {
+		return o
+	}
+	status := &e.Status
+	removing, preparing := o.Removing(), o.preparing()
+	if o.Fresh() {
+		begin(status, o)
+	}
+	if preparing {
+		status.ObservedGeneration = e.Generation
+	}
+	if preparing && err == nil && o.Phase == lsv1alpha1.PhaseInit {
+		status.DeployItemCache = o.record()
+	}
+	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
+		status.ExportReference = o.Export.Reference
+	}
+	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: removing, Now: o.Now})
+	if d.Wait && !preparing && !status.Phase.IsFinal() && status.TransitionTimes != nil && status.TransitionTimes.WaitTime == nil {
+		at := metav1.NewTime(o.Now)
+		status.TransitionTimes.WaitTime = &at
+	}
+	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
+	if status.PhaseTransitionTime != nil {
+		o.PhaseSince = status.PhaseTransitionTime.Time
+	}
+	return o
+}
+
+// begin makes the job that arrived the current one. It must happen before anything else is settled: to a job that has not
+// begun, the final phase of the one before would be its own.
+func begin(status *lsv1alpha1.ExecutionStatus, o Observed) {
+	first := lsv1alpha1.PhaseInit
+	if o.Removing() {
+		first = lsv1alpha1.PhaseInitDelete
+	}
+	before := status.TransitionTimes
+	run.Begin(&status.RunStatus, status.JobID, first, o.Now)
+	if before != nil && before.TriggerTime != nil && before.InitTime == nil {
+		status.TransitionTimes.TriggerTime = before.TriggerTime
+	}
+}
+
+// record is what the status remembers of the objects.
+func (o Observed) record() *lsv1alpha1.DeployItemCache {
+	cache := &lsv1alpha1.DeployItemCache{}
+	for _, item := range o.Wanted {
+		if item.Object.Name != "" {
+			cache.ActiveDIs = append(cache.ActiveDIs, lsv1alpha1.NamePair{SpecName: item.Name, ObjectName: item.Object.Name})
+		}
+	}
+	for _, item := range o.Leaving {
+		cache.OrphanedDIs = append(cache.OrphanedDIs, item.Object.Name)
+	}
+	return cache
+}

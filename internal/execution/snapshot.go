@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// Snapshot is an execution and everything that belongs to it, as it was read.
+type Snapshot struct {
+	Execution *lsv1alpha1.Execution
+	// Items are the deploy items that carry the label or the owner reference of the execution, or whose names its status
+	// records. They are not changed.
+	Items []lsv1alpha1.DeployItem
+	// Complete says that Items come from the API server itself: what is missing does not exist. From a cache it may
+	// just not be visible yet.
+	Complete bool
+	// Gone are recorded names that a read from the API server did not find.
+	Gone []string
+	// Exports are the contents of the Secrets with the exports of deploy items, by the name of the deploy item. One that
+	// does not exist is missing. They need not be read before NeedsExports asks for them.
+	Exports     map[string][]byte
+	ExportsRead bool
+	// Export is the DataObject with the exports of the last job, nil if there is none.
+	Export *lsv1alpha1.DataObject
+	Now    time.Time
+}
+
+// Recorded returns the names of the deploy items that the status of an execution records.
+func Recorded(e *lsv1alpha1.Execution) []string {
+	cache := e.Status.DeployItemCache
+	if cache == nil {
+		return nil
+	}
+	names := make([]string, 0, len(cache.ActiveDIs)+len(cache.OrphanedDIs))
+	for _, pair := range cache.ActiveDIs {
+		names = append(names, pair.ObjectName)
+	}
+	return append(names, cache.OrphanedDIs...)
+}
