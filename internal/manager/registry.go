@@ -12,6 +12,7 @@ import (
 
 	"espalier.dev/internal/controller"
 	"espalier.dev/internal/controller/deployitems"
+	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
 	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployer/mock"
@@ -47,6 +48,13 @@ var all = []Controller{
 				Workers:      opts.workersOf(installations.Name),
 				KeyNamespace: opts.systemNamespace(),
 			})
+		},
+	},
+	{
+		Name:        executions.Name,
+		Description: "run the jobs of executions: create, start, await and delete their deploy items",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return executions.Setup(mgr, executions.Options{Workers: opts.workersOf(executions.Name)})
 		},
 	},
 	{
