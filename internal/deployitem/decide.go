@@ -84,7 +84,7 @@ func pickUp(o Observed) Decision {
 	case !o.Finalizer && !o.Deleting:
 		return Decision{Do: []Effect{AddFinalizer{}}, Why: pickedUp(o)}
 	case o.Unchanged:
-		return Decision{Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: decision.Reason{
+		return Decision{Next: lsv1alpha1.PhaseSucceeded, Why: decision.Reason{
 			Code: CodeUnchanged, Message: "left out: it succeeded before, its spec has not changed, and updateOnChangeOnly is set"}}
 	default:
 		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: pickedUp(o)}
@@ -99,6 +99,8 @@ func deploy(o Observed) Decision {
 		return finish(o)
 	case o.Answer != nil:
 		return awaitTarget(o)
+	case o.timeIsUp():
+		return awaitEnd(o)
 	case o.Target == TargetMissing:
 		return awaitTargetObject(o)
 	case !o.Intended:
@@ -109,7 +111,7 @@ func deploy(o Observed) Decision {
 }
 
 func finish(o Observed) Decision {
-	d := Decision{Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: decision.Reason{
+	d := Decision{Next: lsv1alpha1.PhaseSucceeded, Why: decision.Reason{
 		Code: lsv1alpha1.ReasonSucceeded, Message: "everything is deployed and ready"}}
 	switch {
 	case len(o.Answer.Exports) > 0 && !o.ExportsStored:
@@ -130,6 +132,8 @@ func remove(o Observed) Decision {
 		return awaitTarget(o)
 	case o.Target == TargetMissing && o.ClusterMayBeGone:
 		return letGo(o, CodeClusterRemoved, "there is nothing to uninstall from: Target "+o.TargetName+" does not exist")
+	case o.timeIsUp():
+		return awaitEnd(o)
 	case o.Target == TargetMissing:
 		return awaitTargetObject(o)
 	default:
@@ -174,6 +178,13 @@ func awaitTarget(o Observed) Decision {
 func awaitTargetObject(o Observed) Decision {
 	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
 }
+
+// awaitEnd leaves an item whose time is up to the watchdog.
+func awaitEnd(o Observed) Decision {
+	return wait(lsv1alpha1.ReasonProgressingTimeout, "its time was up at "+o.Deadline.UTC().Format(time.RFC3339))
+}
+
+func (o Observed) timeIsUp() bool { return !o.Deadline.IsZero() && !o.Now.Before(o.Deadline) }
 
 func untilDeadline(o Observed) string {
 	if o.Deadline.IsZero() {

@@ -22,7 +22,7 @@ var (
 		lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseInitDelete,
 		lsv1alpha1.PhaseTriggerDelete, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed, lsv1alpha1.PhaseAborted,
 	}
-	jobs    = []run.Job{{}, {ID: "b", FinishedID: "b"}, {ID: "b", FinishedID: "a"}, {ID: "b"}}
+	jobs    = []run.Job{{}, {ID: "b", FinishedID: "b"}, {ID: "b", FinishedID: "a"}}
 	answers = []*deployitem.Answer{
 		nil, {Done: true}, {Done: true, Exports: []byte("{}")}, {Waiting: decision.Reason{Code: "WaitingForRain"}}, {Err: errors.New("no")},
 	}
@@ -38,6 +38,9 @@ func everything(check func(deployitem.Observed)) {
 			for _, answer := range answers {
 				for _, target := range targets {
 					for _, repair := range repairs {
+						if job.Running() && !repair.IsZero() {
+							continue // Repairs are for what has finished.
+						}
 						for bits := range 1 << switches {
 							check(observation(bits, deployitem.Observed{Phase: phase, Job: job, Answer: answer, Target: target, RepairAt: repair, Now: noon}))
 						}
@@ -52,9 +55,11 @@ func observation(bits int, o deployitem.Observed) deployitem.Observed {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.Mine, o.Deleting, o.WithoutUninstall, o.Finalizer = on(0), on(1), on(2), on(3)
 	o.Unchanged, o.ClusterMayBeGone, o.Exported, o.Intended, o.Stored = on(4), on(5), on(6), on(7), on(8)
-	o.ExportsStored, o.ExportsDropped = on(9), on(9)
-	if on(10) {
+	if on(9) {
 		o.Problem = errors.New("bad")
+	}
+	if on(10) {
+		o.Deadline = noon
 	}
 	return o
 }
@@ -101,6 +106,10 @@ var rules = map[string]func(deployitem.Observed, deployitem.Decision) bool{
 	"success needs a deployer that says so, or an unchanged item": func(o deployitem.Observed, d deployitem.Decision) bool {
 		done := o.Answer != nil && o.Answer.Done && o.Answer.Err == nil
 		return d.Next != lsv1alpha1.PhaseSucceeded || done || o.Unchanged && o.Phase == lsv1alpha1.PhaseInit
+	},
+	"nothing is done once the time is up": func(o deployitem.Observed, d deployitem.Decision) bool {
+		late := !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
+		return !late || !does[deployitem.Deploy](d) && !does[deployitem.Delete](d)
 	},
 	"a wait says why": func(_ deployitem.Observed, d deployitem.Decision) bool {
 		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""

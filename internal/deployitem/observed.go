@@ -119,16 +119,22 @@ func Look(s Snapshot) Observed {
 	}
 	o.Target, o.TargetName, o.Problem = targetOf(item, s.Target)
 	o.Mine = mine(s)
-	began := s.Now
-	if PickedUp(status) {
-		began = Began(status)
-	}
-	deadline, err := DeadlineOf(item, began)
+	deadline, err := DeadlineOf(item, beganOr(status, s.Now))
 	if err != nil {
 		o.Problem = invalid(fmt.Errorf("spec.timeout: %w", err))
 	}
 	o.Deadline = deadline
 	return o
+}
+
+// beganOr returns when the deployer that works on the item began, or the time at which this one is about to begin.
+func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
+	began := Began(status)
+	atTheGate := status.Phase == lsv1alpha1.PhaseInit || status.Phase == lsv1alpha1.PhaseInitDelete
+	if !PickedUp(status) || atTheGate || began.IsZero() {
+		return now
+	}
+	return began
 }
 
 // neverTouched tells whether no deployer has ever got as far as to touch the target for this item.

@@ -88,7 +88,13 @@ var layers = slices.Concat(
 			},
 		},
 		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version"}, purePackages, adapters)},
-		{folders: []string{"internal/manager"}, sees: []string{"api", "internal/loop", "internal/version", "internal/controller", "internal/target", "internal/dial"}},
+		{
+			folders: []string{"internal/manager"},
+			sees: []string{
+				"api", "internal/loop", "internal/version", "internal/controller", "internal/deployer", "internal/deployitem",
+				"internal/target", "internal/dial",
+			},
+		},
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api"}, purePackages)},
 		{
 			folders: []string{"internal/cli", "internal/dashboard"},

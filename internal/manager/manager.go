@@ -82,7 +82,7 @@ func managerOptions(opts Options, scheme *runtime.Scheme, log logr.Logger) ctrl.
 		Metrics:                       server.Options{BindAddress: opts.MetricsAddress},
 		HealthProbeBindAddress:        opts.ProbeAddress,
 		LeaderElection:                l.Enabled,
-		LeaderElectionID:              LeaseName,
+		LeaderElectionID:              opts.leaseName(),
 		LeaderElectionNamespace:       l.Namespace,
 		LeaderElectionReleaseOnCancel: true, // The process ends when the manager does.
 		LeaseDuration:                 &l.LeaseDuration,

@@ -14,6 +14,12 @@ import (
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/version"
 )
 
 // Disabled as an address means not to listen.
@@ -39,6 +45,16 @@ type Options struct {
 	// or "default" outside of a cluster.
 	SystemNamespace string
 
+	// DeployItemPickupTimeout is how long a deploy item may wait for a deployer; "none" is
+	// no limit.
+	DeployItemPickupTimeout lsv1alpha1.Duration
+
+	// DeployerIdentity tells apart several processes with deployers of the same type, and
+	// DeployerTargetSelectors, in the syntax of deployitem.ParseTargetSelector, divide the
+	// deploy items between them.
+	DeployerIdentity        string
+	DeployerTargetSelectors []string
+
 	// MetricsAddress and ProbeAddress are host:port, or Disabled.
 	MetricsAddress string
 	ProbeAddress   string
@@ -62,6 +78,7 @@ func DefaultOptions() Options {
 		Controllers:                     []string{"*"},
 		Workers:                         8,
 		DefaultContextExcludeNamespaces: []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"},
+		DeployItemPickupTimeout:         lsv1alpha1.NewDuration(deployitem.DefaultPickupTimeout),
 		MetricsAddress:                  ":8080",
 		ProbeAddress:                    ":8081",
 		LeaderElection: LeaderElection{
@@ -81,6 +98,9 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "work only on objects in these namespaces (default: all)")
 	flags.StringSliceVar(&o.DefaultContextExcludeNamespaces, "default-context-exclude-namespaces", o.DefaultContextExcludeNamespaces, "namespaces that get no default Context")
 	flags.StringVar(&o.SystemNamespace, "system-namespace", o.SystemNamespace, "namespace for what the controllers keep for themselves (default: the namespace of the pod, or \"default\")")
+	flags.StringVar((*string)(&o.DeployItemPickupTimeout), "deploy-item-pickup-timeout", string(o.DeployItemPickupTimeout), "how long a deploy item may wait for a deployer before it fails; none for no limit")
+	flags.StringVar(&o.DeployerIdentity, "deployer-identity", o.DeployerIdentity, "tells apart several processes with deployers of the same type; each has a lease of its own")
+	flags.StringArrayVar(&o.DeployerTargetSelectors, "deployer-target-selector", o.DeployerTargetSelectors, "let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)")
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
 	l := &o.LeaderElection
@@ -115,7 +135,51 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
 		}
 	}
-	return o.LeaderElection.validate()
+	return errors.Join(o.validateDeployers(), o.LeaderElection.validate())
+}
+
+func (o *Options) validateDeployers() error {
+	if _, _, err := o.DeployItemPickupTimeout.Limit(0); err != nil {
+		return fmt.Errorf("--deploy-item-pickup-timeout: %w", err)
+	}
+	if problems := validation.IsDNS1123Subdomain(o.DeployerIdentity); o.DeployerIdentity != "" && len(problems) > 0 {
+		return fmt.Errorf("--deployer-identity is %q: %s", o.DeployerIdentity, problems[0])
+	}
+	_, err := o.targetSelectors()
+	return err
+}
+
+func (o *Options) targetSelectors() ([]deployitem.TargetSelector, error) {
+	var selectors []deployitem.TargetSelector
+	for _, text := range o.DeployerTargetSelectors {
+		s, err := deployitem.ParseTargetSelector(text)
+		if err != nil {
+			return nil, fmt.Errorf("--deployer-target-selector: %w", err)
+		}
+		selectors = append(selectors, s)
+	}
+	return selectors, nil
+}
+
+// deployerOptions are what all deployers of the process have in common.
+func (o *Options) deployerOptions(controller string) deployer.Options {
+	selectors, _ := o.targetSelectors() // Validate has seen them.
+	return deployer.Options{
+		Name:            controller,
+		Version:         version.Get().Version,
+		Identity:        o.DeployerIdentity,
+		TargetSelectors: selectors,
+		Workers:         o.workersOf(controller),
+	}
+}
+
+// leaseName is the same for all replicas of a process, and different for processes that
+// share the work.
+func (o *Options) leaseName() string {
+	if o.DeployerIdentity == "" {
+		return LeaseName
+	}
+	return LeaseName + "-" + o.DeployerIdentity
 }
 
 func (l *LeaderElection) validate() error {

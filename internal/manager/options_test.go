@@ -36,11 +36,14 @@ func TestFlagsDefaultToDefaultOptions(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	opts := parse(t, "--controllers=-contexts", "--workers=3", "--concurrent=contexts=5", "--default-context-exclude-namespaces=a,b", "--namespaces=c,d",
+		"--deploy-item-pickup-timeout=none", "--deployer-identity=me", "--deployer-target-selector=labels=a in (b,c)", "--deployer-target-selector=targets=d",
 		"--metrics-address=0", "--health-probe-address=:1", "--leader-elect=false", "--leader-elect-namespace=n",
 		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
-		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, MetricsAddress: "0", ProbeAddress: ":1",
+		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, MetricsAddress: "0",
+		DeployItemPickupTimeout: "none", DeployerIdentity: "me", DeployerTargetSelectors: []string{"labels=a in (b,c)", "targets=d"},
+		ProbeAddress:   ":1",
 		LeaderElection: LeaderElection{Namespace: "n", LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second},
 	}
 	if !reflect.DeepEqual(opts, want) {
@@ -64,6 +67,9 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		"--workers is 0": {"--workers=0"},
 		`--concurrent: unknown controller "nope"`:                            {"--concurrent=nope=1"},
 		"--concurrent: contexts is -1":                                       {"--concurrent=contexts=-1"},
+		`--deploy-item-pickup-timeout: invalid duration "soon"`:              {"--deploy-item-pickup-timeout=soon"},
+		`--deployer-identity is "Me!"`:                                       {"--deployer-identity=Me!"},
+		"--deployer-target-selector: target selector \"a=b\"":                {"--deployer-target-selector=a=b"},
 		"--leader-elect-retry-period must be positive":                       {"--leader-elect-retry-period=0"},
 		"--leader-elect-renew-deadline must be longer than --leader-elect-r": {"--leader-elect-renew-deadline=2s"},
 		"--leader-elect-lease-duration must be longer than --leader-elect-r": {"--leader-elect-lease-duration=10s"},
@@ -77,5 +83,13 @@ func TestValidateNamesTheFlag(t *testing.T) {
 	opts := parse(t, "--leader-elect=false", "--leader-elect-retry-period=0")
 	if err := opts.Validate(); err != nil {
 		t.Errorf("the timing of an election that does not take place matters: %v", err)
+	}
+}
+
+// Processes that share the work of one deployer must not wait for each other.
+func TestEachIdentityHasALeaseOfItsOwn(t *testing.T) {
+	without, with := Options{}, Options{DeployerIdentity: "north"}
+	if without.leaseName() != LeaseName || with.leaseName() != LeaseName+"-north" {
+		t.Errorf("leases %q and %q", without.leaseName(), with.leaseName())
 	}
 }

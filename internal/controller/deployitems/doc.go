@@ -1,0 +1,6 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package deployitems runs the watchdog of deploy items: timeouts, deletion without uninstallation, and jobs of single
+// items. It works for the items of all deployers, and belongs to the process that runs executions.
+package deployitems

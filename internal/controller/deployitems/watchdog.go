@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployitems
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/deployitem/watchdog"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/run"
+)
+
+// Name is the name of the controller.
+const Name = "deployitems"
+
+// Options configure the watchdog.
+type Options struct {
+	// PickupTimeout is how long an item may wait for a deployer. Empty means 5 minutes, "none" means no limit.
+	PickupTimeout lsv1alpha1.Duration
+	// Workers is how many items are looked at at once.
+	Workers int
+	// Clock is the real one if nothing is said.
+	Clock clock.PassiveClock
+}
+
+// Setup adds the watchdog to a manager.
+func Setup(mgr ctrl.Manager, opts Options) error {
+	limit, _, err := opts.PickupTimeout.Limit(deployitem.DefaultPickupTimeout)
+	if err != nil {
+		return fmt.Errorf("set up controller %s: the pick-up timeout: %w", Name, err)
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	l := &loop.Loop[*lsv1alpha1.DeployItem, watchdog.Observed, lsv1alpha1.Phase, watchdog.Effect]{
+		Name: Name, Kind: &kind{client: mgr.GetClient(), live: mgr.GetAPIReader(), pickupTimeout: limit},
+		New:    func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
+		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: opts.Clock,
+		Announce: loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
+	}
+	err = l.Controller(mgr, opts.Workers).WithEventFilter(predicate.NewPredicateFuncs(concerns)).Complete(l)
+	if err != nil {
+		return fmt.Errorf("set up controller %s: %w", Name, err)
+	}
+	return nil
+}
+
+func concerns(object client.Object) bool {
+	item, ok := object.(*lsv1alpha1.DeployItem)
+	return ok && watchdog.Concerns(item)
+}
+
+// kind is the shell of the watchdog.
+type kind struct {
+	client        client.Client
+	live          client.Reader
+	pickupTimeout time.Duration
+}
+
+// Phase returns the phase in the status.
+func (k *kind) Phase(item *lsv1alpha1.DeployItem) lsv1alpha1.Phase { return item.Status.Phase }
+
+// Status returns the status.
+func (k *kind) Status(item *lsv1alpha1.DeployItem) any { return &item.Status }
+
+// Decide asks the pure package.
+func (k *kind) Decide(o watchdog.Observed) watchdog.Decision { return watchdog.Decide(o) }
+
+// Settle asks the pure package.
+func (k *kind) Settle(item *lsv1alpha1.DeployItem, o watchdog.Observed, d watchdog.Decision, err error) watchdog.Observed {
+	return watchdog.Settle(item, o, d, err)
+}
+
+// Observe needs nothing but the item.
+func (k *kind) Observe(_ context.Context, item *lsv1alpha1.DeployItem, now time.Time) (watchdog.Observed, error) {
+	return watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: k.pickupTimeout, NewJobID: uuid.NewString(), Now: now}), nil
+}
+
+// Act carries out one effect.
+func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o watchdog.Observed, effect watchdog.Effect) (watchdog.Observed, error) {
+	switch e := effect.(type) {
+	case watchdog.RemoveOperation:
+		err := loop.PatchMetadata(ctx, k.client, item, removeOperation)
+		o.Idle = ""
+		return o, err
+	case watchdog.Grant:
+		err := loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {
+			removeOperation(m)
+			m.GetAnnotations()[run.GrantAnnotation] = run.FormatGrant(o.NewJobID, string(item.UID))
+		})
+		o.Request = run.Request{GrantedID: o.NewJobID}
+		return o, err
+	case watchdog.DropExports:
+		return o, deployer.DropExports(ctx, k.live, k.client, item)
+	case watchdog.RemoveFinalizer:
+		return o, loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {
+			m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(s string) bool { return s == lsv1alpha1.Finalizer }))
+		})
+	case watchdog.TimeOut:
+		return o, e.Err
+	default: // the status write alone does the rest
+		return o, nil
+	}
+}
+
+func removeOperation(m metav1.Object) { delete(m.GetAnnotations(), lsv1alpha1.OperationAnnotation) }

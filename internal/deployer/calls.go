@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/target"
+)
+
+// call is one of the calls of a deployer that work towards the end of a job.
+type call struct {
+	name string
+	make func(context.Context, Work) (Progress, error)
+}
+
+// answer makes a call and puts what came of it into the facts. An error is a fact, too: what the deployer wants to have
+// remembered in spite of it must not be lost.
+func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed, c call) {
+	var progress Progress
+	err := k.inside(ctx, item, *o, func(ctx context.Context, work Work) (err error) {
+		progress, err = c.make(ctx, work)
+		return err
+	}, c.name)
+	remember, bad := providerStatus(progress.ProviderStatus)
+	exports, worse := exportsOf(progress)
+	o.Remember = remember
+	o.Answer = &deployitem.Answer{
+		Done: progress.Done, Waiting: progress.Waiting, Recheck: progress.Recheck, Exports: exports, Err: errors.Join(err, bad, worse),
+	}
+}
+
+func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed) (*runtime.RawExtension, error) {
+	var intention runtime.Object
+	err := k.inside(ctx, item, o, func(ctx context.Context, work Work) (err error) {
+		intention, err = k.deployer.Intend(ctx, work)
+		return err
+	}, "Intend")
+	if err != nil {
+		return nil, err
+	}
+	return providerStatus(intention)
+}
+
+// inside calls into the deployer: with a limit, an end as soon as the item is no longer its own, and without letting a
+// panic out.
+func (k *kind) inside(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed, do func(context.Context, Work) error, name string) error {
+	limit := k.opts.CallTimeout
+	if !o.Deadline.IsZero() && o.Job.Running() {
+		limit = min(limit, o.Deadline.Sub(o.Now))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer k.calls.begin(item, cancel)()
+	return guarded(ctx, name, func() error {
+		work, err := k.work(ctx, item, o)
+		if err != nil {
+			return err
+		}
+		return do(ctx, work)
+	})
+}
+
+// guarded turns a panic into an error that ends the job. What was thrown may contain anything, so it is not shown; the
+// log has the place.
+func guarded(ctx context.Context, name string, do func() error) (err error) {
+	defer func() {
+		thrown := recover()
+		if thrown == nil {
+			return
+		}
+		log.FromContext(ctx).Error(fmt.Errorf("panic of type %T", thrown), "The deployer panicked", "call", name, "stack", string(debug.Stack()))
+		err = internalProblem(name, fmt.Errorf("the deployer has a defect: %s panicked with a %T; its log says where", name, thrown))
+	}()
+	return do()
+}
+
+func internalProblem(operation string, cause error) error {
+	return failure.NewTerminal(failure.Details{
+		Operation: operation, Reason: "InternalProblem", Codes: []string{string(lsv1alpha1.ErrorInternalProblem)},
+	}, cause)
+}
+
+func (k *kind) work(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed) (Work, error) {
+	key := client.ObjectKeyFromObject(item)
+	work := Work{
+		Item: item.DeepCopy(), Deadline: o.Deadline, Now: o.Now,
+		Wake: func() { k.queue.wake(key) },
+		ClusterFor: func(ctx context.Context, name string) (*target.Cluster, error) {
+			_, cluster, err := k.clusterOf(ctx, client.ObjectKey{Namespace: key.Namespace, Name: name})
+			return cluster, err
+		},
+	}
+	if item.Spec.Target == nil {
+		return work, nil
+	}
+	var err error
+	work.Target, work.Cluster, err = k.clusterOf(ctx, client.ObjectKey{Namespace: key.Namespace, Name: item.Spec.Target.Name})
+	return work, err
+}
+
+func (k *kind) clusterOf(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.Target, *target.Cluster, error) {
+	t, err := readTarget(ctx, k.client, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t == nil {
+		return nil, nil, &failure.Wait{Reason: lsv1alpha1.ReasonNoTargetFound, For: "Target " + key.String()}
+	}
+	if k.opts.Clusters == nil || t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster {
+		return t, nil, nil
+	}
+	cluster, err := k.opts.Clusters.For(ctx, t)
+	return t, cluster, err
+}
+
+// providerStatus turns what a deployer remembers into what the API stores.
+func providerStatus(object runtime.Object) (*runtime.RawExtension, error) {
+	if object == nil {
+		return nil, nil
+	}
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return nil, internalProblem("StoreProviderStatus", fmt.Errorf("the provider status cannot be written as JSON: %w", err))
+	}
+	var is struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := json.Unmarshal(raw, &is); err != nil || is.APIVersion == "" || is.Kind == "" {
+		return nil, internalProblem("StoreProviderStatus", errors.New("the provider status has no apiVersion and kind; a deployer has to set both"))
+	}
+	return &runtime.RawExtension{Raw: raw}, nil
+}
+
+// repairAt returns when the deployer wants to look after the item next; zero if it does not.
+func (k *kind) repairAt(item *lsv1alpha1.DeployItem) time.Time {
+	if !k.looksAfter(item) {
+		return time.Time{}
+	}
+	last := k.memory.looked(item.UID)
+	if times := item.Status.TransitionTimes; times != nil && times.FinishedTime != nil && times.FinishedTime.After(last) {
+		last = times.FinishedTime.Time
+	}
+	next, ok := k.repairer.NextRepair(item, last)
+	if !ok {
+		return time.Time{}
+	}
+	return next
+}
+
+func (k *kind) looksAfter(item *lsv1alpha1.DeployItem) bool {
+	return k.repairer != nil && item.Spec.Type == k.deployer.Type() && deployitem.Repairable(item)
+}

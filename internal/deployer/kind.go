@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/loop"
+)
+
+// kind is the shell of deploy items as one deployer sees them: all reads and writes of the contract.
+type kind struct {
+	deployer Deployer
+	// repairer is the deployer again, nil if it does not look after what it has deployed.
+	repairer Repairer
+	opts     Options
+	role     deployitem.Role
+	client   client.Client
+	live     client.Reader
+	recorder events.EventRecorder
+
+	queue  queue
+	calls  calls
+	memory memory
+}
+
+func newKind(mgr ctrl.Manager, d Deployer, opts Options) *kind {
+	repairer, _ := d.(Repairer)
+	return &kind{
+		deployer: d, repairer: repairer, opts: opts,
+		role: deployitem.Role{
+			Type: d.Type(), Selectors: opts.TargetSelectors,
+			Info: lsv1alpha1.DeployerInformation{Identity: opts.Identity, Name: opts.Name, Version: opts.Version},
+		},
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder(opts.Name),
+	}
+}
+
+// Phase returns the phase in the status.
+func (k *kind) Phase(item *lsv1alpha1.DeployItem) lsv1alpha1.Phase { return item.Status.Phase }
+
+// Status returns the status.
+func (k *kind) Status(item *lsv1alpha1.DeployItem) any { return &item.Status }
+
+// Decide asks the pure package.
+func (k *kind) Decide(o deployitem.Observed) deployitem.Decision { return deployitem.Decide(o) }
+
+// Settle asks the pure package, and the deployer when to look after an item that has just succeeded.
+func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d deployitem.Decision, err error) deployitem.Observed {
+	ran := o.Job.Running()
+	o = deployitem.Settle(item, o, d, err)
+	if ran && !o.Job.Running() {
+		k.memory.forget(item.UID)
+		o.RepairAt = k.repairAt(item)
+	}
+	return o
+}
+
+// Observe reads the item's Target and what this process remembers of the item.
+func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (deployitem.Observed, error) {
+	s := deployitem.Snapshot{Item: item, Role: k.role, Intended: k.memory.intended(item), RepairAt: k.repairAt(item), Now: now}
+	var err error
+	if !item.Status.IsFinished() || !s.RepairAt.IsZero() {
+		s.Target, err = k.targetOf(ctx, item)
+	}
+	return deployitem.Look(s), err
+}
+
+// targetOf returns the item's Target, nil if it does not exist. Where that would let the item go, the API server is
+// asked, for the cache may be behind.
+func (k *kind) targetOf(ctx context.Context, item *lsv1alpha1.DeployItem) (*lsv1alpha1.Target, error) {
+	ref := item.Spec.Target
+	if ref == nil || ref.Namespace != "" && ref.Namespace != item.Namespace {
+		return nil, nil
+	}
+	key := client.ObjectKey{Namespace: item.Namespace, Name: ref.Name}
+	t, err := readTarget(ctx, k.client, key)
+	if t == nil && err == nil && deployitem.InDeletionFlow(!item.DeletionTimestamp.IsZero(), item.Status.Phase) {
+		t, err = readTarget(ctx, k.live, key)
+	}
+	return t, err
+}
+
+func readTarget(ctx context.Context, reader client.Reader, key client.ObjectKey) (*lsv1alpha1.Target, error) {
+	t := &lsv1alpha1.Target{}
+	err := reader.Get(ctx, key, t)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Target %s: %w", key, err)
+	}
+	return t, nil
+}
+
+// Act carries out one effect.
+func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed, effect deployitem.Effect) (deployitem.Observed, error) {
+	var err error
+	switch e := effect.(type) {
+	case deployitem.Intend:
+		o.Remember, err = k.intend(ctx, item, o)
+	case deployitem.Deploy:
+		k.memory.intend(item)
+		k.answer(ctx, item, &o, call{name: "Deploy", make: k.deployer.Deploy})
+	case deployitem.Delete:
+		k.answer(ctx, item, &o, call{name: "Delete", make: k.deployer.Delete})
+	case deployitem.Repair:
+		err = k.repair(ctx, item, &o)
+	case deployitem.StoreExports:
+		err = k.storeExports(ctx, item, o.Answer.Exports)
+		o.ExportsStored = err == nil
+	case deployitem.DropExports:
+		err = DropExports(ctx, k.live, k.client, item)
+		o.ExportsDropped = err == nil
+	case deployitem.AddFinalizer:
+		err = loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {
+			m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer))
+		})
+		o.Finalizer = true
+	case deployitem.RemoveFinalizer:
+		k.memory.forget(item.UID)
+		err = loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {
+			m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(s string) bool { return s == lsv1alpha1.Finalizer }))
+		})
+	case deployitem.Fail:
+		err = e.Err
+	}
+	return o, err
+}
+
+// announce tells of the end of a job, and of nothing before it: each event costs a request.
+func (k *kind) announce() func(context.Context, loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {
+	tell := loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](k.recorder)
+	return func(ctx context.Context, news loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {
+		if news.Transitions[len(news.Transitions)-1].To.IsFinal() {
+			tell(ctx, news)
+		}
+	}
+}

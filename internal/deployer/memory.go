@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// queue lets a deployer have its items looked at again, without a request to the API server.
+type queue struct {
+	mu    sync.Mutex
+	inner workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// start is called when the controller starts; before that there is nothing to wake.
+func (q *queue) start(_ context.Context, inner workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.inner = inner
+	return nil
+}
+
+func (q *queue) wake(key client.ObjectKey) {
+	q.mu.Lock()
+	inner := q.inner
+	q.mu.Unlock()
+	if inner != nil {
+		inner.Add(reconcile.Request{NamespacedName: key})
+	}
+}
+
+// calls are the calls of the deployer that are under way, one for each item at most. The zero value is ready.
+type calls struct {
+	mu      sync.Mutex
+	running map[types.UID]running
+}
+
+// running is what a call was made for.
+type running struct {
+	job, finished string
+	cancel        context.CancelFunc
+}
+
+// begin remembers a call until the function that it returns is called.
+func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running == nil {
+		c.running = map[types.UID]running{}
+	}
+	c.running[item.UID] = running{job: item.Status.JobID, finished: item.Status.JobIDFinished, cancel: cancel}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.running, item.UID)
+	}
+}
+
+// notice ends the call for an item that has another job now, or has finished the one that the call was made for: an
+// interrupt, a timeout, or a job that comes before a repair.
+func (c *calls) notice(item *lsv1alpha1.DeployItem) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.running[item.UID]
+	if ok && (r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished) {
+		r.cancel()
+	}
+}
+
+func (c *calls) cancel(uid types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.running[uid]; ok {
+		r.cancel()
+	}
+}
+
+// memory is what the process knows of items and need not survive it. The zero value is ready.
+type memory struct {
+	mu    sync.Mutex
+	items map[types.UID]recollection
+}
+
+type recollection struct {
+	// job and generation are those for which the intention was stored.
+	job        string
+	generation int64
+	// looked is when the item was last looked after; complaint is why that failed.
+	looked    time.Time
+	complaint string
+}
+
+func (m *memory) intended(item *lsv1alpha1.DeployItem) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, known := m.items[item.UID]
+	return known && r.job == item.Status.JobID && r.generation == item.Generation
+}
+
+func (m *memory) intend(item *lsv1alpha1.DeployItem) {
+	m.update(item.UID, func(r *recollection) { r.job, r.generation = item.Status.JobID, item.Generation })
+}
+
+func (m *memory) looked(uid types.UID) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.items[uid].looked
+}
+
+func (m *memory) look(uid types.UID, at time.Time) {
+	m.update(uid, func(r *recollection) { r.looked = at })
+}
+
+// complain remembers why something failed, and tells whether that is news. An empty complaint means that all is well.
+func (m *memory) complain(uid types.UID, complaint string) (news bool) {
+	m.mu.Lock()
+	before := m.items[uid].complaint
+	m.mu.Unlock()
+	if complaint == before {
+		return false
+	}
+	m.update(uid, func(r *recollection) { r.complaint = complaint })
+	return complaint != ""
+}
+
+func (m *memory) update(uid types.UID, change func(*recollection)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.items == nil {
+		m.items = map[types.UID]recollection{}
+	}
+	r := m.items[uid]
+	change(&r)
+	m.items[uid] = r
+}
+
+func (m *memory) forget(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.items, uid)
+}
+
+// follower watches over the items that the deployer is working on.
+type follower struct{ kind *kind }
+
+// OnAdd does nothing: nobody works on an item that was not there.
+func (f *follower) OnAdd(any, bool) {}
+
+// OnUpdate ends a call that has lost its reason.
+func (f *follower) OnUpdate(_, object any) {
+	if item, ok := object.(*lsv1alpha1.DeployItem); ok {
+		f.kind.calls.notice(item)
+	}
+}
+
+// OnDelete ends the call for the item and forgets it.
+func (f *follower) OnDelete(object any) {
+	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if item, ok := object.(*lsv1alpha1.DeployItem); ok {
+		f.kind.calls.cancel(item.UID)
+		f.kind.memory.forget(item.UID)
+	}
+}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/failure"
+)
+
+// repair has the deployer look after what the item has deployed. It begins with a look at the API server: a job that the
+// cache does not show yet comes first.
+func (k *kind) repair(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed) error {
+	if err := k.proveNewest(ctx, item); err != nil {
+		return err
+	}
+	var progress Progress
+	err := k.inside(ctx, item, *o, func(ctx context.Context, work Work) (err error) {
+		progress, err = k.repairer.Repair(ctx, work)
+		return err
+	}, "Repair")
+	remember, bad := providerStatus(progress.ProviderStatus)
+	o.Remember = remember
+	if err == nil {
+		err = bad
+	}
+	k.tellOfRepair(ctx, item, progress, err)
+	if err != nil && failure.KindOf(err) != failure.Terminal {
+		return err
+	}
+	k.memory.look(item.UID, o.Now)
+	o.RepairAt = k.repairAt(item)
+	return nil
+}
+
+func (k *kind) proveNewest(ctx context.Context, item *lsv1alpha1.DeployItem) error {
+	newest := &metav1.PartialObjectMetadata{}
+	newest.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("DeployItem"))
+	if err := k.live.Get(ctx, client.ObjectKeyFromObject(item), newest); err != nil {
+		return fmt.Errorf("read the newest version of the deploy item: %w", err)
+	}
+	if newest.ResourceVersion == item.ResourceVersion {
+		return nil
+	}
+	resource := schema.GroupResource{Group: lsv1alpha1.GroupName, Resource: "deployitems"}
+	return apierrors.NewConflict(resource, item.Name, fmt.Errorf("it has changed"))
+}
+
+// tellOfRepair announces what was put right, and a failure the first time it occurs.
+func (k *kind) tellOfRepair(ctx context.Context, item *lsv1alpha1.DeployItem, progress Progress, err error) {
+	if progress.Repaired != "" {
+		k.recorder.Eventf(item, nil, corev1.EventTypeNormal, "Repaired", "Repair", "%s", progress.Repaired)
+	}
+	if err == nil {
+		k.memory.complain(item.UID, "")
+		return
+	}
+	log.FromContext(ctx).Info("Repair failed", "error", err.Error())
+	if k.memory.complain(item.UID, failure.DetailsOf(err).Reason) {
+		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, "RepairFailed", "Repair", "%s", err.Error())
+	}
+}

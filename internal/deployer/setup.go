@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/target"
+)
+
+// Options say who a deployer is and which items are its own.
+type Options struct {
+	// Name is the name of the controller, and of the deployer in the status of its items.
+	Name string
+	// Version of the deployer, for the status.
+	Version string
+	// Identity tells apart several deployers of one type. Empty means "default".
+	Identity string
+	// TargetSelectors choose the items by their Target; none means all. See deployitem.TargetSelector.
+	TargetSelectors []deployitem.TargetSelector
+	// Clusters leads to the target clusters. Deployers that need none leave it out; Work.Cluster is nil then.
+	Clusters *target.Clusters
+	// Workers is how many items are worked on at once.
+	Workers int
+	// CallTimeout is how long one call of the deployer may take; zero means 2 minutes.
+	CallTimeout time.Duration
+	// Clock is the real one if nothing is said.
+	Clock clock.PassiveClock
+}
+
+const (
+	defaultIdentity    = "default"
+	defaultCallTimeout = 2 * time.Minute
+)
+
+// Setup adds a deployer to a manager. From then on the deployer is called for the items of its type, and for no others.
+func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
+	opts = opts.withDefaults()
+	if err := opts.validate(); err != nil {
+		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
+	}
+	k := newKind(mgr, d, opts)
+	l := &loop.Loop[*lsv1alpha1.DeployItem, deployitem.Observed, lsv1alpha1.Phase, deployitem.Effect]{
+		Name: opts.Name, Kind: k, New: func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
+		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: opts.Clock, Announce: k.announce(),
+	}
+	if err := k.index(mgr); err != nil {
+		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
+	}
+	if err := k.follow(mgr.GetCache()); err != nil {
+		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
+	}
+	err := l.Controller(mgr, opts.Workers).
+		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(k.itemsOf)).
+		WatchesRawSource(source.Func(k.queue.start)).
+		WithEventFilter(predicate.NewPredicateFuncs(k.concerns)).
+		Complete(l)
+	if err != nil {
+		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Identity == "" {
+		o.Identity = defaultIdentity
+	}
+	if o.CallTimeout == 0 {
+		o.CallTimeout = defaultCallTimeout
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	if o.Name == "" {
+		return errors.New("a deployer needs a name")
+	}
+	for i, s := range o.TargetSelectors {
+		if err := s.Validate(); err != nil {
+			return fmt.Errorf("target selector %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// index lets the items be found by their Target. Each deployer has an index of its own, with nothing in it but what a
+// change of a Target can concern.
+func (k *kind) index(mgr ctrl.Manager) error {
+	return mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.DeployItem{}, k.indexName(), func(object client.Object) []string {
+		item, ok := object.(*lsv1alpha1.DeployItem)
+		if !ok || item.Spec.Target == nil || !k.concerns(item) {
+			return nil
+		}
+		return []string{item.Spec.Target.Name}
+	})
+}
+
+func (k *kind) indexName() string { return "target of " + k.opts.Name }
+
+// concerns tells whether an event of an object is of interest: items of this type that have a job to do, or that the
+// deployer looks after without one.
+func (k *kind) concerns(object client.Object) bool {
+	item, ok := object.(*lsv1alpha1.DeployItem)
+	if !ok {
+		return true
+	}
+	return item.Spec.Type == k.deployer.Type() && (!item.Status.IsFinished() || k.looksAfter(item))
+}
+
+// itemsOf returns the items that a Target concerns.
+func (k *kind) itemsOf(ctx context.Context, object client.Object) []reconcile.Request {
+	var items lsv1alpha1.DeployItemList
+	err := k.client.List(ctx, &items, client.InNamespace(object.GetNamespace()),
+		client.MatchingFields{k.indexName(): object.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List the deploy items of a Target", "target", client.ObjectKeyFromObject(object))
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(items.Items))
+	for i := range items.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items.Items[i])})
+	}
+	return requests
+}
+
+// follow has the calls that are under way told of what happens to their items meanwhile.
+func (k *kind) follow(informers cache.Informers) error {
+	informer, err := informers.GetInformer(context.Background(), &lsv1alpha1.DeployItem{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch deploy items: %w", err)
+	}
+	if _, err := informer.AddEventHandler(&follower{kind: k}); err != nil {
+		return fmt.Errorf("watch deploy items: %w", err)
+	}
+	return nil
+}
