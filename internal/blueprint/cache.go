@@ -59,11 +59,12 @@ func (c *cache[T]) get(key digest, create func() (T, int, error)) (T, error) {
 	if known, found := c.find(key); found {
 		return known, nil
 	}
-	value, bytes, err := create()
+	value, size, err := create()
 	if err != nil {
-		return value, err
+		var none T
+		return none, err
 	}
-	return c.add(&cacheEntry[T]{key: key, bytes: bytes + entryOverhead, value: value}), nil
+	return c.add(&cacheEntry[T]{key: key, bytes: size + entryOverhead, value: value}), nil
 }
 
 func (c *cache[T]) find(key digest) (value T, found bool) {

@@ -84,8 +84,10 @@ func TestDigestTellsFilesApart(t *testing.T) {
 func TestBrokenBlueprintsAreNotRemembered(t *testing.T) {
 	e := NewEngine()
 	for range 2 {
-		if b, err := e.Parse(files("kind: Other")); err == nil || b != nil {
-			t.Errorf("got %v, %v", b, err)
+		for _, broken := range []Files{files("kind: Other"), executorOf("type: GoTemplate, template: '{{'")} {
+			if b, err := e.Parse(broken); err == nil || b != nil {
+				t.Errorf("got %v, %v", b, err)
+			}
 		}
 	}
 	if _, err := e.ParseInline(lsv1alpha1.AnyJSON{Raw: []byte(`[]`)}); err == nil {
