@@ -59,6 +59,10 @@ type ManagedResource struct {
 
 	// resource is the object.
 	Resource ResourceReference `json:"resource"`
+
+	// fieldsHash is a hash over the names of the fields, not their values, that the manifest had when it was last applied.
+	// By it the deployer sees that a field has gone from the manifest.
+	FieldsHash string `json:"fieldsHash,omitempty"`
 }
 
 // ResourceReference names an object in a target cluster.

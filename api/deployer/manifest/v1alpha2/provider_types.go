@@ -54,6 +54,9 @@ const (
 	UpdateStrategyMerge UpdateStrategy = "merge"
 	// UpdateStrategyMergeOverwrite adds to the existing object, and the manifest wins where both have a value.
 	UpdateStrategyMergeOverwrite UpdateStrategy = "mergeOverwrite"
+	// UpdateStrategyServerSideApply lets the API server merge: it knows which fields the deployer has set, and which
+	// others have. Where both set a field, the manifest wins.
+	UpdateStrategyServerSideApply UpdateStrategy = "serverSideApply"
 )
 
 // ProviderStatus says which objects were applied.

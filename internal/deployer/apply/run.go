@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/readiness"
+)
+
+// Applied is what is known of an object that was applied in this run. It is small: bodies are not kept.
+type Applied struct {
+	Subject cluster.Subject
+	UID     types.UID
+	// Ready tells whether the object was ready when it was last looked at; Missing says what it lacked.
+	Ready   bool
+	Missing string
+	// Verdict is what became of it.
+	Verdict Verdict
+}
+
+// Memory is what one pass of a run leaves for the next.
+type Memory map[inventory.Key]Applied
+
+// Run applies a set of objects, group by group, in as many passes as it takes. What was applied in an earlier pass is not
+// looked at again.
+type Run struct {
+	Applier
+	Objects []Object
+	// DefaultNamespace is for objects that name none; empty refuses them.
+	DefaultNamespace string
+	// Inventory is brought up to date, also in case of an error.
+	Inventory *inventory.Inventory
+	// Memory is brought up to date as well.
+	Memory Memory
+}
+
+// Pass goes as far as it can. It returns what has to happen before it can go on; nil if everything is applied.
+func (r *Run) Pass(ctx context.Context) (*cluster.Wait, error) {
+	objects, err := place(r.Objects, r.Cluster.Mapper(), r.DefaultNamespace)
+	if err != nil {
+		return nil, err
+	}
+	for group := range groupCount {
+		members := r.remaining(objects, group)
+		if wait, err := r.awaitKinds(ctx, members); wait != nil || err != nil {
+			return wait, err
+		}
+		if wait, err := r.applyAll(ctx, members); wait != nil || err != nil {
+			return wait, err
+		}
+	}
+	return nil, nil
+}
+
+func (r *Run) remaining(objects []placed, group int) []placed {
+	var result []placed
+	for _, o := range objects {
+		if _, done := r.Memory[o.Key()]; o.group == group && !done {
+			result = append(result, o)
+		}
+	}
+	return result
+}
+
+// applyAll applies what it can of a group, and takes note of everything before it reports an error.
+func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, error) {
+	outcomes := make([]Outcome, len(objects))
+	errs := make([]error, len(objects))
+	_ = cluster.Each(len(objects), func(i int) error {
+		entry, _ := r.Inventory.Find(objects[i].Key())
+		entry.Policy = objects[i].Policy
+		outcomes[i], errs[i] = r.Apply(ctx, objects[i].Object, entry)
+		return errs[i]
+	})
+	var held []cluster.Pending
+	for i, o := range objects {
+		if errs[i] != nil {
+			continue
+		}
+		if outcomes[i].Verdict == Held {
+			held = append(held, cluster.Pending{
+				Subject: cluster.SubjectOf(r.Cluster, o.Manifest),
+				Missing: "it is being deleted; it will be created again when it is gone",
+			})
+			continue
+		}
+		r.remember(o.Object, outcomes[i])
+	}
+	return cluster.Await(cluster.WaitingForDeletion, held), errors.Join(errs...)
+}
+
+func (r *Run) remember(o Object, outcome Outcome) {
+	subject := cluster.SubjectOf(r.Cluster, o.Manifest)
+	if outcome.Verdict == Released {
+		r.Inventory.Drop(o.Key())
+		r.Memory[o.Key()] = Applied{Subject: subject, Ready: true, Verdict: Released}
+		return
+	}
+	entry := o.Entry()
+	entry.Resource.UID = outcome.Live.GetUID()
+	entry.FieldsHash = outcome.FieldsHash
+	r.Inventory.Put(entry)
+	state := readiness.Of(outcome.Live)
+	r.Memory[o.Key()] = Applied{
+		Subject: subject, UID: entry.Resource.UID, Ready: state.Ready, Missing: state.Missing, Verdict: outcome.Verdict,
+	}
+}
+
+// awaitKinds looks at the definitions of the kinds of objects that are to be applied now.
+func (r *Run) awaitKinds(ctx context.Context, objects []placed) (*cluster.Wait, error) {
+	var pending []cluster.Pending
+	seen := map[inventory.Key]bool{}
+	for _, o := range objects {
+		if o.definedBy == nil || seen[o.definedBy.Key()] {
+			continue
+		}
+		key := o.definedBy.Key()
+		seen[key] = true
+		applied := r.Memory[key]
+		if !applied.Ready {
+			if err := applied.Look(ctx); err != nil {
+				return nil, err
+			}
+			r.Memory[key] = applied
+		}
+		if !applied.Ready {
+			pending = append(pending, cluster.Pending{Subject: applied.Subject, Missing: applied.Missing})
+		}
+	}
+	return cluster.Await(cluster.WaitingForKind, pending), nil
+}
+
+// Look reads the object and takes note of whether it is ready.
+func (a *Applied) Look(ctx context.Context) error {
+	live, err := a.Subject.Read(ctx)
+	if err != nil {
+		return cluster.Refused("read", a.Subject, err)
+	}
+	state := readiness.Of(live)
+	if state.Failed != "" {
+		return state.Failure(a.Subject)
+	}
+	a.Ready, a.Missing = state.Ready, state.Missing
+	return nil
+}
+
+// AwaitReady looks at everything that was not ready yet. It returns nil if everything is. An object that has disappeared
+// is forgotten, so that the next pass applies it again.
+func (m Memory) AwaitReady(ctx context.Context) (*cluster.Wait, error) {
+	keys := m.unready()
+	looked := make([]Applied, len(keys))
+	errs := make([]error, len(keys))
+	_ = cluster.Each(len(keys), func(i int) error {
+		looked[i] = m[keys[i]]
+		errs[i] = looked[i].Look(ctx)
+		return nil
+	})
+	var pending []cluster.Pending
+	for i, key := range keys {
+		m[key] = looked[i]
+		if apierrors.IsNotFound(errs[i]) {
+			delete(m, key)
+		} else if !looked[i].Ready {
+			pending = append(pending, cluster.Pending{Subject: looked[i].Subject, Missing: looked[i].Missing})
+		}
+	}
+	return cluster.Await(cluster.WaitingForReadiness, pending), errors.Join(errs...)
+}
+
+func (m Memory) unready() []inventory.Key {
+	var keys []inventory.Key
+	for key, applied := range m {
+		if !applied.Ready {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, inventory.Key.Compare)
+	return keys
+}
+
+// UIDs are those of the objects that were applied.
+func (m Memory) UIDs() map[types.UID]bool {
+	result := map[types.UID]bool{}
+	for _, applied := range m {
+		if applied.UID != "" {
+			result[applied.UID] = true
+		}
+	}
+	return result
+}

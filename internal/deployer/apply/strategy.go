@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	manifest "espalier.dev/api/deployer/manifest/v1alpha2"
+)
+
+// Strategy says how to change an object that exists.
+type Strategy = manifest.UpdateStrategy
+
+// differs tells whether an object that exists has to be written. A patch after the last deployment may have set fields
+// that the manifest does not have: then the manifest is applied anew, and patched again in the end.
+func (a *attempt) differs(live *unstructured.Unstructured) bool {
+	switch a.Strategy {
+	case manifest.UpdateStrategyMerge:
+		return !reflect.DeepEqual(withMissing(live.Object, a.desired.Object), any(live.Object))
+	case manifest.UpdateStrategyMergeOverwrite:
+		return !Satisfies(live, a.desired)
+	}
+	if !a.SameManifests && (a.entry.FieldsHash != FieldsHash(a.desired) || a.object.PatchAfterDeployment != nil) {
+		return true
+	}
+	return !Satisfies(live, a.desired)
+}
+
+// next is what an object that exists is to become, by the strategies that compute it here.
+func next(strategy Strategy, o Object, live, desired *unstructured.Unstructured) *unstructured.Unstructured {
+	switch strategy {
+	case manifest.UpdateStrategyMerge:
+		return &unstructured.Unstructured{Object: withMissing(live.Object, desired.Object).(map[string]any)}
+	case manifest.UpdateStrategyMergeOverwrite:
+		return &unstructured.Unstructured{Object: overwritten(live.Object, desired.Object, "").(map[string]any)}
+	}
+	return replacement(o, live, desired)
+}
+
+// withMissing adds to a value what it lacks. Nothing that is there is changed; a list counts as one value.
+func withMissing(live, desired any) any {
+	if isNothing(live) && !isNothing(desired) {
+		return desired
+	}
+	there, isMap := live.(map[string]any)
+	wanted, both := desired.(map[string]any)
+	if !isMap || !both {
+		return live
+	}
+	result := make(map[string]any, len(there))
+	for name, value := range there {
+		result[name] = value
+	}
+	for name, value := range wanted {
+		if merged := withMissing(there[name], value); merged != nil {
+			result[name] = merged
+		}
+	}
+	return result
+}
+
+// overwritten puts the desired values over those that are there. A list that has all that is desired stays as it is.
+func overwritten(live, desired any, field string) any {
+	there, isMap := live.(map[string]any)
+	wanted, both := desired.(map[string]any)
+	if !isMap || !both {
+		if contains(live, desired, field) {
+			return live
+		}
+		return desired
+	}
+	result := make(map[string]any, len(there))
+	for name, value := range there {
+		result[name] = value
+	}
+	for name, value := range wanted {
+		if value != nil {
+			result[name] = overwritten(there[name], value, name)
+		}
+	}
+	return result
+}

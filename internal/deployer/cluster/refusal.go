@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// Reasons of failed requests.
+const (
+	ReasonForbidden   = "TargetForbidden"
+	ReasonRefused     = "TargetRefused"
+	ReasonUnreachable = "TargetUnreachable"
+	ReasonUnknownKind = "KindNotServed"
+	ReasonConflict    = "TargetConflict"
+)
+
+// Refused classifies the error of a request and words it such that it contains no value of the object. Rights may be
+// granted and kinds installed while the item waits, so only what the object itself is refused for is terminal.
+func Refused(operation string, subject Subject, err error) error {
+	if err == nil || alreadyClassified(err) {
+		return err
+	}
+	if status := apierrors.APIStatus(nil); failure.KindOf(err) == failure.Terminal && !errors.As(err, &status) {
+		return fmt.Errorf("%s %s: %w", operation, subject, err)
+	}
+	details, terminal, text := judge(err, isSecret(subject.GVK))
+	details.Operation = operation
+	told := refusal{text: fmt.Sprintf("%s %s: %s", operation, subject, text), cause: err}
+	if terminal {
+		return failure.NewTerminal(details, told)
+	}
+	return failure.NewRetryable(details, told)
+}
+
+// refusal keeps the original error for errors.Is and As, and never prints it.
+type refusal struct {
+	text  string
+	cause error
+}
+
+func (r refusal) Error() string { return r.text }
+func (r refusal) Unwrap() error { return r.cause }
+
+func alreadyClassified(err error) bool { return errors.As(err, new(refusal)) }
+
+func isSecret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
+
+func judge(err error, secret bool) (details failure.Details, terminal bool, text string) {
+	status := apierrors.APIStatus(nil)
+	switch {
+	case meta.IsNoMatchError(err):
+		return failure.Details{Reason: ReasonUnknownKind}, false, "the cluster does not serve this kind: install its custom resource definition"
+	case !errors.As(err, &status):
+		return judgeConnection(err)
+	case isAdmission(err):
+		return detailsWith(ReasonRefused, lsv1alpha1.ErrorWebhook), false, messageOf(status, secret)
+	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+		return detailsWith(ReasonForbidden, lsv1alpha1.ErrorUnauthorized), false, messageOf(status, secret)
+	case apierrors.IsInvalid(err):
+		return detailsWith(ReasonRefused, lsv1alpha1.ErrorConfigurationProblem), true, causesOf(status, secret)
+	case apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsUnsupportedMediaType(err):
+		return detailsWith(ReasonRefused, lsv1alpha1.ErrorConfigurationProblem), true, messageOf(status, secret)
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+		return failure.Details{Reason: ReasonConflict}, false, "somebody else changed it at the same time"
+	case apierrors.IsNotFound(err):
+		return failure.Details{Reason: ReasonRefused}, false, messageOf(status, false)
+	}
+	return failure.Details{Reason: ReasonUnreachable}, false, messageOf(status, secret)
+}
+
+func detailsWith(reason string, code lsv1alpha1.ErrorCode) failure.Details {
+	return failure.Details{Reason: reason, Codes: []string{string(code)}}
+}
+
+// judgeConnection words errors that are no answers of an API server.
+func judgeConnection(err error) (failure.Details, bool, string) {
+	details := failure.Details{Reason: ReasonUnreachable}
+	var network net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return details, false, "the cluster did not answer in time"
+	case errors.Is(err, context.Canceled):
+		return details, false, "the request was given up"
+	}
+	return details, false, err.Error()
+}
+
+// isAdmission recognises an answer of an admission webhook, which has no reason of its own.
+func isAdmission(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "failed calling webhook ")
+}
+
+// messageOf returns the server's message. Servers quote parts of a body that they cannot read; that is cut off.
+func messageOf(status apierrors.APIStatus, secret bool) string {
+	answer := status.Status()
+	if secret {
+		return fmt.Sprintf("the API server refused it: %s", answer.Reason)
+	}
+	text, _, _ := strings.Cut(answer.Message, ", error found in")
+	return text
+}
+
+// causesOf lists the fields that the server objects to, and why, without their values.
+func causesOf(status apierrors.APIStatus, secret bool) string {
+	details := status.Status().Details
+	if details == nil || len(details.Causes) == 0 {
+		return "the API server refused it as invalid"
+	}
+	var parts []string
+	for _, cause := range details.Causes {
+		parts = append(parts, describeCause(cause, secret))
+	}
+	return "the API server refused it as invalid: " + strings.Join(parts, "; ")
+}
+
+func describeCause(cause metav1.StatusCause, secret bool) string {
+	text := cause.Field
+	if text == "" {
+		text = "the object"
+	}
+	if secret {
+		return fmt.Sprintf("%s (%s)", text, cause.Type)
+	}
+	return text + ": " + withoutValue(cause.Message)
+}
+
+// withoutValue takes the value out of a message like `Invalid value: "x": must be a number`.
+func withoutValue(message string) string {
+	kind, rest, found := strings.Cut(message, " value: ")
+	if !found {
+		return message
+	}
+	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+		return kind + " value" + rest[len(quoted):]
+	}
+	if strings.ContainsAny(rest[:min(1, len(rest))], "{[") {
+		return kind + " value"
+	}
+	_, detail, found := strings.Cut(rest, ": ")
+	if !found {
+		return kind + " value"
+	}
+	return kind + " value: " + detail
+}

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package jsonpath finds values in objects by the paths that users write into readiness checks and exports: those of
+// kubectl, without the braces.
+package jsonpath
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// maxLength bounds the paths that are accepted.
+const maxLength = 1024
+
+// Path is a path that has been read. It may be used by one goroutine at a time.
+type Path struct{ parsed *jsonpath.JSONPath }
+
+// Parse reads a path like .status.phase, status.phase or .items[0].name.
+func Parse(path string) (Path, error) {
+	if path == "" {
+		return Path{}, errors.New("is empty: write a path like .status.phase")
+	}
+	if len(path) > maxLength {
+		return Path{}, fmt.Errorf("is longer than %d characters", maxLength)
+	}
+	if !strings.ContainsAny(path[:1], ".[$@{") {
+		path = "." + path
+	}
+	if !strings.HasPrefix(path, "{") {
+		path = "{" + path + "}"
+	}
+	parsed := jsonpath.New("path").AllowMissingKeys(true)
+	if err := parsed.Parse(path); err != nil {
+		return Path{}, fmt.Errorf("is not a path like .status.phase: %w", err)
+	}
+	return Path{parsed: parsed}, nil
+}
+
+// Find returns the value at the path, and whether there is one. A path that leads to several values returns their list. A
+// null counts as no value.
+func (p Path) Find(content map[string]any) (any, bool) {
+	groups, err := p.parsed.FindResults(content)
+	if err != nil {
+		return nil, false
+	}
+	var found []any
+	for _, group := range groups {
+		for _, value := range group {
+			if value.IsValid() && value.CanInterface() {
+				found = append(found, value.Interface())
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, false
+	case 1:
+		return found[0], found[0] != nil
+	}
+	return found, true
+}

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployer/apply"
+	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/session"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/schedule"
+)
+
+const (
+	// recheck is how long a wait for events may last until the deployer looks by itself, in case that one was lost.
+	recheck = time.Minute
+	// lease is how long an item may go unnoticed before what is remembered of it is dropped.
+	lease = 3 * recheck
+)
+
+// Deployer deploys items of the manifest type.
+type Deployer struct {
+	sessions *session.Sessions[apply.Memory]
+}
+
+var (
+	_ deployer.Deployer = (*Deployer)(nil)
+	_ deployer.Repairer = (*Deployer)(nil)
+	_ cluster.Cluster   = deployer.Work{}.Cluster
+)
+
+// New returns a deployer that works on nothing yet.
+func New() *Deployer {
+	return &Deployer{sessions: session.New(lease, func() apply.Memory { return apply.Memory{} })}
+}
+
+// Type is the type of the deploy items.
+func (d *Deployer) Type() lsv1alpha1.DeployItemType { return lsv1alpha1.DeployItemTypeManifest }
+
+// Intend returns the inventory with everything that is going to be applied.
+func (d *Deployer) Intend(_ context.Context, work deployer.Work) (runtime.Object, error) {
+	if work.Item.DeletionTimestamp != nil {
+		return nil, nil
+	}
+	p, err := d.begin(work)
+	if err != nil {
+		return nil, err
+	}
+	return p.intend(), nil
+}
+
+// Deploy applies the objects, prunes those that are no longer rendered, and waits until all is ready and exported.
+func (d *Deployer) Deploy(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+	p, err := d.begin(work)
+	if err != nil {
+		d.sessions.End(work.Item)
+		return deployer.Progress{}, err
+	}
+	progress, err := p.deploy(ctx)
+	if progress.Done || failure.KindOf(err) == failure.Terminal {
+		d.sessions.End(work.Item)
+	}
+	return progress, err
+}
+
+// Delete removes everything in the inventory that is ours and that no policy keeps.
+func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+	known, err := readInventory(work.Item)
+	if err != nil {
+		return deployer.Progress{}, err
+	}
+	if work.Item.Status.ProviderStatus == nil {
+		d.sessions.End(work.Item)
+		return deployer.Progress{Done: true}, nil
+	}
+	if work.Cluster == nil {
+		return deployer.Progress{}, noCluster()
+	}
+	p := &pass{work: work, known: known, cluster: work.Cluster, find: finder(work), session: d.sessions.Of(work.Item)}
+	progress, err := p.delete(ctx)
+	if progress.Done || failure.KindOf(err) == failure.Terminal {
+		d.sessions.End(work.Item)
+	}
+	return progress, err
+}
+
+// NextRepair follows continuousReconcile.
+func (d *Deployer) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool) {
+	config, err := readConfiguration(item)
+	if err != nil || config.ContinuousReconcile == nil {
+		return time.Time{}, false
+	}
+	plan := schedule.Plan{Cron: config.ContinuousReconcile.Cron, Every: config.ContinuousReconcile.Every}
+	next, ok, err := plan.Next(after)
+	return next, ok && err == nil
+}
+
+// Repair puts right what somebody else has changed.
+func (d *Deployer) Repair(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+	p, err := d.begin(work)
+	if err != nil {
+		return deployer.Progress{}, err
+	}
+	d.sessions.End(work.Item)
+	return p.repair(ctx)
+}
+
+// begin reads what a pass over an item needs.
+func (d *Deployer) begin(work deployer.Work) (*pass, error) {
+	config, err := readConfiguration(work.Item)
+	if err != nil {
+		return nil, err
+	}
+	known, err := readInventory(work.Item)
+	if err != nil {
+		return nil, err
+	}
+	if work.Cluster == nil {
+		return nil, noCluster()
+	}
+	return &pass{
+		work: work, config: config, known: known, cluster: work.Cluster, find: finder(work), session: d.sessions.Of(work.Item),
+	}, nil
+}
+
+func noCluster() error {
+	return failure.Terminalf(
+		failure.Details{Operation: "ReadTarget", Reason: "NoCluster", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
+		"spec.target: must name a Target of the type %s", lsv1alpha1.TargetTypeKubernetesCluster,
+	)
+}
+
+func finder(work deployer.Work) cluster.Finder {
+	return func(ctx context.Context, targetName string) (cluster.Cluster, error) {
+		found, err := work.ClusterFor(ctx, targetName)
+		if err != nil {
+			return nil, err
+		}
+		return found, nil
+	}
+}
+
+func ownerOf(item *lsv1alpha1.DeployItem) inventory.Owner {
+	return inventory.Owner{Namespace: item.Namespace, Name: item.Name}
+}

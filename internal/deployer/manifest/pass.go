@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	apis "espalier.dev/api/deployer"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployer/apply"
+	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/export"
+	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/readiness"
+	"espalier.dev/internal/deployer/removal"
+	"espalier.dev/internal/deployer/session"
+)
+
+// pass is one call of the deployer for one item.
+type pass struct {
+	work    deployer.Work
+	config  *configuration
+	known   *inventory.Inventory
+	cluster cluster.Cluster
+	find    cluster.Finder
+	session *session.Session[apply.Memory]
+	// objects are those of the configuration with the namespaces that their kinds demand.
+	objects []apply.Object
+	exports map[string]any
+}
+
+// intend adds to the inventory what is about to be created. A cluster that cannot be asked for its kinds now is asked
+// again when the objects are applied.
+func (p *pass) intend() runtime.Object {
+	objects, _ := apply.Place(p.config.objects, p.cluster.Mapper(), "")
+	for _, o := range objects {
+		if o.Policy != apis.PolicyIgnore {
+			p.known.Intend(o.Entry())
+		}
+	}
+	return statusOf(p.known)
+}
+
+// step is a part of a pass. It returns what it has to wait for; nil if it is done.
+type step func(context.Context) (*cluster.Wait, error)
+
+func (p *pass) deploy(ctx context.Context) (deployer.Progress, error) {
+	return p.walk(ctx, []step{p.apply, p.prune, p.awaitReadiness, p.awaitChecks, p.readExports, p.patchAfter})
+}
+
+func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
+	groups, err := deletionGroups(p.work.Item)
+	if err != nil {
+		return deployer.Progress{}, err
+	}
+	run := &removal.Run{Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: groups, Inventory: p.known}
+	return p.walk(ctx, []step{run.Pass})
+}
+
+// walk goes through the steps until one has to wait. Whatever happens, the inventory is up to date.
+func (p *pass) walk(ctx context.Context, steps []step) (deployer.Progress, error) {
+	for _, step := range steps {
+		wait, err := p.untilWatched(ctx, step)
+		if err != nil {
+			return deployer.Progress{ProviderStatus: statusOf(p.known)}, err
+		}
+		if wait != nil {
+			return deployer.Progress{Waiting: wait.Reason, Recheck: wait.RecheckAfter(recheck), ProviderStatus: statusOf(p.known)}, nil
+		}
+	}
+	return deployer.Progress{Done: true, ProviderStatus: statusOf(p.known), Exports: p.exports}, nil
+}
+
+// maxLooks bounds how often a step is repeated because it waits for objects that were not watched before.
+const maxLooks = 4
+
+// untilWatched repeats a step that waits until everything that it waits for was watched before it looked, so that no
+// change in between is missed.
+func (p *pass) untilWatched(ctx context.Context, step step) (*cluster.Wait, error) {
+	for range maxLooks {
+		wait, err := step(ctx)
+		if wait == nil || err != nil {
+			return nil, err
+		}
+		fresh, err := p.session.Follow(wait.On, p.work.Wake)
+		if err != nil || !fresh {
+			return wait, err
+		}
+	}
+	p.work.Wake()
+	return step(ctx)
+}
+
+func (p *pass) applier() apply.Applier {
+	return apply.Applier{Cluster: p.cluster, Owner: ownerOf(p.work.Item), Strategy: p.config.UpdateStrategy}
+}
+
+func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
+	var err error
+	if p.objects, err = apply.Place(p.config.objects, p.cluster.Mapper(), ""); err != nil {
+		return nil, err
+	}
+	run := apply.Run{Applier: p.applier(), Objects: p.objects, Inventory: p.known, Memory: p.session.Memory}
+	return run.Pass(ctx)
+}
+
+// prune removes what is no longer rendered.
+func (p *pass) prune(ctx context.Context) (*cluster.Wait, error) {
+	rendered := p.session.Memory
+	run := removal.Run{
+		Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,
+		Stays:  func(key inventory.Key) bool { _, stays := rendered[key]; return stays },
+		Spared: rendered.UIDs(),
+	}
+	return run.Pass(ctx)
+}
+
+func (p *pass) awaitReadiness(ctx context.Context) (*cluster.Wait, error) {
+	if p.config.ReadinessChecks.DisableDefault {
+		return nil, nil
+	}
+	return p.session.Memory.AwaitReady(ctx)
+}
+
+func (p *pass) awaitChecks(ctx context.Context) (*cluster.Wait, error) {
+	return readiness.Checks{Custom: p.config.ReadinessChecks.Custom, Cluster: p.cluster, Find: p.find}.Pass(ctx)
+}
+
+func (p *pass) readExports(ctx context.Context) (*cluster.Wait, error) {
+	if p.config.Exports == nil {
+		return nil, nil
+	}
+	values, wait, err := export.Reader{Exports: p.config.Exports.Exports, Cluster: p.cluster, Find: p.find}.Pass(ctx)
+	p.exports = values
+	return wait, err
+}
+
+func (p *pass) patchAfter(ctx context.Context) (*cluster.Wait, error) {
+	for _, o := range p.objects {
+		if err := p.applier().PatchAfter(ctx, o, p.known); err != nil {
+			return nil, fmt.Errorf("patchAfterDeployment: %w", err)
+		}
+	}
+	return nil, nil
+}

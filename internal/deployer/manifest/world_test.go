@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"espalier.dev/api/deployer/manifest/v1alpha2"
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployer/manifest"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/target"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// world is one deploy item and the cluster that it is deployed to. It does what the library does around a deployer:
+// it starts jobs, remembers the provider status, and calls again when it is woken.
+type world struct {
+	t         *testing.T
+	server    *testkit.APIServer
+	namespace string
+	transport *faults.Transport
+	clusters  *target.Clusters
+	deployer  *manifest.Deployer
+	targets   map[string]*landscaper.Target
+	item      *landscaper.DeployItem
+	wake      chan struct{}
+}
+
+const ownTarget = "cluster"
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldOn(t, testkit.Server(t), "")
+}
+
+func newWorldOn(t *testing.T, server *testkit.APIServer, plan string) *world {
+	t.Helper()
+	w := &world{
+		t: t, server: server, namespace: server.Namespace(t), transport: faults.New(faults.MustParse(plan)),
+		deployer: manifest.New(), targets: map[string]*landscaper.Target{}, wake: make(chan struct{}, 1),
+	}
+	wrap := w.transport.Config(&rest.Config{}).WrapTransport
+	w.clusters = target.NewClusters(target.Options{Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: wrap})
+	t.Cleanup(w.clusters.Close)
+	w.targets[ownTarget] = testkit.Target(w.namespace, ownTarget).Cluster(t, server).Build()
+	w.item = testkit.DeployItem(w.namespace, "item").Target(ownTarget).Build()
+	w.item.UID, w.item.Spec.Type = types.UID(uuid.NewString()), landscaper.DeployItemTypeManifest
+	return w
+}
+
+// restart forgets everything that is not stored, as a new process does.
+func (w *world) restart() { w.deployer = manifest.New() }
+
+func (w *world) work() deployer.Work {
+	w.t.Helper()
+	find := func(ctx context.Context, name string) (*target.Cluster, error) {
+		found := w.targets[name]
+		if found == nil {
+			return nil, fmt.Errorf("there is no target %s", name)
+		}
+		return w.clusters.For(ctx, found)
+	}
+	own, err := find(w.t.Context(), ownTarget)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return deployer.Work{
+		Item: w.item.DeepCopy(), Cluster: own, Target: w.targets[ownTarget], ClusterFor: find, Now: time.Now(),
+		Wake: func() {
+			select {
+			case w.wake <- struct{}{}:
+			default:
+			}
+		},
+	}
+}
+
+// configure sets the item's configuration, written as the part of a v1alpha2 ProviderConfiguration after its kind.
+// NAMESPACE stands for the world's namespace.
+func (w *world) configure(text string) {
+	w.t.Helper()
+	w.configureRaw("apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2\nkind: ProviderConfiguration\n" + text)
+}
+
+func (w *world) configureRaw(text string) {
+	w.t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(text, "NAMESPACE", w.namespace)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.item.Spec.Configuration = &runtime.RawExtension{Raw: raw}
+	w.item.Generation++
+}
+
+// start begins a new job and stores what the deployer intends to do.
+func (w *world) start() error {
+	w.t.Helper()
+	w.item.Status.JobID = uuid.NewString()
+	intended, err := w.deployer.Intend(w.t.Context(), w.work())
+	if err == nil && intended != nil {
+		w.store(intended)
+	}
+	return err
+}
+
+func (w *world) store(status runtime.Object) {
+	w.t.Helper()
+	raw, err := json.Marshal(status)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
+}
+
+// pass calls the deployer once and stores what it wants to remember.
+func (w *world) pass() (deployer.Progress, error) {
+	w.t.Helper()
+	call := w.deployer.Deploy
+	if w.item.DeletionTimestamp != nil {
+		call = w.deployer.Delete
+	}
+	progress, err := call(w.t.Context(), w.work())
+	if progress.ProviderStatus != nil {
+		w.store(progress.ProviderStatus)
+	}
+	return progress, err
+}
+
+// deploy runs a job with a configuration until it waits for something that does not come, fails, or is done.
+func (w *world) deploy(text string) (deployer.Progress, error) {
+	w.t.Helper()
+	w.configure(text)
+	return w.run()
+}
+
+func (w *world) run() (deployer.Progress, error) {
+	w.t.Helper()
+	if err := w.start(); err != nil {
+		return deployer.Progress{}, err
+	}
+	return w.goOn()
+}
+
+// goOn calls the deployer, again whenever it is woken, until it is done or fails.
+func (w *world) goOn() (deployer.Progress, error) {
+	w.t.Helper()
+	limit, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		progress, err := w.pass()
+		if err != nil || progress.Done {
+			return progress, err
+		}
+		select {
+		case <-w.wake:
+		case <-limit.Done():
+			w.t.Fatalf("nobody woke the item, which waits: %+v", progress.Waiting)
+		}
+	}
+}
+
+// succeed is deploy for jobs that must be done in the end.
+func (w *world) succeed(text string) deployer.Progress {
+	w.t.Helper()
+	progress, err := w.deploy(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return progress
+}
+
+// delete runs the deletion of the item to its end.
+func (w *world) delete() {
+	w.t.Helper()
+	w.beginDelete()
+	if _, err := w.goOn(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) beginDelete() {
+	now := metav1.Now()
+	w.item.DeletionTimestamp, w.item.Status.JobID = &now, uuid.NewString()
+}
+
+// managed names the objects in the inventory as kind/name.
+func (w *world) managed() []string {
+	w.t.Helper()
+	names := []string{}
+	if w.item.Status.ProviderStatus == nil {
+		return names
+	}
+	var status v1alpha2.ProviderStatus
+	if err := json.Unmarshal(w.item.Status.ProviderStatus.Raw, &status); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, entry := range status.ManagedResources {
+		names = append(names, entry.Resource.Kind+"/"+entry.Resource.Name)
+	}
+	return names
+}
+
+// requests returns what was sent to the cluster since the last call, without discovery and watches.
+func (w *world) requests(seen *int) []string {
+	var result []string
+	log := w.transport.Log()
+	for _, entry := range log[*seen:] {
+		if entry.Resource != "" && entry.Verb != "watch" && entry.Verb != "list" {
+			result = append(result, entry.Verb+" "+entry.Resource)
+		}
+	}
+	*seen = len(log)
+	return result
+}
+
+// configMap reads a ConfigMap of the world's namespace; nil if there is none.
+func (w *world) configMap(name string) *corev1.ConfigMap {
+	w.t.Helper()
+	object := &corev1.ConfigMap{}
+	if !w.read(name, object) {
+		return nil
+	}
+	return object
+}
+
+func (w *world) read(name string, into client.Object) bool {
+	w.t.Helper()
+	err := w.server.Client().Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, into)
+	if err != nil && !apierrors.IsNotFound(err) {
+		w.t.Fatal(err)
+	}
+	return err == nil
+}
+
+// create stores objects of somebody else, written in YAML.
+func (w *world) create(text string) *unstructured.Unstructured {
+	w.t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "NAMESPACE", w.namespace)), &object.Object); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.server.Client().Create(w.t.Context(), object); err != nil {
+		w.t.Fatal(err)
+	}
+	return object
+}
+
+// change updates an object as somebody else would.
+func (w *world) change(object client.Object, how func()) {
+	w.t.Helper()
+	how()
+	if err := w.server.Client().Update(w.t.Context(), object); err != nil {
+		w.t.Fatal(err)
+	}
+}
