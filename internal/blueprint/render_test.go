@@ -78,6 +78,7 @@ func TestExportsRefuse(t *testing.T) {
 const counting = `
 deployExecutions:
 - {name: count, type: GoTemplate, template: "state: {n: {{ if .state }}{{ add .state.n 1 }}{{ else }}1{{ end }}}"}
+- {name: spiff, type: Spiff, template: {"n": (( &state(merge none // (stub() + 1 || 1)) ))}}
 subinstallationExecutions:
 - {name: other, type: GoTemplate, template: "state: {seen: {{ if .state }}{{ .state.seen }}{{ else }}false{{ end }}}"}
 `
@@ -100,9 +101,11 @@ func TestStatesAreHandedOn(t *testing.T) {
 		if secrets, err = out.States.Secrets("tree"); err != nil {
 			t.Fatal(err)
 		}
-		content := string(secrets[dataflow.StateSecret("tree", dataflow.StateDeploy, "count")][dataflow.StateSecretKey])
-		if want := fmt.Sprintf(`{"n":%d}`, run); content != want || len(secrets) != 2 {
-			t.Errorf("run %d: %d Secrets, %s", run, len(secrets), content)
+		for _, executor := range []string{"count", "spiff"} {
+			content := string(secrets[dataflow.StateSecret("tree", dataflow.StateDeploy, executor)][dataflow.StateSecretKey])
+			if want := fmt.Sprintf(`{"n":%d}`, run); content != want || len(secrets) != 3 {
+				t.Errorf("run %d: %d Secrets, %s has %s", run, len(secrets), executor, content)
+			}
 		}
 	}
 }
