@@ -20,8 +20,9 @@ type Cluster struct {
 	client  client.WithWatch
 	mapper  meta.RESTMapper
 	breaker *breaker
-	header  func(context.Context) (string, error)
 	watches *watches
+	// credential is what requests carry.
+	credential credential
 }
 
 // Client returns an uncached client for typed and unstructured objects.
@@ -54,6 +55,6 @@ func (c *Cluster) ready(ctx context.Context) error {
 	if err := c.breaker.open(); err != nil {
 		return err
 	}
-	_, err := c.header(ctx)
+	_, err := c.credential.header(ctx)
 	return err
 }

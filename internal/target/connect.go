@@ -4,9 +4,7 @@
 package target
 
 import (
-	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"net"
 	"net/http"
 	"time"
@@ -28,9 +26,9 @@ const (
 
 // route is how a cluster is reached: where, by which transport and with which credential.
 type route struct {
-	server    *rest.Config // address and trust
-	transport *http.Transport
-	header    func(context.Context) (string, error)
+	server     *rest.Config // address and trust
+	transport  *http.Transport
+	credential credential
 }
 
 // connect makes a client for what a Target says. It sends nothing. The client calls rejected when the cluster does not accept the
@@ -48,10 +46,10 @@ func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 	if c.options.WrapTransport != nil {
 		gate.next = c.options.WrapTransport(way.transport)
 	}
-	cluster := &Cluster{id: clusterID(way.server), breaker: gate.breaker, header: way.header}
+	cluster := &Cluster{id: clusterID(way.server), breaker: gate.breaker, credential: way.credential}
 	cluster.config = &rest.Config{
 		Host:           way.server.Host,
-		Transport:      &authorizer{next: gate, header: way.header},
+		Transport:      &authorizer{next: gate, credential: way.credential},
 		ContentConfig:  rest.ContentConfig{ContentType: runtime.ContentTypeJSON},
 		UserAgent:      version.UserAgent("espalier"),
 		WarningHandler: rest.NoWarnings{},
@@ -96,19 +94,19 @@ func (c *Clusters) routeOf(a *access) (*route, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.guardedRoute(a.server, source.header)
+		return c.guardedRoute(a.server, source)
 	default:
-		return c.guardedRoute(a.kubeconfig, staticHeader(a.kubeconfig))
+		return c.guardedRoute(a.kubeconfig, newFixedCredential(a.kubeconfig))
 	}
 }
 
 // guardedRoute leads to a server that a user has named.
-func (c *Clusters) guardedRoute(config *rest.Config, header func(context.Context) (string, error)) (*route, error) {
+func (c *Clusters) guardedRoute(config *rest.Config, shown credential) (*route, error) {
 	trust, err := trustOf(config)
 	if err != nil {
 		return nil, err
 	}
-	return &route{server: config, transport: c.options.Dialer.Transport(trust), header: header}, nil
+	return &route{server: config, transport: c.options.Dialer.Transport(trust), credential: shown}, nil
 }
 
 // selfRoute leads to the cluster that holds the Targets, with the rights of a service account and none of the controller's. Its address is
@@ -137,7 +135,7 @@ func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	if config.Proxy != nil {
 		transport.Proxy = config.Proxy
 	}
-	return &route{server: config, transport: transport, header: source.header}, nil
+	return &route{server: config, transport: transport, credential: source}, nil
 }
 
 func trustOf(config *rest.Config) (*tls.Config, error) {
@@ -156,16 +154,4 @@ func (c *Clusters) tokens(wish *tokenWish) (*tokenSource, error) {
 		return nil, invalid("this process creates no tokens of service accounts: use a Target with a kubeconfig")
 	}
 	return newTokenSource(c.issuer, wish), nil
-}
-
-// staticHeader is the credential of a kubeconfig that goes into each request; a client certificate does not.
-func staticHeader(config *rest.Config) func(context.Context) (string, error) {
-	header := ""
-	switch {
-	case config.BearerToken != "":
-		header = bearer(token{value: config.BearerToken})
-	case config.Username != "":
-		header = "Basic " + base64.StdEncoding.EncodeToString([]byte(config.Username+":"+config.Password))
-	}
-	return func(context.Context) (string, error) { return header, nil }
 }

@@ -166,10 +166,10 @@ func (s *tokenSource) renew(ctx context.Context) (string, error) {
 			return "", err
 		}
 		s.current.renewAt = now.Add(renewalPause)
-		return bearer(s.current), nil
+		return bearer(s.current.value), nil
 	}
 	s.current = next
-	return bearer(next), nil
+	return bearer(next.value), nil
 }
 
 // look returns the header that the current token makes, whether the token needs no renewal, and whether it is valid at all.
@@ -178,7 +178,5 @@ func (s *tokenSource) look() (value string, fresh, good bool) {
 	defer s.mutex.Unlock()
 	now := s.issuer.clock.Now()
 	good = s.current.value != "" && now.Before(s.current.expires)
-	return bearer(s.current), good && now.Before(s.current.renewAt), good
+	return bearer(s.current.value), good && now.Before(s.current.renewAt), good
 }
-
-func bearer(t token) string { return "Bearer " + t.value }

@@ -108,24 +108,3 @@ func (b *boundedBody) Read(buffer []byte) (int, error) {
 	}
 	return n, err
 }
-
-// authorizer adds the credential to each request.
-type authorizer struct {
-	next   http.RoundTripper
-	header func(ctx context.Context) (string, error)
-}
-
-// RoundTrip implements http.RoundTripper.
-func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
-	header, err := a.header(request.Context())
-	if err != nil {
-		closeBody(request.Body)
-		return nil, err
-	}
-	if header == "" {
-		return a.next.RoundTrip(request)
-	}
-	request = request.Clone(request.Context())
-	request.Header.Set("Authorization", header)
-	return a.next.RoundTrip(request)
-}
