@@ -20,13 +20,25 @@ func prepare(o Observed) Decision {
 	if leaving.failed() {
 		return failOrphans(o, leaving)
 	}
-	var do []Effect
-	if !o.Finalizer && !o.Deleted {
-		do = append(do, AddFinalizer{})
+	d := Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonPrepared, fmt.Sprintf("%d deploy items are prepared", len(o.Wanted)))}
+	if len(o.Leaving) > 0 {
+		d = o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
+	} else if i := slices.IndexFunc(o.Wanted, func(i Item) bool { return i.State == StateUnseen }); i >= 0 {
+		d = o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
 	}
-	do = append(do, leaving.effects(o)...)
+	if !o.Finalizer && !o.Deleted {
+		d.Do = append(d.Do, AddFinalizer{})
+	}
+	d.Do = append(d.Do, leaving.effects(o)...)
+	d.Do = append(d.Do, writes(o.Wanted)...)
+	return d
+}
+
+// writes creates and updates the objects that are not as they should be. A replaced one is created when the old one is
+// gone.
+func writes(items []Item) []Effect {
 	var create, update []Item
-	for _, item := range o.Wanted {
+	for _, item := range items {
 		switch {
 		case item.Write == nil || item.Replaced || item.State == StateUnseen:
 		case item.State == StateAbsent:
@@ -35,20 +47,14 @@ func prepare(o Observed) Decision {
 			update = append(update, item)
 		}
 	}
+	var do []Effect
 	if len(create) > 0 {
 		do = append(do, CreateItems{Items: create})
 	}
 	if len(update) > 0 {
 		do = append(do, UpdateItems{Items: update})
 	}
-	d := Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonPrepared, fmt.Sprintf("%d deploy items are prepared", len(o.Wanted)))}
-	if len(o.Leaving) > 0 {
-		d = o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
-	} else if i := slices.IndexFunc(o.Wanted, func(i Item) bool { return i.State == StateUnseen }); i >= 0 {
-		d = o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
-	}
-	d.Do = do
-	return d
+	return do
 }
 
 // refuseSpec fails because of the spec, once nothing runs that a job of an earlier spec may have started.

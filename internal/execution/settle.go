@@ -4,6 +4,8 @@
 package execution
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -23,22 +25,37 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 	if preparing {
 		status.ObservedGeneration = e.Generation
 	}
-	if preparing && err == nil && o.Phase == lsv1alpha1.PhaseInit {
-		status.DeployItemCache = o.record()
-	}
-	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
-		status.ExportReference = o.Export.Reference
+	if err == nil {
+		remember(status, o, d)
 	}
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: removing, Now: o.Now})
-	if d.Wait && !preparing && !status.Phase.IsFinal() && status.TransitionTimes != nil && status.TransitionTimes.WaitTime == nil {
-		at := metav1.NewTime(o.Now)
-		status.TransitionTimes.WaitTime = &at
+	if d.Wait && !preparing {
+		noteWait(&status.RunStatus, o.Now)
 	}
 	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
 	if status.PhaseTransitionTime != nil {
 		o.PhaseSince = status.PhaseTransitionTime.Time
 	}
 	return o
+}
+
+// remember keeps what later passes and jobs need to know of what this one has done.
+func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision) {
+	if o.preparing() && !o.Fresh() {
+		status.DeployItemCache = o.record()
+	}
+	if d.Next == lsv1alpha1.PhaseSucceeded {
+		status.ExportReference = o.Export.Reference
+	}
+}
+
+// noteWait keeps when the execution began to wait for its deploy items in this job.
+func noteWait(status *lsv1alpha1.RunStatus, now time.Time) {
+	if status.Phase.IsFinal() || status.TransitionTimes == nil || status.TransitionTimes.WaitTime != nil {
+		return
+	}
+	at := metav1.NewTime(now)
+	status.TransitionTimes.WaitTime = &at
 }
 
 // begin makes the job that arrived the current one. It must happen before anything else is settled: to a job that has not
