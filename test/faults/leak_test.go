@@ -29,7 +29,6 @@ func TestNothingIsLeftAfterTheEnd(t *testing.T) {
 	if left := goroutines(); len(left) > 0 {
 		t.Errorf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
 	}
-	s.target.server.CloseClientConnections()
 	if open := p.transport.OpenWatches(); open > 0 {
 		t.Errorf("%d watches are left open", open)
 	}

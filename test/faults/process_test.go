@@ -45,7 +45,7 @@ func (s *scene) start(t testing.TB, transport *faults.Transport, options manager
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{transport: transport, cancel: cancel, ended: make(chan struct{})}
-	s.target.connect(t, transport.Config(s.Config()))
+	s.target.connect(t, s.namespace, transport.Config(s.Config()))
 	s.processes.add(p)
 	go func() {
 		defer close(p.ended)

@@ -39,7 +39,7 @@ func newScene(t testing.TB) *scene {
 	t.Helper()
 	server := testkit.Server(t)
 	s := &scene{APIServer: server, namespace: server.Namespace(t)}
-	s.target = newGate(t, server.Config())
+	s.target = theGate(t, server.Config())
 	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(
 		&lsv1alpha1.Installation{}, &lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{}, &lsv1alpha1.DataObject{}, &lsv1alpha1.Target{},
 		&corev1.ConfigMap{}, &corev1.Secret{}))

@@ -5,10 +5,13 @@ package faults_test
 
 import (
 	"encoding/pem"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,22 +20,43 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// gate is the target cluster of a scene: the same API server, under another address. Deployers make their own connections to
-// targets, so this is where they are led through the transport of their process, and share its fate.
+// gate is the target cluster of all scenes: the same API server, under another address. Deployers make their own connections to
+// targets, so this is where a request to the namespace of a scene is led through the transport of the process that works there,
+// and shares its fate. There is one gate, so that what depends on the content of a Target is the same in all scenes.
 type gate struct {
 	server *httptest.Server
 
-	mutex   sync.Mutex
-	forward http.RoundTripper
+	mutex    sync.Mutex
+	plain    http.RoundTripper
+	forwards map[string]http.RoundTripper // by namespace
 }
 
-func newGate(t testing.TB, config *rest.Config) *gate {
+var commonGate struct {
+	once sync.Once
+	gate *gate
+	err  error
+}
+
+// theGate opens the gate for the first caller. It stays open until the test process ends.
+func theGate(t testing.TB, config *rest.Config) *gate {
 	t.Helper()
+	commonGate.once.Do(func() { commonGate.gate, commonGate.err = newGate(config) })
+	if commonGate.err != nil {
+		t.Fatalf("open the way to the target: %v", commonGate.err)
+	}
+	return commonGate.gate
+}
+
+func newGate(config *rest.Config) (*gate, error) {
 	upstream, err := url.Parse(config.Host)
 	if err != nil {
-		t.Fatalf("read the address of the API server: %v", err)
+		return nil, err
 	}
-	g := &gate{}
+	plain, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{plain: plain, forwards: map[string]http.RoundTripper{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(request *httputil.ProxyRequest) {
 			request.SetURL(upstream)
@@ -43,14 +67,13 @@ func newGate(t testing.TB, config *rest.Config) *gate {
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	g.server = httptest.NewUnstartedServer(proxy)
-	g.server.Config.ErrorLog = nil
+	g.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	g.server.StartTLS()
-	t.Cleanup(g.server.Close)
-	return g
+	return g, nil
 }
 
-// connect leads requests through the transport of a configuration from now on.
-func (g *gate) connect(t testing.TB, config *rest.Config) {
+// connect leads requests to a namespace through the transport of a configuration from now on.
+func (g *gate) connect(t testing.TB, namespace string, config *rest.Config) {
 	t.Helper()
 	forward, err := rest.TransportFor(config)
 	if err != nil {
@@ -59,14 +82,19 @@ func (g *gate) connect(t testing.TB, config *rest.Config) {
 	}
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	g.forward = forward
+	g.forwards[namespace] = forward
 }
 
 // RoundTrip sends a request to where the gate leads now.
 func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
+	_, rest, _ := strings.Cut(request.URL.Path, "/namespaces/")
+	namespace, _, _ := strings.Cut(rest, "/")
 	g.mutex.Lock()
-	forward := g.forward
+	forward := g.forwards[namespace]
 	g.mutex.Unlock()
+	if forward == nil {
+		forward = g.plain
+	}
 	return forward.RoundTrip(request)
 }
 

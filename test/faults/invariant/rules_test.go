@@ -116,7 +116,7 @@ func TestInventoriesAreComplete(t *testing.T) {
 		"known before":         {planted().write("DeployItem a", end("1", "Succeeded")), ""},
 		"pruned after":         {planted().write("DeployItem a", wants("y"), lists("x", "y")).write("ConfigMap y", deployed()).delete("ConfigMap x").write("DeployItem a", lists("y")), ""},
 		"left installed":       {planted().write("DeployItem a", dying(), annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"), ""},
-		"strangers":            {tell().write("ConfigMap x"), ""},
+		"strangers":            {tell().write("ConfigMap x").write("Execution e").delete("Execution e"), ""},
 		"unknown":              {tell().write("DeployItem a", job("1")).write("ConfigMap x", deployed()), "ConfigMap garden/x, revision 2: it was created, and no inventory lists it"},
 		"forgotten":            {planted().write("DeployItem a", lists()), "it no longer lists ConfigMap garden/x, which still exists"},
 		"orphaned":             {planted().delete("DeployItem a"), "it no longer lists ConfigMap garden/x"},

@@ -28,6 +28,7 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 		switch {
 		case s.id.Kind == kindDeployItem:
 			judgeInventory(f, s, kept)
+		case s.before != nil && s.before.runs() || s.after != nil && s.after.runs():
 		case s.after == nil:
 			judgePruning(f, s, kept)
 		case s.before == nil && !isListed(s.world, s.id):

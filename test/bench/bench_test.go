@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+)
+
+const (
+	idleTime  = 30 * time.Second
+	batchSize = 100
+)
+
+// BenchmarkOne is a root with one deploy item and one object: requests by all controllers together, and time from the request to
+// success. The first of them finds out about the target cluster and is not counted.
+func BenchmarkOne(b *testing.B) {
+	s := newStand(b)
+	s.create(b, []string{"first"})
+	var times []time.Duration
+	var counts []int
+	for b.Loop() {
+		for _, name := range names("one", 7) {
+			before := s.served(b)
+			times = append(times, s.create(b, []string{name}))
+			s.settle(b)
+			cost := s.served(b).minus(before)
+			counts = append(counts, cost.total())
+			if name == "one-0000" {
+				b.Logf("one installation:\n%s", cost)
+			}
+			s.remove(b, []string{name})
+			s.settle(b)
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(counts)
+	b.ReportMetric(float64(counts[len(counts)/2]), "requests/installation")
+	b.ReportMetric(float64(times[len(times)/2].Milliseconds()), "ms/installation")
+}
+
+// BenchmarkRoots is many roots in one namespace: created, updated, left alone, deleted. The time to create them is compared with the
+// replay limit.
+func BenchmarkRoots(b *testing.B) {
+	tape := record(b)
+	s := newStand(b)
+	s.create(b, []string{"first"})
+	all, count := names("root", *rootsFlag), float64(*rootsFlag)
+	for b.Loop() {
+		empty, before := s.memory(b), s.served(b)
+		created := s.create(b, all)
+		full := s.memory(b)
+		s.settle(b)
+		cost := s.served(b).minus(before)
+		b.Logf("%d roots:\n%s", *rootsFlag, cost)
+		limit := replay(b, tape, *rootsFlag)
+		b.ReportMetric(created.Seconds()/limit.Seconds(), "x-replay")
+		b.ReportMetric(count/created.Seconds(), "created/s")
+		b.ReportMetric(float64(cost.total())/count, "requests/created")
+		b.ReportMetric((full-empty)*1000/count, "MiB/1000")
+
+		before = s.served(b)
+		updated := s.update(b, all)
+		s.settle(b)
+		b.ReportMetric(count/updated.Seconds(), "updated/s")
+		b.ReportMetric(float64(s.served(b).minus(before).total())/count, "requests/updated")
+		b.ReportMetric(float64(s.idle(b).writes()), "idle-writes")
+
+		before = s.served(b)
+		removed := s.remove(b, all)
+		s.settle(b)
+		b.ReportMetric(count/removed.Seconds(), "deleted/s")
+		b.ReportMetric(float64(s.served(b).minus(before).total())/count, "requests/deleted")
+	}
+}
+
+// BenchmarkCrowd compares the time of a batch in a namespace with few finished installations and in one with many.
+func BenchmarkCrowd(b *testing.B) {
+	s := newStand(b)
+	for b.Loop() {
+		s.create(b, names("few", 10))
+		s.create(b, names("warm", batchSize))
+		s.remove(b, names("warm", batchSize))
+		alone := s.create(b, names("alone", batchSize))
+		s.remove(b, names("alone", batchSize))
+		s.create(b, names("many", *finishedFlag))
+		s.settle(b)
+		crowded := s.create(b, names("crowded", batchSize))
+		b.ReportMetric(crowded.Seconds()/alone.Seconds(), "x-alone")
+		b.ReportMetric(float64(crowded.Milliseconds())/batchSize, "ms/installation")
+	}
+}
+
+// BenchmarkTree is one root with ten nested installations with ten each.
+func BenchmarkTree(b *testing.B) { benchmarkRoot(b, treeBlueprint("tree", 10), 111) }
+
+// BenchmarkChain is one root with ten siblings, each of which waits for the one before.
+func BenchmarkChain(b *testing.B) { benchmarkRoot(b, chainBlueprint("chain", 10), 11) }
+
+// benchmarkRoot measures a root that is made of so many installations, and compares it with as many roots of their own.
+func benchmarkRoot(b *testing.B, blueprint string, size int) {
+	s := newStand(b)
+	s.create(b, names("warm", size))
+	for b.Loop() {
+		before := s.served(b)
+		took := s.await(b, []string{"root"}, finished(map[string]string{}), func() {
+			check(b, s.client.Create(b.Context(), installation("root", blueprint)))
+		})
+		s.settle(b)
+		cost := s.served(b).minus(before)
+		b.Logf("a root of %d installations:\n%s", size, cost)
+		apart := s.create(b, names("apart", size))
+		b.ReportMetric(took.Seconds(), "s/root")
+		b.ReportMetric(float64(cost.total())/float64(size), "requests/installation")
+		b.ReportMetric(took.Seconds()/apart.Seconds(), "x-apart")
+		s.remove(b, []string{"root"})
+		s.remove(b, names("apart", size))
+	}
+}
+
+// settle returns when events, which are sent in the background, have arrived: when a second has passed without a request.
+func (s *stand) settle(b *testing.B) {
+	b.Helper()
+	before := s.served(b)
+	for {
+		wait(b, time.Second)
+		now := s.served(b)
+		if len(now.minus(before)) == 0 {
+			return
+		}
+		before = now
+	}
+}
+
+// idle returns what happens while nothing happens.
+func (s *stand) idle(b *testing.B) requests {
+	b.Helper()
+	before := s.served(b)
+	wait(b, *idleFlag)
+	cost := s.served(b).minus(before)
+	if cost.total() > 0 {
+		b.Logf("while idle:\n%s", cost)
+	}
+	return cost
+}
+
+// wait lets time pass, which is what is measured here.
+func wait(b *testing.B, length time.Duration) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), length)
+	defer cancel()
+	<-ctx.Done()
+}

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"flag"
+	"testing"
+
+	"espalier.dev/internal/testkit"
+)
+
+var (
+	rootsFlag    = flag.Int("roots", 1000, "how many root installations BenchmarkRoots creates")
+	finishedFlag = flag.Int("finished", 5000, "how many finished installations BenchmarkCrowd puts beside the ones that it measures")
+	idleFlag     = flag.Duration("idle", idleTime, "how long BenchmarkRoots looks for writes when all is done")
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }

@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// writers is how many clients create, change and delete installations at once.
+const writers = 16
+
+func namespaceNamed(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+const head = `apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+imports:
+- {name: cluster, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}
+`
+
+// leaf deploys one config map. With an import, that is its value; with an export, it passes the value on with a letter more.
+type leaf struct {
+	configMap string
+	imports   bool
+	exports   bool
+}
+
+func (l leaf) blueprint() string {
+	imports, value, exports, passOn := "", "x", "", ""
+	if l.imports {
+		imports, value = "- {name: before, type: data, schema: {type: string}}\n", "{{ .imports.before }}x"
+	}
+	if l.exports {
+		exports = fmt.Sprintf(`        exports:
+          exports:
+          - {key: after, jsonPath: .data.value, fromResource: {apiVersion: v1, kind: ConfigMap, name: %s, namespace: %s}}
+`, l.configMap, targetNamespace)
+		passOn = `exports:
+- {name: after, type: data, schema: {type: string}}
+exportExecutions:
+- name: default
+  type: GoTemplate
+  template: |
+    exports: {after: '{{ index .values "deployitems" "item" "after" }}'}
+`
+	}
+	return head + imports + fmt.Sprintf(`deployExecutions:
+- name: default
+  type: GoTemplate
+  template: |
+    deployItems:
+    - name: item
+      type: landscaper.gardener.cloud/kubernetes-manifest
+      target: {import: cluster}
+      config:
+        apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2
+        kind: ProviderConfiguration
+        updateStrategy: update
+        manifests:
+        - policy: manage
+          manifest:
+            apiVersion: v1
+            kind: ConfigMap
+            metadata: {name: %s, namespace: %s}
+            data: {value: "%s"}
+`, l.configMap, targetNamespace, value) + exports + passOn
+}
+
+// nested is an installation template; data lists its imports and exports of data, as further fields.
+func nested(name, blueprint, data string) string {
+	indented := "        " + strings.ReplaceAll(strings.TrimSpace(blueprint), "\n", "\n        ")
+	return fmt.Sprintf(`- apiVersion: landscaper.gardener.cloud/v1alpha1
+  kind: InstallationTemplate
+  name: %s
+  blueprint:
+    filesystem:
+      blueprint.yaml: |
+%s
+  imports:
+    targets:
+    - {name: cluster, target: cluster}
+%s`, name, indented, data)
+}
+
+// treeBlueprint has a fan-out on two levels; its leaves deploy.
+func treeBlueprint(name string, fan int) string {
+	var branches strings.Builder
+	for i := range fan {
+		var leaves strings.Builder
+		for j := range fan {
+			leaves.WriteString(nested(fmt.Sprintf("leaf-%d", j), leaf{configMap: fmt.Sprintf("%s-%d-%d", name, i, j)}.blueprint(), ""))
+		}
+		branches.WriteString(nested(fmt.Sprintf("branch-%d", i), head+"subinstallations:\n"+leaves.String(), ""))
+	}
+	return head + "subinstallations:\n" + branches.String()
+}
+
+// chainBlueprint has siblings each of which imports what the one before exports.
+func chainBlueprint(name string, length int) string {
+	var links strings.Builder
+	for i := range length {
+		data := fmt.Sprintf("  exports:\n    data:\n    - {name: after, dataRef: link-%d}\n", i)
+		if i > 0 {
+			data = fmt.Sprintf("    data:\n    - {name: before, dataRef: link-%d}\n", i-1) + data
+		}
+		links.WriteString(nested(fmt.Sprintf("link-%d", i), leaf{configMap: fmt.Sprintf("%s-%d", name, i), imports: i > 0, exports: true}.blueprint(), data))
+	}
+	return head + "subinstallations:\n" + links.String()
+}
+
+func installation(name, blueprint string) *lsv1alpha1.Installation {
+	return testkit.Installation(namespace, name).Blueprint(blueprint).ImportTarget("cluster", targetName).Reconcile().Build()
+}
+
+func names(prefix string, count int) []string {
+	var all []string
+	for i := range count {
+		all = append(all, fmt.Sprintf("%s-%04d", prefix, i))
+	}
+	return all
+}
+
+// each calls a function for all names, several at a time.
+func each(b *testing.B, all []string, do func(context.Context, string) error) {
+	b.Helper()
+	queue := make(chan string)
+	var workers sync.WaitGroup
+	for range writers {
+		workers.Go(func() {
+			for name := range queue {
+				if err := do(b.Context(), name); err != nil {
+					b.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	for _, name := range all {
+		queue <- name
+	}
+	close(queue)
+	workers.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+}
+
+// create creates roots that deploy one config map each, and waits until they have succeeded.
+func (s *stand) create(b *testing.B, all []string) time.Duration {
+	b.Helper()
+	return s.await(b, all, finished(map[string]string{}), func() {
+		each(b, all, func(ctx context.Context, name string) error {
+			return s.client.Create(ctx, installation(name, leaf{configMap: name}.blueprint()))
+		})
+	})
+}
+
+// update asks for another job of each.
+func (s *stand) update(b *testing.B, all []string) time.Duration {
+	b.Helper()
+	var list lsv1alpha1.InstallationList
+	check(b, s.client.List(b.Context(), &list, client.InNamespace(namespace)))
+	before := map[string]string{}
+	for _, found := range list.Items {
+		before[found.Name] = found.Status.JobID
+	}
+	ask := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile))
+	return s.await(b, all, finished(before), func() {
+		each(b, all, func(ctx context.Context, name string) error {
+			return s.client.Patch(ctx, testkit.Installation(namespace, name).Build(), ask)
+		})
+	})
+}
+
+func (s *stand) remove(b *testing.B, all []string) time.Duration {
+	b.Helper()
+	gone := func(event watch.Event, _ *lsv1alpha1.Installation) (bool, error) {
+		return event.Type == watch.Deleted, nil
+	}
+	return s.await(b, all, gone, func() {
+		each(b, all, func(ctx context.Context, name string) error {
+			return s.client.Delete(ctx, testkit.Installation(namespace, name).Build())
+		})
+	})
+}
+
+// verdict tells whether an event is the one that is awaited, or an error if that will not come.
+type verdict func(watch.Event, *lsv1alpha1.Installation) (bool, error)
+
+// finished waits for the end of a job other than the given one.
+func finished(before map[string]string) verdict {
+	return func(_ watch.Event, i *lsv1alpha1.Installation) (bool, error) {
+		if i.Status.JobID == before[i.Name] || !i.Status.IsFinished() {
+			return false, nil
+		}
+		if i.Status.Phase != lsv1alpha1.PhaseSucceeded {
+			return false, fmt.Errorf("installation %s: %s: %+v", i.Name, i.Status.Phase, i.Status.LastError)
+		}
+		return true, nil
+	}
+}
+
+// patience ends a run that hangs.
+const patience = 10 * time.Minute
+
+// await does something and measures the time until all the named installations are where they should be.
+func (s *stand) await(b *testing.B, all []string, judge verdict, act func()) time.Duration {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	var list lsv1alpha1.InstallationList
+	check(b, s.client.List(ctx, &list, client.InNamespace(namespace), client.Limit(1)))
+	options := &client.ListOptions{Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
+	events, err := s.client.Watch(ctx, &lsv1alpha1.InstallationList{}, options)
+	check(b, err)
+	defer events.Stop()
+	missing := map[string]bool{}
+	for _, name := range all {
+		missing[name] = true
+	}
+	done := make(chan error, 1)
+	go func() { done <- follow(ctx, events, missing, judge) }()
+	began := time.Now()
+	act()
+	check(b, <-done)
+	return time.Since(began)
+}
+
+func follow(ctx context.Context, events watch.Interface, missing map[string]bool, judge verdict) error {
+	for len(missing) > 0 {
+		select {
+		case event, open := <-events.ResultChan():
+			if !open {
+				return fmt.Errorf("the watch ended with %d installations to go", len(missing))
+			}
+			found, ok := event.Object.(*lsv1alpha1.Installation)
+			if !ok || !missing[found.Name] {
+				continue
+			}
+			there, err := judge(event, found)
+			if err != nil {
+				return err
+			}
+			if there {
+				delete(missing, found.Name)
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("%d installations do not come to an end", len(missing))
+		}
+	}
+	return nil
+}
