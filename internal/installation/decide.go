@@ -52,13 +52,22 @@ func afterChildren(o Observed, d Decision) Decision {
 	}
 	working := filter(everyChild(o), func(c Child) bool { return c.has(o.Job.ID) && c.Job.Running() })
 	if len(working) == 0 {
-		return d
+		return thenMore(o, d)
 	}
 	held := wait(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("%s; waiting for %s%s", d.Why.Message, names(working), o.since()))
 	if o.Interrupt {
 		held.Do = []Effect{Interrupt{Children: working}}
 	}
 	return held
+}
+
+// thenMore has an installation looked at again right after the end of a job if the next one is wanted already. It needs a
+// new look: the facts are those of the job that ends.
+func thenMore(o Observed, d Decision) Decision {
+	if o.Root && (o.Request.Asked || o.Request.GrantedID != o.Job.RequestedID || o.Deleting || o.IfChanged || o.Scheduled) {
+		d.Again = time.Millisecond
+	}
+	return d
 }
 
 // decideBeginning decides about an installation that has no job to do.

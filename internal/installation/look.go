@@ -48,8 +48,8 @@ func Look(s Snapshot) Observed {
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
 		Changed:          inst.Generation != status.ObservedGeneration,
 		IfChanged:        inst.Annotations[lsv1alpha1.ReconcileIfChangedAnnotation] == "true",
-		Automatic:        automatic(inst),
-		Trouble:          s.Trouble, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
+		Automatic:        automatic(inst), Scheduled: inst.Spec.AutomaticReconcile != nil,
+		Trouble: s.Trouble, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
 		NewJobID: s.NewJobID, Now: s.Now,
 	}
 	if status.PhaseTransitionTime != nil {

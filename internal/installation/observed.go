@@ -37,8 +37,10 @@ type Observed struct {
 	// new job.
 	Changed   bool
 	IfChanged bool
-	// Automatic is the next job that starts by itself, zero if there is none.
+	// Automatic is the next job that starts by itself, zero if there is none. Scheduled says that the spec asks for such
+	// jobs.
 	Automatic Automatic
+	Scheduled bool
 
 	// Trouble is why the installation can never get its imports or give its exports, nil if it can: installations that
 	// wait for each other, or export the same.

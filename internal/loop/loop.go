@@ -126,7 +126,7 @@ func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, p *pass[T, O, P, E
 	case failure.Terminal:
 		l.count(outcomeFailed)
 		log.FromContext(ctx).Info("Failed", "kind", l.Name, "phase", l.Kind.Phase(p.object), "error", p.err.Error())
-		return reconcile.Result{}, nil
+		return reconcile.Result{RequeueAfter: afterEnd(len(p.transitions))}, nil
 	case failure.Waiting:
 		l.count(outcomeWaiting)
 		return reconcile.Result{RequeueAfter: l.untilEndOf(p.err)}, nil
@@ -134,6 +134,15 @@ func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, p *pass[T, O, P, E
 		l.count(outcomeRetry)
 		return reconcile.Result{}, p.err
 	}
+}
+
+// afterEnd is when to look again at an object that has failed for good. If that has just ended a run, what was asked for
+// meanwhile may begin now, or a next run may be due at some time: only a new look tells.
+func afterEnd(transitions int) time.Duration {
+	if transitions == 0 {
+		return 0
+	}
+	return time.Millisecond
 }
 
 // safetyRecheck is when an object that waits because of an error of that kind is looked at again, should the event

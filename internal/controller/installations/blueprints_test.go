@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"fmt"
+	"strings"
+)
+
+const header = `
+apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+`
+
+// empty installs nothing.
+const empty = header
+
+// item is a deploy item of the mock deployer. Settings are lines of its configuration.
+func item(name string, settings ...string) string {
+	text := fmt.Sprintf(`
+    - name: %s
+      type: landscaper.gardener.cloud/mock
+      config:
+        apiVersion: mock.deployer.landscaper.gardener.cloud/v1alpha1
+        kind: ProviderConfiguration
+`, name)
+	for _, line := range settings {
+		text += "        " + line + "\n"
+	}
+	return strings.TrimPrefix(text, "\n")
+}
+
+const (
+	endless = "phase: Progressing"
+	failing = "phase: Failed"
+)
+
+// deploy is a part of a blueprint with deploy items.
+func deploy(items ...string) string {
+	return "deployExecutions:\n- name: default\n  type: GoTemplate\n  template: |\n    deployItems:\n" + strings.Join(items, "")
+}
+
+// imports declares data imports of any type.
+func imports(names ...string) string {
+	text := "imports:\n"
+	for _, name := range names {
+		text += fmt.Sprintf("- name: %s\n  type: data\n  schema: {}\n", name)
+	}
+	return text
+}
+
+// exports declares data exports and computes them.
+func exports(template string, names ...string) string {
+	text := "exports:\n"
+	for _, name := range names {
+		text += fmt.Sprintf("- name: %s\n  type: data\n  schema: {}\n", name)
+	}
+	return text + "exportExecutions:\n- name: default\n  type: GoTemplate\n  template: |\n    exports:\n      " + template + "\n"
+}
+
+// sub is a nested installation.
+type sub struct {
+	name, blueprint string
+	// imports and exports map names of the nested blueprint to those in the parent's scope.
+	imports, exports map[string]string
+}
+
+// nest is a part of a blueprint with nested installations.
+func nest(subs ...sub) string {
+	var text strings.Builder
+	text.WriteString("subinstallations:\n")
+	for _, s := range subs {
+		fmt.Fprintf(&text, "- apiVersion: landscaper.gardener.cloud/v1alpha1\n  kind: InstallationTemplate\n  name: %s\n", s.name)
+		text.WriteString("  blueprint:\n    filesystem:\n      blueprint.yaml: |\n" + indent(s.blueprint, "        "))
+		for _, side := range []struct {
+			name string
+			refs map[string]string
+		}{{"imports", s.imports}, {"exports", s.exports}} {
+			if len(side.refs) > 0 {
+				fmt.Fprintf(&text, "  %s:\n    data:\n", side.name)
+			}
+			for name, reference := range side.refs {
+				fmt.Fprintf(&text, "    - name: %s\n      dataRef: %s\n", name, reference)
+			}
+		}
+	}
+	return text.String()
+}
+
+func indent(text, by string) string {
+	return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by) + "\n"
+}

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"testing"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+func TestJOB10_JOB11_ARequestStartsAJobAndNothingElseDoes(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("idle", empty).Build(), w.installation("asked", empty).Reconcile().Build())
+	asked := w.finished("asked", lsv1alpha1.PhaseSucceeded)
+	if asked.Annotations[lsv1alpha1.OperationAnnotation] != "" || asked.Status.JobID == "" || asked.Status.PhaseTransitionTime == nil {
+		t.Errorf("after the job: annotations %v, status %+v", asked.Annotations, asked.Status)
+	}
+	idle := w.named("idle")
+	if w.get(idle); idle.Status.Phase != "" || idle.Status.JobID != "" || len(idle.Finalizers) > 0 {
+		t.Errorf("nobody asked for it: %+v", idle.Status)
+	}
+	w.request("idle")
+	w.finished("idle", lsv1alpha1.PhaseSucceeded)
+}
+
+func TestJOB31_JOB32_AFatalErrorEndsTheJobAndANewOneCanBeRequested(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", "kind: [").Reconcile().Build())
+	failed := w.finished("app", lsv1alpha1.PhaseFailed)
+	if failed.Status.LastError == nil || failed.Status.LastError.Message == "" {
+		t.Fatalf("no word about the error: %+v", failed.Status)
+	}
+	w.change("app", func(spec *lsv1alpha1.InstallationSpec) {
+		*spec = testkit.Installation("", "").Blueprint(empty).Build().Spec
+	})
+	w.request("app")
+	again := w.finished("app", lsv1alpha1.PhaseSucceeded)
+	if again.Status.JobID == failed.Status.JobID || again.Status.LastError != nil {
+		t.Errorf("after the repair: %+v", again.Status)
+	}
+}
+
+func TestJOB13_JOB05_ARequestDuringAJobIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
+	waiting := w.eventually("app", "waiting for its import", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+	w.request("app")
+	w.create(testkit.DataObject(w.namespace, "config", 1).Build())
+	second := w.eventually("app", "finished with a second job", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.IsFinished() && i.Status.JobID != waiting.Status.JobID && i.Status.Phase == lsv1alpha1.PhaseSucceeded
+	})
+	if second.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+		t.Error("the request is still there")
+	}
+}
+
+func TestJOB12_ARequestToANestedInstallationIsDropped(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("root", header+nest(sub{name: "child", blueprint: empty})).Reconcile().Build())
+	root := w.finished("root", lsv1alpha1.PhaseSucceeded)
+	child := root.Status.SubInstCache.ActiveSubs[0].ObjectName
+	w.request(child)
+	after := w.eventually(child, "without the annotation", func(i *lsv1alpha1.Installation) bool {
+		return i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+	})
+	if after.Status.JobID != root.Status.JobID || !after.Status.IsFinished() {
+		t.Errorf("the nested installation began something: %+v", after.Status)
+	}
+}
+
+func TestJOB14_JOB15_AChangeStartsAJobOnlyIfTheAnnotationSaysSo(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+	w.create(w.installation("app", empty).Reconcile().Build())
+	first := w.finished("app", lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	before := recorder.History()
+	w.change("app", func(spec *lsv1alpha1.InstallationSpec) { spec.Context = "other" })
+	recorder.Quiet(t, time.Second)
+	if writes := recorder.Since(before).Writes(); writes != 1 {
+		t.Errorf("the change alone led to %d writes, its own included", writes)
+	}
+	w.annotate("app", lsv1alpha1.ReconcileIfChangedAnnotation, "true")
+	second := w.eventually("app", "at its new generation", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.IsFinished() && i.Status.ObservedGeneration == i.Generation
+	})
+	if second.Status.JobID == first.Status.JobID {
+		t.Error("no new job began")
+	}
+	recorder.Quiet(t, time.Second)
+	if last := w.named("app"); w.get(last) && last.Status.JobID != second.Status.JobID {
+		t.Error("one change led to more than one job")
+	}
+}
+
+func TestJOB15_JobsStartOnTime(t *testing.T) {
+	w := newWorld(t)
+	soon, twice := lsv1alpha1.Duration("100ms"), int32(2)
+	failing := w.installation("failing", "kind: [").Reconcile().Build()
+	failing.Spec.AutomaticReconcile = &lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{Interval: &soon, NumberOfReconciles: &twice}}
+	well := w.installation("well", empty).Reconcile().Build()
+	well.Spec.AutomaticReconcile = &lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{Interval: &soon}}
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+	w.create(failing, well)
+	w.eventually("well", "started by itself", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.AutomaticReconcileStatus != nil && i.Status.IsFinished()
+	})
+	w.eventually("failing", "started twice by itself", func(i *lsv1alpha1.Installation) bool {
+		s := i.Status.AutomaticReconcileStatus
+		return s != nil && s.NumberOfReconciles == 2 && i.Status.IsFinished()
+	})
+	w.delete("well")
+	testkit.EventuallyGone(t, w.server, w.named("well"))
+	recorder.Quiet(t, time.Second)
+	if jobs := recorder.Of(w.named("failing")).Transitions("status.jobID"); len(jobs) != 4 {
+		t.Errorf("jobs %q, want nothing, the requested one and two automatic ones", jobs)
+	}
+}
