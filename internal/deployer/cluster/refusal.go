@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,31 +61,48 @@ func alreadyClassified(err error) bool { return errors.As(err, new(refusal)) }
 
 func isSecret(gvk schema.GroupVersionKind) bool { return gvk.Group == "" && gvk.Kind == "Secret" }
 
-func judge(err error, secret bool) (details failure.Details, terminal bool, text string) {
-	status := apierrors.APIStatus(nil)
-	switch {
-	case meta.IsNoMatchError(err):
-		return failure.Details{Reason: ReasonUnknownKind}, false, "the cluster does not serve this kind: install its custom resource definition"
-	case !errors.As(err, &status):
-		return judgeConnection(err)
-	case isAdmission(err):
-		return detailsWith(ReasonRefused, lsv1alpha1.ErrorWebhook), false, messageOf(status, secret)
-	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-		return detailsWith(ReasonForbidden, lsv1alpha1.ErrorUnauthorized), false, messageOf(status, secret)
-	case apierrors.IsInvalid(err):
-		return detailsWith(ReasonRefused, lsv1alpha1.ErrorConfigurationProblem), true, causesOf(status, secret)
-	case apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsUnsupportedMediaType(err):
-		return detailsWith(ReasonRefused, lsv1alpha1.ErrorConfigurationProblem), true, messageOf(status, secret)
-	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
-		return failure.Details{Reason: ReasonConflict}, false, "somebody else changed it at the same time"
-	case apierrors.IsNotFound(err):
-		return failure.Details{Reason: ReasonRefused}, false, messageOf(status, false)
-	}
-	return failure.Details{Reason: ReasonUnreachable}, false, messageOf(status, secret)
+// verdict is what an answer of the API server means.
+type verdict struct {
+	applies  func(error) bool
+	reason   string
+	code     lsv1alpha1.ErrorCode
+	terminal bool
+	tell     func(status apierrors.APIStatus, secret bool) string
 }
 
-func detailsWith(reason string, code lsv1alpha1.ErrorCode) failure.Details {
-	return failure.Details{Reason: reason, Codes: []string{string(code)}}
+// verdicts are in the order in which they are tried. The last one always applies.
+var verdicts = []verdict{
+	{applies: isAdmission, reason: ReasonRefused, code: lsv1alpha1.ErrorWebhook, tell: messageOf},
+	{applies: apierrors.IsForbidden, reason: ReasonForbidden, code: lsv1alpha1.ErrorUnauthorized, tell: messageOf},
+	{applies: apierrors.IsUnauthorized, reason: ReasonForbidden, code: lsv1alpha1.ErrorUnauthorized, tell: messageOf},
+	{applies: apierrors.IsInvalid, reason: ReasonRefused, code: lsv1alpha1.ErrorConfigurationProblem, terminal: true, tell: causesOf},
+	{applies: isMalformed, reason: ReasonRefused, code: lsv1alpha1.ErrorConfigurationProblem, terminal: true, tell: messageOf},
+	{applies: isConflict, reason: ReasonConflict, tell: func(apierrors.APIStatus, bool) string { return "somebody else changed it at the same time" }},
+	{applies: apierrors.IsNotFound, reason: ReasonRefused, tell: func(status apierrors.APIStatus, _ bool) string { return messageOf(status, false) }},
+	{applies: func(error) bool { return true }, reason: ReasonUnreachable, tell: messageOf},
+}
+
+func isMalformed(err error) bool {
+	return apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsUnsupportedMediaType(err)
+}
+
+func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+
+func judge(err error, secret bool) (details failure.Details, terminal bool, text string) {
+	if meta.IsNoMatchError(err) {
+		return failure.Details{Reason: ReasonUnknownKind}, false, "the cluster does not serve this kind: install its custom resource definition"
+	}
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return judgeConnection(err)
+	}
+	at := slices.IndexFunc(verdicts, func(v verdict) bool { return v.applies(err) })
+	found := verdicts[at]
+	details.Reason = found.reason
+	if found.code != "" {
+		details.Codes = []string{string(found.code)}
+	}
+	return details, found.terminal, found.tell(status, secret)
 }
 
 // judgeConnection words errors that are no answers of an API server.

@@ -134,6 +134,11 @@ func (w *world) store(status runtime.Object) {
 	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 }
 
+// remember sets the stored status as an earlier controller has left it.
+func (w *world) remember(text string) {
+	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(text)}
+}
+
 // pass calls the deployer once and stores what it wants to remember.
 func (w *world) pass() (deployer.Progress, error) {
 	w.t.Helper()
@@ -274,4 +279,12 @@ func (w *world) change(object client.Object, how func()) {
 	if err := w.server.Client().Update(w.t.Context(), object); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+func replace(text, word, by string) string { return strings.ReplaceAll(text, word, by) }
+
+// testkitServerWithControllers is a server on which namespaces can be deleted.
+func testkitServerWithControllers(t *testing.T) *testkit.APIServer {
+	t.Helper()
+	return testkit.NewServer(t, testkit.ClusterControllers())
 }

@@ -37,25 +37,28 @@ func (t task) remove(ctx context.Context) (left string, err error) {
 	if err != nil || live == nil || !t.ours(live) {
 		return "", err
 	}
-	if live.GetDeletionTimestamp() == nil {
-		if err := t.delete(ctx, live); err != nil {
+	for _, push := range []func(context.Context, *unstructured.Unstructured) (bool, error){t.delete, t.free} {
+		pushed, err := push(ctx, live)
+		if err != nil {
 			return "", err
 		}
-		uid := live.GetUID()
-		if live, err = t.read(ctx); err != nil || live == nil || live.GetUID() != uid {
-			return "", err
+		if !pushed {
+			continue
 		}
-	}
-	if t.force && len(live.GetFinalizers()) > 0 {
-		if err := t.stripFinalizers(ctx, live); err != nil {
-			return "", err
-		}
-		uid := live.GetUID()
-		if live, err = t.read(ctx); err != nil || live == nil || live.GetUID() != uid {
+		if live, err = t.readSame(ctx, live); live == nil {
 			return "", err
 		}
 	}
 	return held(live), nil
+}
+
+// readSame returns nil if the object is gone, also if another one has taken its name.
+func (t task) readSame(ctx context.Context, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live, err := t.read(ctx)
+	if err != nil || live == nil || live.GetUID() != before.GetUID() {
+		return nil, err
+	}
+	return live, nil
 }
 
 func held(live *unstructured.Unstructured) string {
@@ -76,17 +79,21 @@ func (t task) read(ctx context.Context) (*unstructured.Unstructured, error) {
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
-// delete changes the object as it was asked for, then deletes it, both only if it is still the one that was looked at.
-func (t task) delete(ctx context.Context, live *unstructured.Unstructured) error {
+// delete changes the object as it was asked for, then deletes it, both only if it is still the one that was looked at. It
+// does nothing if somebody has deleted it already.
+func (t task) delete(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
+	if live.GetDeletionTimestamp() != nil {
+		return false, nil
+	}
 	if err := t.prepare(ctx, live); err != nil {
-		return err
+		return false, err
 	}
 	uid := live.GetUID()
 	err := t.subject.Cluster.Client().Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if isGone(err) {
-		return nil
+		return true, nil
 	}
-	return cluster.Refused("delete", t.subject, err)
+	return true, cluster.Refused("delete", t.subject, err)
 }
 
 // prepare sends what the manifest wants to be done before the deletion, in one patch.
@@ -112,12 +119,16 @@ func (t task) prepare(ctx context.Context, live *unstructured.Unstructured) erro
 	return t.patch(ctx, "patch before the deletion of", live, patch)
 }
 
-func (t task) stripFinalizers(ctx context.Context, live *unstructured.Unstructured) error {
+// free takes the finalizers away, if the group asks for that.
+func (t task) free(ctx context.Context, live *unstructured.Unstructured) (bool, error) {
+	if !t.force || len(live.GetFinalizers()) == 0 {
+		return false, nil
+	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": live.GetUID(), "finalizers": nil}})
 	if err != nil {
-		return fmt.Errorf("write the patch for %s: %w", t.subject, err)
+		return false, fmt.Errorf("write the patch for %s: %w", t.subject, err)
 	}
-	return t.patch(ctx, "remove the finalizers of", live, patch)
+	return true, t.patch(ctx, "remove the finalizers of", live, patch)
 }
 
 func (t task) patch(ctx context.Context, operation string, live *unstructured.Unstructured, patch []byte) error {
