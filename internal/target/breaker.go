@@ -59,6 +59,7 @@ func (b *breaker) enter() (*attempt, error) {
 		return nil, b.errorLocked()
 	}
 	b.probing, a.probe = true, true
+	b.until = b.clock.Now().Add(firstPause) // for those who ask meanwhile
 	return a, nil
 }
 
@@ -116,6 +117,6 @@ func (a *attempt) abandoned() {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if a.round == b.round {
-		b.probing = false
+		b.probing, b.until = false, b.clock.Now()
 	}
 }

@@ -148,6 +148,7 @@ func (c *Clusters) forContent(ctx context.Context, owner string, content []byte,
 			return nil, err
 		}
 	}
+	c.sweep()
 	if err := cluster.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -169,34 +170,23 @@ func (c *Clusters) recall(owner string, content fingerprint) *Cluster {
 // uses it.
 func (c *Clusters) adopt(owner string, content fingerprint, a *access) (*Cluster, error) {
 	key := a.fingerprint()
-	cluster, retired, err := c.exchange(owner, ownership{content: content, client: key}, a)
-	for _, former := range retired {
-		c.retire(former)
-	}
-	return cluster, err
-}
-
-// exchange does what adopt says and returns the clients that are no longer in the cache.
-func (c *Clusters) exchange(owner string, now ownership, a *access) (*Cluster, []*Cluster, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.closed {
-		return nil, nil, errClosed
+		return nil, errClosed
 	}
-	if c.clients[now.client] == nil {
-		cluster, err := c.build(now.client, a)
+	if c.clients[key] == nil {
+		cluster, err := c.build(key, a)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		c.clients[now.client] = &record{cluster: cluster, owners: map[string]time.Time{}}
+		c.clients[key] = &record{cluster: cluster, owners: map[string]time.Time{}}
 	}
-	var retired []*Cluster
-	if before, ok := c.owners[owner]; ok && before.client != now.client {
-		retired = c.releaseLocked(owner, before.client)
+	if before, ok := c.owners[owner]; ok && before.client != key {
+		c.releaseLocked(owner, before.client)
 	}
-	c.owners[owner] = now
-	cluster := c.useLocked(owner, now.client)
-	return cluster, append(retired, c.sweepLocked()...), nil
+	c.owners[owner] = ownership{content: content, client: key}
+	return c.useLocked(owner, key), nil
 }
 
 var errClosed = errors.New("the clients of target clusters are closed: the process is about to end")
@@ -212,17 +202,10 @@ func (c *Clusters) build(key fingerprint, a *access) (*Cluster, error) {
 // reject drops a client whose credential was refused, so that the next call reads the credential again.
 func (c *Clusters) reject(key fingerprint, cluster *Cluster) {
 	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	if entry := c.clients[key]; entry != nil && entry.cluster == cluster {
-		c.forgetLocked(key)
+		c.dropLocked(key)
 	}
-	c.mutex.Unlock()
-	c.retire(cluster)
-}
-
-// retire lets go of a client that has left the cache. Those who watch are woken in another goroutine, because the caller may hold a lock
-// that they want.
-func (c *Clusters) retire(cluster *Cluster) {
-	c.lifetime.start(cluster.watches.retire)
 }
 
 // Close ends all watches and drops all clients. A closed cache stays empty: For returns an error.
@@ -230,10 +213,11 @@ func (c *Clusters) Close() {
 	c.mutex.Lock()
 	c.closed = true
 	var all []*Cluster
-	for key, entry := range c.clients {
+	for _, entry := range c.clients {
 		all = append(all, entry.cluster)
-		c.forgetLocked(key)
 	}
+	clear(c.clients)
+	clear(c.owners)
 	c.mutex.Unlock()
 	c.lifetime.end()
 	for _, cluster := range all {

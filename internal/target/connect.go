@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -154,4 +155,14 @@ func (c *Clusters) tokens(wish *tokenWish) (*tokenSource, error) {
 		return nil, invalid("this process creates no tokens of service accounts: use a Target with a kubeconfig")
 	}
 	return newTokenSource(c.issuer, wish), nil
+}
+
+// OnLoopback tells whether an API server listens on this machine only. Then target clusters may, too: see Options.Dialer.
+func OnLoopback(config *rest.Config) bool {
+	address, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(address.Hostname())
+	return address.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -8,7 +8,31 @@ import "time"
 // sweepEvery spares most calls the search for idle clients.
 const sweepEvery = time.Minute
 
-// useLocked notes that the owner uses the client. The caller holds the lock, here and in all functions of this file.
+// sweep drops clients that nobody has used for long and whose watches have ended, forgets owners that no longer ask, and drops what was
+// used least recently if there are too many clients.
+func (c *Clusters) sweep() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	now := c.options.Clock.Now()
+	if len(c.clients) <= c.limit && now.Sub(c.swept) < sweepEvery {
+		return
+	}
+	c.swept = now
+	for key, entry := range c.clients {
+		switch {
+		case entry.cluster.watches.any():
+		case now.Sub(entry.used) >= idleAfter:
+			c.dropLocked(key)
+		default:
+			c.forgetIdleOwnersLocked(entry, now)
+		}
+	}
+	for len(c.clients) > c.limit {
+		c.dropLocked(c.dispensableLocked())
+	}
+}
+
+// useLocked notes that the owner uses the client. The caller holds the lock, here and in the functions below.
 func (c *Clusters) useLocked(owner string, key fingerprint) *Cluster {
 	entry := c.clients[key]
 	entry.used = c.options.Clock.Now()
@@ -16,57 +40,30 @@ func (c *Clusters) useLocked(owner string, key fingerprint) *Cluster {
 	return entry.cluster
 }
 
-// releaseLocked ends an owner's use of a client and returns the client if that was the last one.
-func (c *Clusters) releaseLocked(owner string, key fingerprint) []*Cluster {
+// releaseLocked ends an owner's use of a client, which is dropped if that was the last one.
+func (c *Clusters) releaseLocked(owner string, key fingerprint) {
 	delete(c.owners, owner)
 	entry := c.clients[key]
 	if entry == nil {
-		return nil
+		return
 	}
 	delete(entry.owners, owner)
-	if len(entry.owners) > 0 {
-		return nil
+	if len(entry.owners) == 0 {
+		c.dropLocked(key)
 	}
-	c.forgetLocked(key)
-	return []*Cluster{entry.cluster}
 }
 
-// forgetLocked removes a client and what is known of its owners.
-func (c *Clusters) forgetLocked(key fingerprint) {
-	for owner := range c.clients[key].owners {
+// dropLocked removes a client and what is known of its owners. Those who watch are woken in another goroutine, because the caller may
+// hold a lock that they want.
+func (c *Clusters) dropLocked(key fingerprint) {
+	entry := c.clients[key]
+	for owner := range entry.owners {
 		if c.owners[owner].client == key {
 			delete(c.owners, owner)
 		}
 	}
 	delete(c.clients, key)
-}
-
-// sweepLocked removes clients that nobody has used for long and whose watches have ended, owners that no longer ask, and, if there are
-// too many clients, those that were used least recently. It returns the clients that it removed.
-func (c *Clusters) sweepLocked() []*Cluster {
-	now := c.options.Clock.Now()
-	if len(c.clients) <= c.limit && now.Sub(c.swept) < sweepEvery {
-		return nil
-	}
-	c.swept = now
-	var removed []*Cluster
-	for key, entry := range c.clients {
-		if entry.cluster.watches.any() {
-			continue
-		}
-		if now.Sub(entry.used) >= idleAfter {
-			removed = append(removed, entry.cluster)
-			c.forgetLocked(key)
-			continue
-		}
-		c.forgetIdleOwnersLocked(entry, now)
-	}
-	for len(c.clients) > c.limit {
-		key := c.dispensableLocked()
-		removed = append(removed, c.clients[key].cluster)
-		c.forgetLocked(key)
-	}
-	return removed
+	c.lifetime.start(entry.cluster.watches.retire)
 }
 
 func (c *Clusters) forgetIdleOwnersLocked(entry *record, now time.Time) {
@@ -78,7 +75,7 @@ func (c *Clusters) forgetIdleOwnersLocked(entry *record, now time.Time) {
 	}
 }
 
-// dispensableLocked returns the client that was used least recently; one without watches if there is any. What is removed while it is
+// dispensableLocked returns the client that was used least recently; one without watches if there is any. What is dropped while it is
 // watched goes on to serve its watches.
 func (c *Clusters) dispensableLocked() fingerprint {
 	var found fingerprint

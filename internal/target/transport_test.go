@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -110,6 +111,20 @@ func TestForbiddenAddressesAreTerminal(t *testing.T) {
 		if err := list(t.Context(), cluster, w.namespace); failure.KindOf(err) != failure.Terminal {
 			t.Errorf("%s: the second time it is %v", host, err)
 		}
+	}
+}
+
+func TestOnLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"https://127.0.0.1:6443": true, "https://[::1]:6443": true, "https://localhost": true, "localhost:8080": true,
+		"https://10.0.0.1": false, "https://localhost.example.org": false, "https://127.0.0.1.example.org": false,
+	} {
+		if got := OnLoopback(&rest.Config{Host: host}); got != want {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+	if !OnLoopback(testkit.Server(t).Config()) {
+		t.Error("the test server is not on loopback")
 	}
 }
 
