@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,10 +47,10 @@ type calls struct {
 	running map[types.UID]running
 }
 
-// running is what a call was made for.
+// running is what a call was made for, and on which version of the item.
 type running struct {
-	job, finished string
-	cancel        context.CancelFunc
+	job, finished, version string
+	cancel                 context.CancelFunc
 }
 
 // begin remembers a call until the function that it returns is called.
@@ -59,7 +60,9 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 	if c.running == nil {
 		c.running = map[types.UID]running{}
 	}
-	c.running[item.UID] = running{job: item.Status.JobID, finished: item.Status.JobIDFinished, cancel: cancel}
+	c.running[item.UID] = running{
+		job: item.Status.JobID, finished: item.Status.JobIDFinished, version: item.ResourceVersion, cancel: cancel,
+	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -68,14 +71,20 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 }
 
 // notice ends the call for an item that has another job now, or has finished the one that the call was made for: an
-// interrupt, a timeout, or a job that comes before a repair.
+// interrupt, a timeout, or a job that comes before a repair. Events may be late: one that is older than what the call was
+// made on says nothing.
 func (c *calls) notice(item *lsv1alpha1.DeployItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.running[item.UID]
-	if ok && (r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished) {
+	if ok && newer(item.ResourceVersion, r.version) && (r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished) {
 		r.cancel()
 	}
+}
+
+func newer(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order > 0
 }
 
 func (c *calls) cancel(uid types.UID) {

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/testkit"
+)
+
+// An interrupt, written as the controller of executions does it, while the deployer is at work.
+func TestJOB50_DeployerDoesNotOverwriteAnInterrupt(t *testing.T) {
+	for name, lastWord := range map[string]func(context.Context) (deployer.Progress, error){
+		"it succeeds anyway": func(context.Context) (deployer.Progress, error) {
+			return deployer.Progress{Done: true, ProviderStatus: remembered("too late")}, nil
+		},
+		"it fails": func(ctx context.Context) (deployer.Progress, error) { return deployer.Progress{}, ctx.Err() },
+		"it fails for good": func(context.Context) (deployer.Progress, error) {
+			return deployer.Progress{}, failure.Terminalf(failure.Details{}, "no")
+		},
+		"it waits for more": func(context.Context) (deployer.Progress, error) { return deployer.Progress{}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+			began := make(chan string, 2)
+			d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+				if work.Item.Name != "db" {
+					return deployer.Progress{Done: true}, nil
+				}
+				began <- work.Item.Status.JobID
+				<-ctx.Done() // Nothing but the interrupt ends it.
+				return lastWord(ctx)
+			}}
+			w.run(d, deployer.Options{CallTimeout: time.Hour})
+			item := w.item("db", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.NoDuration) })
+			<-began
+			w.setStatus(item, map[string]any{
+				"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "first",
+				"lastError": lsv1alpha1.Error{Operation: "Interrupt", Reason: lsv1alpha1.ReasonInterrupted, Message: "interrupted", LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now()},
+			})
+			w.succeeds(w.item("later"))
+			recorder.Quiet(t, time.Second)
+			now, err := w.live("db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now.ResourceVersion != item.ResourceVersion {
+				t.Errorf("the deployer had the last word: %+v", now.Status)
+			}
+			w.begin(now, "second")
+			if job := <-began; job != "second" {
+				t.Errorf("after the interrupt, the deployer worked on job %s", job)
+			}
+			w.setStatus(now, map[string]any{"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "second"})
+		})
+	}
+}
+
+func TestAnItemThatVanishesEndsTheCall(t *testing.T) {
+	w := newWorld(t)
+	began, ended := make(chan struct{}), make(chan error, 1)
+	d := &scripted{deploy: func(ctx context.Context, _ deployer.Work) (deployer.Progress, error) {
+		close(began)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return deployer.Progress{}, ctx.Err()
+	}}
+	w.run(d, deployer.Options{CallTimeout: time.Hour})
+	item := w.item("db", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.NoDuration) })
+	<-began
+	now, err := w.live("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Finalizers = nil
+	if err := w.Client().Update(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Client().Delete(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ended with %v", err)
+	}
+}
+
+func TestACallHasALimit(t *testing.T) {
+	w := newWorld(t)
+	deadlines := make(chan time.Duration, 8)
+	d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+		deadline, _ := ctx.Deadline()
+		deadlines <- time.Until(deadline)
+		if work.Item.Name == "stuck" && !work.Deadline.IsZero() {
+			return deployer.Progress{}, failure.Terminalf(failure.Details{}, "there is a deadline: %s", work.Deadline)
+		}
+		return deployer.Progress{Done: true}, nil
+	}}
+	w.run(d, deployer.Options{})
+	w.succeeds(w.item("stuck", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.NoDuration) }))
+	if limit := <-deadlines; limit <= time.Minute || limit > 2*time.Minute {
+		t.Errorf("without a limit of its own, a call may take %s", limit)
+	}
+	w.succeeds(w.item("short", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.Duration("50s")) }))
+	if limit := <-deadlines; limit > 50*time.Second {
+		t.Errorf("an item with 50 seconds left may take %s", limit)
+	}
+}
+
+// A process that dies between the pick-up and the end is followed by one that goes on.
+func TestJOB73_UnfinishedJobIsTakenOver(t *testing.T) {
+	w := newWorld(t)
+	began := make(chan struct{})
+	first := &scripted{
+		intend: func(context.Context, deployer.Work) (runtime.Object, error) { return remembered("a"), nil },
+		deploy: func(ctx context.Context, _ deployer.Work) (deployer.Progress, error) {
+			close(began)
+			<-ctx.Done()
+			return deployer.Progress{}, ctx.Err()
+		},
+	}
+	stop := w.run(first, deployer.Options{Identity: "one"})
+	item := w.item("db")
+	<-began
+	stop()
+	second := &scripted{}
+	w.run(second, deployer.Options{Identity: "two"})
+	done := w.succeeds(item)
+	if second.counted("deploy db") != 1 || done.Status.LastError != nil || done.Status.JobIDFinished != "first" {
+		t.Errorf("the second one was called %d times: %+v", second.counted("deploy db"), done.Status)
+	}
+}
