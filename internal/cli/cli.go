@@ -30,13 +30,19 @@ import (
 	"espalier.dev/internal/version"
 )
 
-// CodedError is an error that ends the process with a code of its own.
+// CodedError is an error that ends the process with a code of its own. Without Err it ends in silence, for a command
+// that has said everything already.
 type CodedError struct {
 	Code int
 	Err  error
 }
 
-func (e *CodedError) Error() string { return e.Err.Error() }
+func (e *CodedError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
 
 func (e *CodedError) Unwrap() error { return e.Err }
 
@@ -85,9 +91,12 @@ func Run(ctx context.Context, root *cobra.Command) int {
 }
 
 func report(w io.Writer, err error) int {
-	fmt.Fprintf(w, "error: %v\n", err)
 	var coded *CodedError
-	if errors.As(err, &coded) {
+	if errors.As(err, &coded) && coded.Err == nil {
+		return coded.Code
+	}
+	fmt.Fprintf(w, "error: %v\n", err)
+	if coded != nil {
 		return coded.Code
 	}
 	var problem *Problem

@@ -63,6 +63,9 @@ func (a *Access) AddAllNamespaces() {
 	a.cmd.Flags().BoolVarP(&a.allNamespaces, "all-namespaces", "A", false, "look into all namespaces")
 }
 
+// Tell writes a line about what goes on; data goes elsewhere.
+func (a *Access) Tell(format string, args ...any) { fmt.Fprintf(a.env.ErrOut, format+"\n", args...) }
+
 // AllNamespaces tells whether the user wants to see all namespaces.
 func (a *Access) AllNamespaces() bool { return a.allNamespaces }
 
@@ -84,6 +87,7 @@ func (a *Access) Config() (*rest.Config, error) {
 		return nil, noConfiguration(err)
 	}
 	config.QPS = -1 // The API server has its own way to slow down clients.
+	config.WarningHandler = rest.NewWarningWriter(a.env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	return config, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"espalier.dev/internal/cli/cause"
 )
 
 // secretFlags are never repeated on a screen.
@@ -19,9 +21,15 @@ func (a *Access) Suggest(namespace string, arguments ...string) string {
 	return a.suggest(a.cmd.Root().CommandPath(), namespace, arguments)
 }
 
-// SuggestKubectl returns a command of kubectl for the user to copy.
+// SuggestKubectl returns a command of kubectl for the user to copy: of the one that is built in, unless ours runs as a
+// plugin of another.
 func (a *Access) SuggestKubectl(namespace string, arguments ...string) string {
-	return a.suggest("kubectl", namespace, arguments)
+	program, root := "kubectl", a.cmd.Root()
+	builtIn, _, err := root.Find([]string{program})
+	if err == nil && builtIn != root && root.CommandPath() == root.Name() {
+		program = root.Name() + " " + program
+	}
+	return a.suggest(program, namespace, arguments)
 }
 
 func (a *Access) suggest(program, namespace string, arguments []string) string {
@@ -45,4 +53,16 @@ func quote(value string) string {
 		return value
 	}
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+}
+
+// Commands returns advice as commands for the user to copy.
+func (a *Access) Commands(namespace string, advice cause.Advice) []string {
+	var commands []string
+	for _, arguments := range advice.Kubectl {
+		commands = append(commands, a.SuggestKubectl(namespace, arguments...))
+	}
+	for _, arguments := range advice.Ours {
+		commands = append(commands, a.Suggest(namespace, arguments...))
+	}
+	return commands
 }

@@ -24,6 +24,8 @@ type Node struct {
 	Above *Node
 	// Below are in the order in which the object above names them: nested installations, then the execution.
 	Below []*Node
+	// roots are the tops of the forest, for a node that is one of them.
+	roots []*Node
 }
 
 // Name is the object's.
@@ -105,6 +107,9 @@ func (o *Objects) Forest() *Forest {
 	slices.SortFunc(f.Tops, func(a, b *Node) int {
 		return cmp.Or(cmp.Compare(a.Namespace(), b.Namespace()), cmp.Compare(a.Name(), b.Name()))
 	})
+	for _, top := range f.Tops {
+		top.roots = f.Tops
+	}
 	return f
 }
 
@@ -202,4 +207,20 @@ func namesBelow(n *Node) []string {
 		}
 	}
 	return names
+}
+
+// Peers are the installations of the same scope, this one included: those that are nested in the same one, or all
+// roots of the namespace. Of an object that is no installation there are none.
+func (n *Node) Peers() []*Node {
+	candidates := n.roots
+	if n.Above != nil {
+		candidates = n.Above.Below
+	}
+	var peers []*Node
+	for _, candidate := range candidates {
+		if candidate.Kind == Installation && n.Kind == Installation && candidate.Namespace() == n.Namespace() && ParentOf(candidate.Object) == ParentOf(n.Object) {
+			peers = append(peers, candidate)
+		}
+	}
+	return peers
 }

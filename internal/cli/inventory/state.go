@@ -84,8 +84,11 @@ func (n *Node) Since() time.Time {
 	return n.Status.PhaseTransitionTime.Time
 }
 
-// Explanation is a CamelCase word and a sentence.
-type Explanation struct{ Reason, Message string }
+// Explanation is a CamelCase word, a sentence, and since when it is so; zero if nobody knows.
+type Explanation struct {
+	Reason, Message string
+	Since           time.Time
+}
 
 // Explain says what is wrong with an object or what it waits for, as its status has it. It is empty when all is well.
 func (n *Node) Explain() Explanation {
@@ -93,11 +96,11 @@ func (n *Node) Explain() Explanation {
 	case Succeeded:
 		return n.outdated()
 	case NotStarted:
-		return Explanation{lsv1alpha1.ReasonNotStarted, "nobody has asked for a job"}
+		return Explanation{Reason: lsv1alpha1.ReasonNotStarted, Message: "nobody has asked for a job"}
 	case Requested:
-		return Explanation{string(Requested), "a job was asked for and has not begun"}
+		return Explanation{Reason: string(Requested), Message: "a job was asked for and has not begun"}
 	case Pending:
-		return Explanation{string(Pending), "the job has not come here yet"}
+		return Explanation{Reason: string(Pending), Message: "the job has not come here yet"}
 	default:
 		return n.problem()
 	}
@@ -105,7 +108,7 @@ func (n *Node) Explain() Explanation {
 
 func (n *Node) outdated() Explanation {
 	if n.Kind == Installation && n.Above == nil && n.Object.GetGeneration() != n.Status.ObservedGeneration {
-		return Explanation{lsv1alpha1.ReasonOutdated, "the spec has changed since the last job"}
+		return Explanation{Reason: lsv1alpha1.ReasonOutdated, Message: "the spec has changed since the last job"}
 	}
 	return Explanation{}
 }
@@ -113,18 +116,26 @@ func (n *Node) outdated() Explanation {
 // problem prefers the last error, and takes the conditions where there is none: they say what is waited for.
 func (n *Node) problem() Explanation {
 	if n.Phase() == triggered {
-		return Explanation{triggered, "the job has come here, and work on it has not begun"}
+		return Explanation{Reason: triggered, Message: "the job has come here, and work on it has not begun", Since: n.triggeredAt()}
 	}
 	if e := n.Status.LastError; e != nil {
-		return Explanation{cmp.Or(e.Reason, e.Operation), e.Message}
+		return Explanation{cmp.Or(e.Reason, e.Operation), e.Message, e.LastTransitionTime.Time}
 	}
 	for _, kind := range []lsv1alpha1.ConditionType{lsv1alpha1.ConditionStalled, lsv1alpha1.ConditionReconciling, lsv1alpha1.ConditionReady} {
 		i := slices.IndexFunc(n.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == kind })
 		if i >= 0 && n.Status.Conditions[i].Message != "" {
-			return Explanation{n.Status.Conditions[i].Reason, n.Status.Conditions[i].Message}
+			c := n.Status.Conditions[i]
+			return Explanation{c.Reason, c.Message, c.LastUpdateTime.Time}
 		}
 	}
 	return Explanation{}
+}
+
+func (n *Node) triggeredAt() time.Time {
+	if times := n.Status.TransitionTimes; times != nil && times.TriggerTime != nil {
+		return times.TriggerTime.Time
+	}
+	return time.Time{}
 }
 
 // InTrouble tells whether the object has failed, or works and meets errors.

@@ -28,14 +28,10 @@ type Call struct {
 	// Args are the arguments and flags behind the command's name. Those that lead to the test's API server and
 	// namespace are added.
 	Args []string
-	// Context ends the call as Ctrl-C does; nil for the test's own.
-	Context context.Context
 	// Variables is the environment.
 	Variables map[string]string
 	// Terminal is the size of the terminal; nil for none.
 	Terminal *Terminal
-	// Hears gets all that is written to standard error, as it is written.
-	Hears func(text string)
 }
 
 // Terminal is the size of one.
@@ -58,19 +54,68 @@ func Ago(d time.Duration) time.Time { return Now().Add(-d) }
 // Run runs a command to its end.
 func Run(t testing.TB, server *testkit.APIServer, namespace string, call Call) Result {
 	t.Helper()
+	return Start(t, server, namespace, call).Wait(t)
+}
+
+// Running is a command that is running.
+type Running struct {
+	stderr *listener
+	ended  chan Result
+	cancel context.CancelFunc
+}
+
+// Start runs a command beside the test.
+func Start(t testing.TB, server *testkit.APIServer, namespace string, call Call) *Running {
+	t.Helper()
 	streams, _, stdout, _ := genericiooptions.NewTestIOStreams()
-	stderr := &listener{hears: call.Hears}
-	streams.ErrOut = stderr
+	r := &Running{stderr: &listener{wrote: make(chan struct{}, 1)}, ended: make(chan Result, 1)}
+	streams.ErrOut = r.stderr
 	root := cli.NewRoot(streams, call.Command(call.environment(streams)))
 	name := root.Commands()[0].Name()
 	root.SetArgs(append([]string{name, "--kubeconfig=" + server.Kubeconfig(), "-n", namespace}, call.Args...))
-	ctx := call.Context
-	if ctx == nil {
-		ctx = t.Context()
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(t.Context())
+	t.Cleanup(r.cancel)
+	hide := strings.NewReplacer(namespace, "<namespace>", server.Kubeconfig(), "<kubeconfig>", server.Config().Host, "<server>",
+		Now().UTC().Format(time.RFC3339), "<now>")
+	go func() {
+		code := cli.Run(ctx, root)
+		r.ended <- Result{Code: code, Stdout: hide.Replace(stdout.String()), Stderr: hide.Replace(r.stderr.String())}
+	}()
+	return r
+}
+
+// Interrupt does what Ctrl-C does.
+func (r *Running) Interrupt() { r.cancel() }
+
+// patience is for broken tests; no assertion depends on it.
+const patience = time.Minute
+
+// Wait returns when the command has ended.
+func (r *Running) Wait(t testing.TB) Result {
+	t.Helper()
+	select {
+	case result := <-r.ended:
+		return result
+	case <-time.After(patience):
+		t.Fatalf("the command has not ended within %s; it said:\n%s", patience, r.stderr.String())
+		return Result{}
 	}
-	code := cli.Run(ctx, root)
-	hide := strings.NewReplacer(namespace, "<namespace>", server.Kubeconfig(), "<kubeconfig>", server.Config().Host, "<server>")
-	return Result{Code: code, Stdout: hide.Replace(stdout.String()), Stderr: hide.Replace(stderr.String())}
+}
+
+// Until returns when the command has written a text to standard error.
+func (r *Running) Until(t testing.TB, text string) {
+	t.Helper()
+	timeout := time.After(patience)
+	for !strings.Contains(r.stderr.String(), text) {
+		select {
+		case <-r.stderr.wrote:
+		case result := <-r.ended:
+			t.Fatalf("the command has ended with code %d before it said %q; it said:\n%s%s", result.Code, text, result.Stdout, result.Stderr)
+		case <-timeout:
+			t.Fatalf("the command has not said %q within %s; it said:\n%s", text, patience, r.stderr.String())
+		}
+	}
 }
 
 func (c Call) environment(streams genericiooptions.IOStreams) cli.Environment {
@@ -90,15 +135,18 @@ func (c Call) environment(streams genericiooptions.IOStreams) cli.Environment {
 type listener struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
-	hears func(string)
+	wrote chan struct{}
 }
 
 func (l *listener) Write(text []byte) (int, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.hears != nil {
-		l.hears(string(text))
-	}
+	defer func() {
+		select {
+		case l.wrote <- struct{}{}:
+		default:
+		}
+	}()
 	return l.text.Write(text)
 }
 

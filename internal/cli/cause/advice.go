@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"fmt"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// Reasons of failures that come from elsewhere in the tree, beside those of the API.
+const (
+	ReasonPredecessorFailed = "PredecessorFailed"
+	ReasonSubObjectFailed   = "SubObjectFailed"
+)
+
+// Advice is what the user can do about a cause.
+type Advice struct {
+	// Somebody says that nothing more happens until somebody acts.
+	Somebody bool
+	// Hint is a sentence, empty if the commands speak for themselves.
+	Hint string
+	// Ours are arguments for our command line, Kubectl for kubectl; in the order in which to run them.
+	Kubectl, Ours [][]string
+}
+
+// AdviceFor says what to do about the cause of a chain.
+func AdviceFor(chain Chain) Advice {
+	link := chain.Cause()
+	root := link.Node.Top().Name()
+	switch link.Node.State() {
+	case inventory.NotStarted:
+		return Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
+	case inventory.Requested:
+		return Advice{
+			Hint: "the controllers answer requests at once: if this stays so, check that they run and see this namespace",
+			Ours: [][]string{{"wait", root}},
+		}
+	case inventory.Succeeded: // and yet there is something to say: it is outdated
+		return Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
+	case inventory.Failed:
+		return adviceForFailed(link, root)
+	case inventory.Pending:
+		return Advice{Ours: [][]string{{"tree", root}}}
+	default:
+		return adviceForRunning(link, root)
+	}
+}
+
+func adviceForFailed(link Link, root string) Advice {
+	advice := Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
+	switch link.Reason {
+	case lsv1alpha1.ReasonInterrupted:
+		advice.Hint = "somebody has interrupted the job"
+	case lsv1alpha1.ReasonPickupTimeout:
+		advice.Hint = deployerHint(link.Node)
+		advice.Kubectl = [][]string{describe(link.Node)}
+	default:
+		advice.Hint = "mend what the message says, then ask for a new job"
+		advice.Kubectl = [][]string{describe(link.Node)}
+	}
+	return advice
+}
+
+// needsSomebody are the reasons of waits that end only when somebody acts.
+var needsSomebody = []string{lsv1alpha1.ReasonWaitingForImports, lsv1alpha1.ReasonNoTargetFound}
+
+func adviceForRunning(link Link, root string) Advice {
+	advice := Advice{Somebody: slices.Contains(needsSomebody, link.Reason), Ours: [][]string{{"wait", root}}}
+	switch link.Reason {
+	case lsv1alpha1.ReasonWaitingForImports:
+		advice.Hint = "create what is missing, or correct the import; the job then goes on by itself"
+		advice.Kubectl = [][]string{{"get", "dataobjects,targets"}}
+	case lsv1alpha1.ReasonNoTargetFound:
+		advice.Hint = "create the Target, or correct the import; the job then goes on by itself"
+		advice.Kubectl = [][]string{{"get", "targets"}}
+	case lsv1alpha1.ReasonWaitingForDeployer, "Triggered":
+		advice.Hint = controllerHint(link.Node)
+		advice.Kubectl = [][]string{describe(link.Node)}
+	case lsv1alpha1.ReasonWaitingForReadiness:
+		advice.Hint = "look at the objects in target " + link.Node.Target()
+		advice.Kubectl = [][]string{describe(link.Node)}
+	case lsv1alpha1.ReasonWaitingForSuccessors:
+		advice = adviceForSuccessors(link)
+	default:
+		if link.Node.InTrouble() {
+			advice.Hint = "the attempt is repeated in growing intervals"
+		}
+		advice.Kubectl = [][]string{describe(link.Node)}
+	}
+	return advice
+}
+
+// adviceForSuccessors is for a deletion that waits until nobody needs the exports any more.
+func adviceForSuccessors(link Link) Advice {
+	advice := Advice{Hint: "those that import from it have to be deleted first"}
+	for _, successor := range successors(link.Node) {
+		if successor.Object.GetDeletionTimestamp().IsZero() {
+			advice.Somebody = true
+			advice.Ours = append(advice.Ours, []string{"delete", successor.Name(), "--wait"})
+		}
+	}
+	return advice
+}
+
+func controllerHint(node *inventory.Node) string {
+	if node.Kind == inventory.DeployItem {
+		return deployerHint(node)
+	}
+	return "the controllers begin at once: if this stays so, check that they run and see this namespace"
+}
+
+func deployerHint(node *inventory.Node) string {
+	item, ok := node.DeployItem()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("check that a deployer for type %s runs and serves target %q", item.Spec.Type, node.Target())
+}
+
+func describe(node *inventory.Node) []string {
+	return []string{"describe", resources[node.Kind], node.Name()}
+}
+
+var resources = map[inventory.Kind]string{
+	inventory.Installation: "installation", inventory.Execution: "execution", inventory.DeployItem: "deployitem",
+}

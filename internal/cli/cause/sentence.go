@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"cmp"
+
+	"espalier.dev/internal/cli/inventory"
+)
+
+// Sentence tells the cause of a chain in one line: the object, the reason in a word and in words.
+func Sentence(chain Chain) string {
+	link := chain.Cause()
+	text := link.Node.Title()
+	if link.Reason != "" {
+		text += " (" + link.Reason + ")"
+	}
+	return text + ": " + cmp.Or(link.Message, inState(link.Node))
+}
+
+func inState(node *inventory.Node) string {
+	if node.State() == inventory.Failed {
+		return "it has failed and says no more"
+	}
+	return "it is in phase " + node.Phase() + " and says no more"
+}

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package display
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// Area is the part of a terminal, at its lower end, in which trees are redrawn.
+type Area struct {
+	env   cli.Environment
+	w     io.Writer
+	drawn []string
+}
+
+// NewArea returns an area that is empty yet.
+func NewArea(env cli.Environment, w io.Writer) *Area { return &Area{env: env, w: w} }
+
+// Draw replaces what the area shows. If the trees do not fit the terminal, what has succeeded is left out first.
+func (a *Area) Draw(tops []*inventory.Node, notes []string) {
+	printer := To(a.env, a.w)
+	lines := printer.lines(printer.Tree(tops, TreeOptions{}))
+	room := printer.height - 1 - len(notes)
+	if len(lines) > room {
+		lines = printer.lines(printer.Tree(tops, TreeOptions{Wanted: unfinished}))
+	}
+	if len(lines) > room && room > 1 {
+		left := len(lines) - room + 1
+		lines = append(lines[:room-1], fmt.Sprintf("... and %d more", left))
+	}
+	for _, note := range notes {
+		lines = append(lines, cut(note, printer.width))
+	}
+	a.replace(lines)
+}
+
+// unfinished keeps what has not succeeded, and the roots.
+func unfinished(node *inventory.Node) bool {
+	return node.Above == nil || node.State() != inventory.Succeeded
+}
+
+// Finish draws the trees a last time, in full.
+func (a *Area) Finish(tops []*inventory.Node) {
+	printer := To(a.env, a.w)
+	a.replace(printer.lines(printer.Tree(tops, TreeOptions{})))
+	a.drawn = nil
+}
+
+// replace moves the cursor to the beginning of the area and writes anew, unless that would change nothing.
+func (a *Area) replace(lines []string) {
+	text := strings.Join(lines, "\n")
+	if text == strings.Join(a.drawn, "\n") {
+		return
+	}
+	var out strings.Builder
+	if len(a.drawn) > 0 {
+		fmt.Fprintf(&out, "\x1b[%dA\x1b[J", len(a.drawn))
+	}
+	out.WriteString(text + "\n")
+	// A terminal that does not take it cannot be told so.
+	_, _ = io.WriteString(a.w, out.String())
+	a.drawn = lines
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"fmt"
+	"strings"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cause"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// Outcome is what programs learn about one wait.
+type Outcome struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	JobID     string `json:"jobID,omitempty"`
+	Phase     string `json:"phase,omitempty"`
+	// ExitCode is what the command would have ended with if there had been no other wait.
+	ExitCode int    `json:"exitCode"`
+	Verdict  string `json:"verdict"`
+	// Causes are the objects because of which the installation has failed or is not done.
+	Causes []*inventory.View `json:"causes,omitempty"`
+}
+
+// outcomes is what is printed for programs.
+type outcomes struct {
+	Results []Outcome `json:"results"`
+}
+
+// conclude prints how each wait ended and returns the error that the command ends with.
+func (r *waiting) conclude() error {
+	forest := r.objects.Forest()
+	var all outcomes
+	var problems []*cli.Problem
+	for _, a := range r.Awaited {
+		node := forest.Installation(r.Namespace, a.Name)
+		chains := r.causes(forest, node)
+		end := r.ends[a.Name]
+		if end == nil {
+			end = r.timedOut(a, node, chains)
+		}
+		outcome := Outcome{Namespace: r.Namespace, Name: a.Name, JobID: end.JobID, Phase: string(end.Phase), ExitCode: end.Code, Verdict: end.Verdict}
+		if end.Code != cli.ExitOK {
+			for _, chain := range chains {
+				outcome.Causes = append(outcome.Causes, chain.Cause().Node.View())
+			}
+			problems = append(problems, r.problem(a, end, chains))
+		}
+		all.Results = append(all.Results, outcome)
+	}
+	if err := r.print(all); err != nil {
+		return err
+	}
+	return join(problems)
+}
+
+func (r *waiting) causes(forest *inventory.Forest, node *inventory.Node) []cause.Chain {
+	if node == nil {
+		return nil
+	}
+	var judge cause.Judge
+	if r.Judge != nil {
+		judge = r.Judge(forest)
+	}
+	return cause.Find(node, judge)
+}
+
+// timedOut judges a wait that had no other end. Who waits for a person is told so.
+func (r *waiting) timedOut(a Awaited, node *inventory.Node, chains []cause.Chain) *End {
+	end := &End{Code: cli.ExitTimeout, Verdict: fmt.Sprintf("is not done after %s", r.Timeout)}
+	if node != nil {
+		end.JobID, end.Phase = node.Status.JobID, node.Status.Phase
+		end.Verdict += ", in phase " + node.Phase()
+	}
+	if len(chains) > 0 && cause.AdviceFor(chains[0]).Somebody && chains[0].Cause().Node.State() != inventory.Failed {
+		end.Code = cli.ExitNeedsSomebody
+		end.Verdict += ", and somebody has to act before it goes on"
+	}
+	return end
+}
+
+func (r *waiting) problem(a Awaited, end *End, chains []cause.Chain) *cli.Problem {
+	problem := &cli.Problem{Code: end.Code, What: fmt.Sprintf("installation %s %s", a.Name, end.Verdict), Where: r.Access.Where(r.Namespace)}
+	for _, chain := range chains[:min(len(chains), 1)] {
+		problem.What += ": " + display.Clean(cause.Sentence(chain))
+	}
+	switch end.Code {
+	case cli.ExitNotFound:
+		problem.Next = []string{r.Access.Suggest(r.Namespace, "get")}
+	case cli.ExitTimeout:
+		problem.Next = append([]string{r.Access.Suggest(r.Namespace, "why", a.Name)}, r.again()...)
+	case cli.ExitNeedsSomebody:
+		problem.Next = r.adviceFor(a, chains)
+	default:
+		problem.Next = []string{r.Access.Suggest(r.Namespace, "why", a.Name)}
+	}
+	return problem
+}
+
+func (r *waiting) adviceFor(a Awaited, chains []cause.Chain) []string {
+	if _, deletion := a.Goal.(*Gone); deletion && r.ends[a.Name] != nil {
+		return []string{r.Access.Suggest(r.Namespace, "delete", a.Name, "--wait")}
+	}
+	if len(chains) == 0 {
+		return nil
+	}
+	return r.Access.Commands(r.Namespace, cause.AdviceFor(chains[0]))
+}
+
+func (r *waiting) print(all outcomes) error {
+	printer := display.To(r.Env, r.Env.Out)
+	switch r.Format {
+	case display.FormatJSON, display.FormatYAML:
+		return printer.Data(all, r.Format)
+	}
+	for _, outcome := range all.Results {
+		if outcome.ExitCode != cli.ExitOK {
+			continue // It stands in the error.
+		}
+		line := fmt.Sprintf("installation %s %s", outcome.Name, outcome.Verdict)
+		if r.Format == display.FormatName {
+			line = display.ResourceName(inventory.Installation, outcome.Name)
+		}
+		if err := printer.Lines(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join makes one error of the problems of several waits.
+func join(problems []*cli.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	if len(problems) == 1 {
+		return problems[0]
+	}
+	var codes []int
+	var texts []string
+	for _, problem := range problems {
+		codes = append(codes, problem.Code)
+		texts = append(texts, problem.Error())
+	}
+	return &cli.Problem{Code: cli.Gravest(codes...), What: strings.Join(texts, "\nerror: ")}
+}

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// screen shows how the awaited installations get on.
+type screen interface {
+	draw(forest *inventory.Forest)
+	// note tells something beside the trees.
+	note(text string)
+	// finish shows the last state of things; it stays.
+	finish(forest *inventory.Forest)
+}
+
+func newScreen(w Wait) screen {
+	trees := awaitedTrees{namespace: w.Namespace}
+	for _, a := range w.Awaited {
+		trees.names = append(trees.names, a.Name)
+	}
+	if _, _, terminal := w.Env.Size(w.Env.ErrOut); terminal && w.Env.Getenv("TERM") != "dumb" {
+		return &live{awaitedTrees: trees, env: w.Env, area: display.NewArea(w.Env, w.Env.ErrOut)}
+	}
+	return &lines{awaitedTrees: trees, env: w.Env, known: map[string]string{}}
+}
+
+// awaitedTrees are what a screen shows.
+type awaitedTrees struct {
+	namespace string
+	names     []string
+}
+
+func (a awaitedTrees) tops(forest *inventory.Forest) []*inventory.Node {
+	var tops []*inventory.Node
+	for _, name := range a.names {
+		if node := forest.Installation(a.namespace, name); node != nil {
+			tops = append(tops, node)
+		}
+	}
+	return tops
+}
+
+// live redraws the trees in place.
+type live struct {
+	awaitedTrees
+	env   cli.Environment
+	area  *display.Area
+	notes []string
+}
+
+func (l *live) draw(forest *inventory.Forest) {
+	l.area.Draw(l.tops(forest), l.notes)
+}
+
+func (l *live) note(text string) { l.notes = []string{text} }
+
+func (l *live) finish(forest *inventory.Forest) {
+	l.notes = nil
+	l.area.Finish(l.tops(forest))
+}
+
+// lines prints a line for each change.
+type lines struct {
+	awaitedTrees
+	env   cli.Environment
+	known map[string]string
+	noted string
+}
+
+func (l *lines) draw(forest *inventory.Forest) {
+	seen := map[string]string{}
+	for _, top := range l.tops(forest) {
+		top.Walk(func(node *inventory.Node) {
+			seen[node.Title()] = summary(node)
+			if l.known[node.Title()] != seen[node.Title()] {
+				l.print(node.Title() + " " + seen[node.Title()])
+			}
+		})
+	}
+	var gone []string
+	for title := range l.known {
+		if _, still := seen[title]; !still {
+			gone = append(gone, title)
+		}
+	}
+	slices.Sort(gone)
+	for _, title := range gone {
+		l.print(title + " is gone")
+	}
+	l.known = seen
+}
+
+func (l *lines) note(text string) {
+	if l.noted != text {
+		l.print(text)
+	}
+	l.noted = text
+}
+
+func (l *lines) finish(forest *inventory.Forest) { l.draw(forest) }
+
+func (l *lines) print(text string) {
+	fmt.Fprintf(l.env.ErrOut, "%s %s\n", l.env.Now().UTC().Format(time.RFC3339), text)
+}
+
+func summary(node *inventory.Node) string {
+	text := display.Clean(node.Phase())
+	if message := display.Clean(node.Explain().Message); message != "" {
+		text += ": " + message
+	}
+	return text
+}

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cause"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// Awaited is an installation and what is waited for.
+type Awaited struct {
+	Name string
+	Goal Goal
+}
+
+// Wait is one use of a command that waits.
+type Wait struct {
+	Env       cli.Environment
+	Access    *cluster.Access
+	Namespace string
+	Awaited   []Awaited
+	// Timeout ends the wait; 0 means no limit.
+	Timeout time.Duration
+	Format  display.Format
+	Judge   func(*inventory.Forest) cause.Judge
+}
+
+// redrawing is how often the screen changes at most.
+const redrawing = 100 * time.Millisecond
+
+var (
+	errTimeout  = errors.New("the time is up")
+	errDetached = errors.New("the user has enough")
+)
+
+// Run waits until all goals are reached or missed, the time is up, or the user presses Ctrl-C. It prints how each wait
+// ended. The error it returns carries the exit code.
+func (w Wait) Run(parent context.Context) error {
+	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	crlog.SetLogger(logr.Discard()) // controller-runtime complains otherwise; what matters comes as an event
+	r := &waiting{Wait: w, objects: &inventory.Objects{}, ends: map[string]*End{}, screen: newScreen(w)}
+	err := r.follow(ctx)
+	stop() // A second Ctrl-C ends the process at once.
+	if !errors.Is(err, errDetached) {
+		r.readAgain(parent)
+	}
+	r.screen.finish(r.objects.Forest())
+	switch {
+	case errors.Is(err, errDetached):
+		return r.detached()
+	case errors.Is(err, errTimeout):
+		return r.conclude()
+	case err != nil:
+		return w.Access.Explain(err, "follow the installations", w.Namespace)
+	}
+	return r.conclude()
+}
+
+// waiting is the state of a Wait.
+type waiting struct {
+	Wait
+	objects *inventory.Objects
+	synced  bool
+	ends    map[string]*End
+	screen  screen
+}
+
+func (r *waiting) follow(parent context.Context) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	config, err := r.Access.Config()
+	if err != nil {
+		return err
+	}
+	events, err := stream(ctx, config, r.Namespace)
+	if err != nil {
+		return err
+	}
+	var timeout <-chan time.Time
+	if r.Timeout > 0 {
+		timer := time.NewTimer(r.Timeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	redraw := time.NewTicker(redrawing)
+	defer redraw.Stop()
+	for len(r.ends) < len(r.Awaited) {
+		select {
+		case e := <-events:
+			if err := r.see(e); err != nil {
+				return err
+			}
+		case <-redraw.C:
+			r.draw()
+		case <-timeout:
+			return errTimeout
+		case <-parent.Done():
+			return errDetached
+		}
+	}
+	return nil
+}
+
+// see takes in an event. It returns an error if watching has no future.
+func (r *waiting) see(e event) error {
+	switch {
+	case e.failed != nil && refused(e.failed):
+		return e.failed
+	case e.failed != nil:
+		r.screen.note("the connection is disturbed, and tried again: " + display.Clean(e.failed.Error()))
+	case e.synced:
+		r.synced = true
+		for _, a := range r.Awaited {
+			r.judge(a, r.installation(a.Name))
+		}
+	case e.gone:
+		r.objects.Remove(e.object)
+		r.seeInstallation(e.object.GetName(), e.object, nil)
+	default:
+		r.objects.Put(e.object)
+		installation, _ := e.object.(*lsv1alpha1.Installation)
+		r.seeInstallation(e.object.GetName(), e.object, installation)
+	}
+	return nil
+}
+
+func (r *waiting) seeInstallation(name string, object any, revision *lsv1alpha1.Installation) {
+	if _, ok := object.(*lsv1alpha1.Installation); !ok {
+		return
+	}
+	if i := slices.IndexFunc(r.Awaited, func(a Awaited) bool { return a.Name == name }); i >= 0 {
+		r.judge(r.Awaited[i], revision)
+	}
+}
+
+// judge asks the goal of an installation, until it has answered once.
+func (r *waiting) judge(a Awaited, revision *lsv1alpha1.Installation) {
+	if r.ends[a.Name] != nil {
+		return
+	}
+	if end := a.Goal.See(revision); end != nil {
+		r.ends[a.Name] = end
+	}
+}
+
+func (r *waiting) installation(name string) *lsv1alpha1.Installation {
+	node := r.objects.Forest().Installation(r.Namespace, name)
+	if node == nil {
+		return nil
+	}
+	installation, _ := node.Installation()
+	return installation
+}
+
+// draw shows the state of things once all of it is known: half a tree would be wrong.
+func (r *waiting) draw() {
+	if r.synced {
+		r.screen.draw(r.objects.Forest())
+	}
+}
+
+// readAgain brings all kinds to the same state, because events of different kinds are not ordered. The picture stays as
+// it is if that fails: the wait itself has its answer.
+func (r *waiting) readAgain(ctx context.Context) {
+	c, err := r.Access.Client()
+	if err != nil {
+		return
+	}
+	if objects, err := inventory.Read(ctx, c, r.Namespace); err == nil {
+		r.objects = objects
+	}
+}
+
+// detached tells the user how to come back.
+func (r *waiting) detached() error {
+	fmt.Fprintln(r.Env.ErrOut, "Detached; what was started goes on. To follow it again:")
+	for _, again := range r.again() {
+		fmt.Fprintln(r.Env.ErrOut, "  "+again)
+	}
+	return &cli.CodedError{Code: cli.ExitDetached}
+}
+
+// again returns the commands that wait for what has not ended.
+func (r *waiting) again() []string {
+	var order []string
+	names := map[string][]string{}
+	for _, a := range r.Awaited {
+		if r.ends[a.Name] != nil {
+			continue
+		}
+		flags := a.Goal.Again()
+		if _, known := names[flags[0]]; !known {
+			order = append(order, flags[0])
+		}
+		names[flags[0]] = append(names[flags[0]], a.Name)
+	}
+	var commands []string
+	for _, flag := range order {
+		arguments := append([]string{"wait"}, names[flag]...)
+		commands = append(commands, r.Access.Suggest(r.Namespace, append(arguments, flag)...))
+	}
+	return commands
+}

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package request asks the controllers to do something with a tree of installations: to run a job, to interrupt one, to
+// delete the tree. Users ask the root; whoever asks a nested installation is told which one that is.
+package request
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// Desk is where requests are made: a client, a namespace, and the words for errors.
+type Desk struct {
+	Access    *cluster.Access
+	Client    client.WithWatch
+	Namespace string
+}
+
+// NewDesk connects to the user's cluster and namespace.
+func NewDesk(access *cluster.Access) (*Desk, error) {
+	namespace, err := access.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	c, err := access.Client()
+	if err != nil {
+		return nil, err
+	}
+	return &Desk{Access: access, Client: c, Namespace: namespace}, nil
+}
+
+// Roots reads root installations. A name that belongs to none is an error that says what to do instead with the verb,
+// which is the command's name, and its flags.
+func (d *Desk) Roots(ctx context.Context, names []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
+	var roots []*lsv1alpha1.Installation
+	for _, name := range names {
+		installation, err := d.read(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if inventory.ParentOf(installation) != "" {
+			return nil, d.nested(ctx, installation, verb)
+		}
+		roots = append(roots, installation)
+	}
+	return roots, nil
+}
+
+func (d *Desk) read(ctx context.Context, name string) (*lsv1alpha1.Installation, error) {
+	installation := &lsv1alpha1.Installation{}
+	err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, installation)
+	return installation, d.Access.Explain(err, "read installation "+name, d.Namespace)
+}
+
+// maxDepth ends the search for a root among labels that lead in a circle.
+const maxDepth = 100
+
+// nested is the error for an installation that is no root.
+func (d *Desk) nested(ctx context.Context, installation *lsv1alpha1.Installation, verb []string) error {
+	problem := &cli.Problem{
+		Code: cli.ExitError, Where: d.Access.Where(d.Namespace),
+		What: fmt.Sprintf("installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone", installation.Name, verb[0]),
+	}
+	root := installation.DeepCopy()
+	for depth := 0; inventory.ParentOf(root) != "" && depth < maxDepth; depth++ {
+		parent := inventory.ParentOf(root)
+		err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: parent}, root)
+		if apierrors.IsNotFound(err) {
+			problem.What += fmt.Sprintf("; the installation %s that it belongs to does not exist", parent)
+			return problem
+		}
+		if err != nil {
+			return d.Access.Explain(err, "read installation "+parent, d.Namespace)
+		}
+	}
+	problem.What += "; its root is installation " + root.Name
+	arguments := append([]string{verb[0], root.Name}, verb[1:]...)
+	problem.Next = []string{d.Access.Suggest(d.Namespace, arguments...)}
+	return problem
+}

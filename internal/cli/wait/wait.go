@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package wait is the command "espalier wait".
+package wait
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/follow"
+	"espalier.dev/internal/cli/request"
+)
+
+const (
+	forSucceeded = "succeeded"
+	forFinished  = "finished"
+	forDeleted   = "deleted"
+)
+
+// goals are the values of the flag --for.
+var goals = map[string]func() follow.Goal{
+	forSucceeded: func() follow.Goal { return &follow.Finished{Successfully: true} },
+	forFinished:  func() follow.Goal { return &follow.Finished{} },
+	forDeleted:   func() follow.Goal { return &follow.Gone{} },
+}
+
+type options struct {
+	access *cluster.Access
+	flags  *follow.Flags
+	goal   string
+	names  []string
+}
+
+// New returns the command.
+func New(env cli.Environment) *cobra.Command {
+	var opts options
+	cmd := &cobra.Command{
+		Use:   "wait NAME...",
+		Short: "Wait until installations have finished their jobs, or are gone",
+		Long: `Wait for root installations:
+
+  --for=succeeded  until the job that runs or was asked for has finished; exit code 2 if
+                   it has failed. If there is none, the last job counts.
+  --for=finished   the same, and exit code 0 however it has ended.
+  --for=deleted    until nothing of the tree is left; exit code 2 if the deletion has
+                   failed.
+
+Nothing is started. On a terminal the tree is shown meanwhile, elsewhere a line for each
+change, both on standard error. Ctrl-C ends the waiting and nothing else.
+
+` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier wait shop
+  espalier wait shop blog --for=finished --timeout 1h
+  espalier wait shop --for=deleted`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.names = args
+			return run(cmd.Context(), opts)
+		},
+	}
+	cmd.Flags().StringVar(&opts.goal, "for", forSucceeded, "what to wait for: succeeded, finished or deleted")
+	if err := cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(slices.Sorted(maps.Keys(goals)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // The flag is defined above.
+	}
+	opts.access = cluster.AddFlags(cmd, env)
+	opts.flags = follow.AddWaitFlags(cmd, env, opts.access)
+	cmd.ValidArgsFunction = opts.access.CompleteInstallations(cluster.RootInstallations)
+	return cmd
+}
+
+func run(ctx context.Context, opts options) error {
+	newGoal, known := goals[opts.goal]
+	if !known {
+		return fmt.Errorf("--for is %q: it takes %s, %s or %s", opts.goal, forSucceeded, forFinished, forDeleted)
+	}
+	if err := opts.flags.Check(); err != nil {
+		return err
+	}
+	desk, err := request.NewDesk(opts.access)
+	if err != nil {
+		return err
+	}
+	var started []follow.Started
+	for _, name := range opts.names {
+		_, err := desk.Roots(ctx, []string{name}, "wait", "--for="+opts.goal)
+		if err != nil && !(opts.goal == forDeleted && isAbsent(err)) {
+			return err
+		}
+		started = append(started, follow.Started{Awaited: follow.Awaited{Name: name, Goal: newGoal()}})
+	}
+	return opts.flags.Done(ctx, desk.Namespace, started)
+}
+
+// isAbsent tells an installation that does not exist from one that may not be seen.
+func isAbsent(err error) bool {
+	var problem *cli.Problem
+	return errors.As(err, &problem) && apierrors.IsNotFound(problem.Cause)
+}
