@@ -15,6 +15,7 @@ import (
 	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
 	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/deployer/mock"
 )
 
@@ -65,6 +66,13 @@ var all = []Controller{
 				PickupTimeout: opts.DeployItemPickupTimeout,
 				Workers:       opts.workersOf(deployitems.Name),
 			})
+		},
+	},
+	{
+		Name:        manifest.Name,
+		Description: "deployer that applies objects to target clusters",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return setupInClusters(mgr, manifest.New(), opts.deployerOptions(manifest.Name))
 		},
 	},
 	{

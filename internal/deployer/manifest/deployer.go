@@ -19,6 +19,9 @@ import (
 	"espalier.dev/internal/schedule"
 )
 
+// Name is the name of the controller.
+const Name = "deployer-manifest"
+
 const (
 	// recheck is how long a wait for events may last until the deployer looks by itself, in case that one was lost.
 	recheck = time.Minute
