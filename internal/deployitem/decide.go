@@ -158,8 +158,8 @@ func idle(o Observed) Decision {
 	switch {
 	case o.RepairAt.IsZero() || o.Target == TargetMissing || o.Problem != nil:
 		return rest
-	case o.RepairAt.After(o.Now):
-		rest.Again = o.RepairAt.Sub(o.Now)
+	case o.Ended || o.RepairAt.After(o.Now):
+		rest.Again = max(o.RepairAt.Sub(o.Now), time.Millisecond)
 		return rest
 	case o.Answer != nil && o.Answer.Err != nil:
 		return fail(Repair{}.String(), o.Answer.Err)

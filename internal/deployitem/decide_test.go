@@ -59,7 +59,7 @@ func observation(bits int, o deployitem.Observed) deployitem.Observed {
 		o.Problem = errors.New("bad")
 	}
 	if on(10) {
-		o.Deadline = noon
+		o.Deadline, o.Ended = noon, true
 	}
 	return o
 }
@@ -82,7 +82,7 @@ var rules = map[string]func(deployitem.Observed, deployitem.Decision) bool{
 		return o.Job.Running() || d.Next == "" && !does[deployitem.Deploy](d) && !does[deployitem.Delete](d) && !does[deployitem.RemoveFinalizer](d)
 	},
 	"a repair never runs beside a job": func(o deployitem.Observed, d deployitem.Decision) bool {
-		return !does[deployitem.Repair](d) || !o.Job.Running() && !o.RepairAt.IsZero() && !o.RepairAt.After(o.Now)
+		return !does[deployitem.Repair](d) || !o.Job.Running() && !o.Ended && !o.RepairAt.IsZero() && !o.RepairAt.After(o.Now)
 	},
 	"the target is touched only after the pick-up is stored": func(o deployitem.Observed, d deployitem.Decision) bool {
 		return !does[deployitem.Deploy](d) && !does[deployitem.Delete](d) || o.Stored || d.SaveFirst

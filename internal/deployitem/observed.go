@@ -82,6 +82,8 @@ type Observed struct {
 
 	// RepairAt is when the deployer wants to look after a finished item; zero if it does not.
 	RepairAt time.Time
+	// Ended is set if the job has come to its end in this pass, and the API server does not know yet.
+	Ended bool
 	// Deadline is when the time of the current job is up; zero if it has no limit.
 	Deadline time.Time
 	Now      time.Time

@@ -31,6 +31,7 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	})
 	RecordError(status)
 	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
+	o.Ended = !o.Job.Running()
 	return o
 }
 

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployer_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer"
+	"espalier.dev/internal/testkit"
+)
+
+// caring is a deployer that looks after its items at once, as often as there are repairs in its script.
+type caring struct {
+	scripted
+	mu     sync.Mutex
+	script []func(deployer.Work) (deployer.Progress, error)
+	done   []string
+}
+
+func (c *caring) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return after.Add(time.Nanosecond), len(c.script) > 0 && item.Name == "db"
+}
+
+func (c *caring) Repair(_ context.Context, work deployer.Work) (deployer.Progress, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := c.script[0]
+	c.script = c.script[1:]
+	c.done = append(c.done, work.Item.Status.JobID+" "+string(work.Item.Status.Phase))
+	return next(work)
+}
+
+func (c *caring) repairs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.done)
+}
+
+func fine(deployer.Work) (deployer.Progress, error) { return deployer.Progress{Done: true}, nil }
+
+func put(what string) func(deployer.Work) (deployer.Progress, error) {
+	return func(deployer.Work) (deployer.Progress, error) {
+		return deployer.Progress{Done: true, Repaired: "put " + what + " right", ProviderStatus: remembered(what)}, nil
+	}
+}
+
+func refuse(deployer.Work) (deployer.Progress, error) {
+	return deployer.Progress{}, errors.New("the cluster is away")
+}
+
+// tells waits for an event about an item.
+func (w *world) tells(item *lsv1alpha1.DeployItem, reason, note string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	events, err := w.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(w.ns))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer events.Stop()
+	for e := range events.ResultChan() {
+		if event, ok := e.Object.(*eventsv1.Event); ok && event.Regarding.UID == item.UID && event.Reason == reason && strings.Contains(event.Note, note) {
+			return
+		}
+	}
+	w.t.Fatalf("no event %s about %s", reason, item.Name)
+}
+
+func TestRepairsAreWrittenOnlyIfTheyChangedSomething(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	c := &caring{script: []func(deployer.Work) (deployer.Progress, error){fine, refuse, fine, put("north"), fine}}
+	w.run(c, deployer.Options{})
+	item := w.succeeds(w.item("db"))
+	done := testkit.Eventually(t, w.APIServer, item, testkit.Is("repaired", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.ProviderStatus != nil && strings.Contains(string(i.Status.ProviderStatus.Raw), "north")
+	}))
+	w.tells(item, "Repaired", "put north right")
+	w.tells(item, "RepairFailed", "the cluster is away")
+	recorder.Quiet(t, time.Second)
+	if got := c.repairs(); !slices.Equal(got, slices.Repeat([]string{"first Succeeded"}, 5)) {
+		t.Errorf("repairs: %q", got)
+	}
+	after := recorder.Of(item).Where(func(r testkit.Revision) bool { return r.Version() > version(t, item) })
+	if len(after) != 1 || done.Status.LastError != nil || done.Status.Phase != lsv1alpha1.PhaseSucceeded {
+		t.Errorf("one of five repairs changed something, and there were %d writes:\n%s", len(after), after)
+	}
+}
+
+func version(t *testing.T, item *lsv1alpha1.DeployItem) uint64 {
+	t.Helper()
+	var n uint64
+	for _, digit := range item.ResourceVersion {
+		n = n*10 + uint64(digit-'0')
+	}
+	return n
+}
+
+// A changed spec is deployed by a job and by nothing else.
+func TestNothingIsRepairedWithASpecThatNoJobHasSeen(t *testing.T) {
+	w := newWorld(t)
+	c := &caring{}
+	stop := w.run(c, deployer.Options{})
+	item := w.succeeds(w.item("db"))
+	stop()
+	item.Spec.Context = "changed"
+	if err := w.Client().Update(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	c.script = []func(deployer.Work) (deployer.Progress, error){put("north")}
+	w.run(c, deployer.Options{})
+	w.succeeds(w.item("later"))
+	if got := c.repairs(); len(got) > 0 {
+		t.Errorf("repairs: %q", got)
+	}
+	w.begin(item, "second")
+	testkit.Eventually(t, w.APIServer, item, testkit.Is("repaired", func(i *lsv1alpha1.DeployItem) bool { return i.Status.ProviderStatus != nil }))
+	if got := c.repairs(); !slices.Equal(got, []string{"second Succeeded"}) {
+		t.Errorf("after the job, repairs: %q", got)
+	}
+}
+
+// A job that arrives during a repair ends it and comes first.
+func TestAJobComesBeforeARepair(t *testing.T) {
+	w := newWorld(t)
+	began := make(chan struct{})
+	d := &interruptible{began: began}
+	w.run(d, deployer.Options{CallTimeout: time.Hour})
+	item := w.succeeds(w.item("db"))
+	<-began
+	w.begin(item, "second")
+	item = w.succeeds(item)
+	if item.Status.JobIDFinished != "second" || item.Status.LastError != nil {
+		t.Errorf("ended as %+v", item.Status)
+	}
+}
+
+// interruptible is a deployer whose only repair lasts until somebody ends it.
+type interruptible struct {
+	scripted
+	began chan struct{}
+	once  sync.Once
+}
+
+func (d *interruptible) Intend(context.Context, deployer.Work) (runtime.Object, error) {
+	return remembered("a"), nil
+}
+
+func (d *interruptible) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool) {
+	return after, item.Status.JobID == "first"
+}
+
+func (d *interruptible) Repair(ctx context.Context, _ deployer.Work) (deployer.Progress, error) {
+	d.once.Do(func() { close(d.began) })
+	<-ctx.Done()
+	return deployer.Progress{}, ctx.Err()
+}
