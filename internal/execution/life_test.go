@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
 )
 
 // lives is how many random lives each property is tried on.
@@ -80,6 +81,11 @@ func (w *world) checkJob() {
 	}
 	if len(w.items()) != len(w.execution.Spec.DeployItems) {
 		w.violated("%d objects of %d items", len(w.items()), len(w.execution.Spec.DeployItems))
+	}
+	for _, item := range w.execution.Spec.DeployItems {
+		if object := w.items()[execution.ItemName("app", item.Name)]; object == nil || object.Spec.Type != item.Type {
+			w.violated("the object of %s is %+v, want type %s", item.Name, object, item.Type)
+		}
 	}
 	started := slices.Sorted(slices.Values(w.started[status.JobID]))
 	if len(slices.Compact(slices.Clone(started))) != len(started) {

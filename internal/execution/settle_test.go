@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+)
+
+// A job that has arrived is not finished by the phase in which the one before has ended, whatever happens first.
+func TestJOB03_JOB30_AnErrorBeforeTheFirstDecisionDoesNotFinishTheJob(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		e := newExecution(template("a"))
+		e.Status.Phase, e.Status.JobID, e.Status.JobIDFinished = lsv1alpha1.PhaseSucceeded, job, "job-1"
+		first := lsv1alpha1.PhaseInit
+		if deleted {
+			at := metav1.NewTime(noon)
+			e.DeletionTimestamp, first = &at, lsv1alpha1.PhaseInitDelete
+		}
+		o := execution.Look(execution.Snapshot{Execution: e, Now: noon})
+		execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away"))
+		if e.Status.IsFinished() || e.Status.Phase != first || e.Status.LastError == nil {
+			t.Errorf("status %+v", e.Status)
+		}
+	}
+}
+
+func TestTheTimeAtWhichAJobArrivedIsKept(t *testing.T) {
+	arrived := metav1.NewTime(noon.Add(-1))
+	e := newExecution()
+	e.Status.JobID = job
+	e.Status.LastError = &lsv1alpha1.Error{Message: "of the job before"}
+	e.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &arrived}
+	o := execution.Look(execution.Snapshot{Execution: e, Now: noon})
+	execution.Settle(e, o, execution.Decide(o), nil)
+	times := e.Status.TransitionTimes
+	if !times.TriggerTime.Equal(&arrived) || !times.InitTime.Time.Equal(noon) || e.Status.Phase != lsv1alpha1.PhaseInit || e.Status.LastError != nil {
+		t.Errorf("status %+v with times %+v", e.Status, times)
+	}
+}
+
+func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
+	e := begun(template("a"), template("b"), template("c"))
+	e.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationInterrupt)
+	a, b, c := stored(t, e, "a"), stored(t, e, "b"), stored(t, e, "c")
+	a.Status.JobID, a.Status.Phase = job, lsv1alpha1.PhaseProgressing
+	a.Status.FirstError = &lsv1alpha1.Error{Reason: "Earlier"}
+	b.Status.JobID, b.Status.JobIDFinished, b.Status.Phase = "job-1", "job-1", lsv1alpha1.PhaseSucceeded
+	c.Status.JobID, c.Status.JobIDFinished, c.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
+	o := look(e, a, b, c)
+	for _, item := range o.Wanted[:2] {
+		status := item.CutShort
+		if status == nil || status.Phase != lsv1alpha1.PhaseFailed || status.JobID != job || status.JobIDFinished != job {
+			t.Fatalf("%s becomes %+v", item.Name, status)
+		}
+		if e := status.LastError; e == nil || e.Reason != "Interrupted" || !strings.Contains(e.Message, "landscaper.gardener.cloud/operation=interrupt") {
+			t.Errorf("%s says %+v", item.Name, e)
+		}
+		if len(status.LastErrors) != 1 || status.FirstError == nil {
+			t.Errorf("errors of %s: first %+v, last %+v", item.Name, status.FirstError, status.LastErrors)
+		}
+	}
+	if o.Wanted[0].CutShort.FirstError.Reason != "Earlier" || o.Wanted[1].CutShort.FirstError.Reason != "Interrupted" {
+		t.Error("the first error is not that of the job")
+	}
+	if o.Wanted[2].CutShort != nil {
+		t.Error("an item that has finished is interrupted")
+	}
+	if a.Status.Phase != lsv1alpha1.PhaseProgressing {
+		t.Error("what was read has been changed")
+	}
+}
+
+// An interrupt is meant for the job that runs when it arrives, and for no later one.
+func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
+	e := begun(template("a"))
+	execution.AnnotateInterrupted(e, e.Annotations, "job-1")
+	if look(e).Interrupted {
+		t.Error("the next job is interrupted as well")
+	}
+	execution.AnnotateInterrupted(e, e.Annotations, job)
+	if !look(e).Interrupted {
+		t.Error("the job is not interrupted")
+	}
+	e.UID = "a copy"
+	if look(e).Interrupted {
+		t.Error("a copy of the execution is interrupted as well")
+	}
+}
