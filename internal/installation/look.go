@@ -46,7 +46,7 @@ func Look(s Snapshot) Observed {
 		Deleting: !inst.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
-		Changed:          inst.Generation != status.ObservedGeneration,
+		Changed:          changed(inst),
 		IfChanged:        inst.Annotations[lsv1alpha1.ReconcileIfChangedAnnotation] == "true",
 		Automatic:        automatic(inst), Scheduled: inst.Spec.AutomaticReconcile != nil,
 		Trouble: s.Trouble, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
@@ -60,6 +60,16 @@ func Look(s Snapshot) Observed {
 	}
 	o.Children, o.Leaving = Children(s)
 	return o
+}
+
+// changed tells whether the spec has changed since a job took it into account. The deletion alone makes a new generation
+// too.
+func changed(inst *lsv1alpha1.Installation) bool {
+	ahead := inst.Generation - inst.Status.ObservedGeneration
+	if !inst.DeletionTimestamp.IsZero() {
+		ahead--
+	}
+	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration
 }
 
 // IsRoot tells whether an installation is nested in no other one.
@@ -141,7 +151,9 @@ func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
 func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus) Child {
 	c := Child{
 		Kind: kind, Name: object.GetName(), Presence: Present, Job: run.JobOf(status), Phase: status.Phase,
-		Deleting: !object.GetDeletionTimestamp().IsZero(), UID: string(object.GetUID()), Version: object.GetResourceVersion(),
+		Deleting:         !object.GetDeletionTimestamp().IsZero(),
+		WithoutUninstall: object.GetAnnotations()[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		UID:              string(object.GetUID()), Version: object.GetResourceVersion(),
 	}
 	if status.LastError != nil {
 		c.Problem = status.LastError.Message

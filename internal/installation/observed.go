@@ -112,6 +112,8 @@ type Child struct {
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
+	// WithoutUninstall says that the child knows that what it has installed shall stay.
+	WithoutUninstall bool
 	// Problem is what the child says went wrong.
 	Problem string
 	// UID and Version identify the child as it was read, so that a write to it can be refused if it has changed.

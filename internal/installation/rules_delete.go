@@ -31,10 +31,18 @@ func decideInitDelete(o Observed) Decision {
 		return awaitSuccessors(o)
 	}
 	d := Decision{Next: lsv1alpha1.PhaseTriggerDelete, Why: waitingForDeletion()}
-	if left := undeleted(everyChild(o)); len(left) > 0 {
+	if left := untold(o); len(left) > 0 {
 		d.Do = []Effect{DeleteChildren{Children: left}}
 	}
 	return d
+}
+
+// untold returns the children that do not know that they have to go, or in which manner. The manner may have been chosen
+// after a first attempt to delete them.
+func untold(o Observed) []Child {
+	return filter(everyChild(o), func(c Child) bool {
+		return c.Presence == Present && (!c.Deleting || o.WithoutUninstall && !c.WithoutUninstall)
+	})
 }
 
 // awaitSuccessors waits for the siblings that import from the installation. A nested one whose deletion has failed in

@@ -19,7 +19,10 @@ func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Ob
 	if err == nil && o.Prepared != nil {
 		status.ObservedGeneration, status.ImportsHash = o.Prepared.Generation, o.Prepared.ImportsHash
 		status.SubInstCache, status.ExecutionReference = o.Prepared.Subs, o.Prepared.ExecutionRef
-		o.Prepared, o.Changed = nil, inst.Generation != status.ObservedGeneration
+		o.Prepared, o.Changed = nil, changed(inst)
+	}
+	if err == nil && d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
+		status.SubInstCache.OrphanedSubs = nil
 	}
 	at := metav1.NewTime(o.Now)
 	if !status.IsFinished() {

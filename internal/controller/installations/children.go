@@ -7,9 +7,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -34,7 +37,7 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 	changed.Spec = wanted.Spec
 	if existing.DeletionTimestamp.IsZero() && !sameJSON(existing.Spec, changed.Spec) {
 		if err := k.cluster.Update(ctx, changed); err != nil {
-			return fmt.Errorf("update the execution: %w", err)
+			return refused(fmt.Errorf("update the execution: %w", err))
 		}
 	}
 	*wanted = *changed
@@ -59,7 +62,7 @@ func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.
 	changed.Annotations = merged(existing.Annotations, wanted.Annotations)
 	if existing.DeletionTimestamp.IsZero() && !(sameJSON(existing.Spec, changed.Spec) && sameMetadata(existing, changed)) {
 		if err := k.cluster.Update(ctx, changed); err != nil {
-			return fmt.Errorf("update nested installation %s: %w", wanted.Name, err)
+			return refused(fmt.Errorf("update nested installation %s: %w", wanted.Name, err))
 		}
 	}
 	*wanted = *changed
@@ -76,6 +79,15 @@ func merged(base, over map[string]string) map[string]string {
 	return result
 }
 
+// refused classifies what the API server says of an object: one that it finds invalid stays invalid until the blueprint or
+// an import changes.
+func refused(err error) error {
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	return failure.NewTerminal(failure.Details{Operation: "CreateSubObjects", Reason: "InvalidSubObject", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}, err)
+}
+
 // taken says that another object has the name of a child.
 func taken(kind, name string) error {
 	return failure.Terminalf(failure.Details{Operation: "CreateSubObjects", Reason: "NameTaken", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
@@ -89,7 +101,7 @@ func (k *kind) create(ctx context.Context, wanted, existing client.Object) (foun
 		return false, nil
 	}
 	if client.IgnoreAlreadyExists(err) != nil {
-		return false, fmt.Errorf("create %s: %w", wanted.GetName(), err)
+		return false, refused(fmt.Errorf("create %s: %w", wanted.GetName(), err))
 	}
 	if err := k.live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
 		return false, fmt.Errorf("read %s: %w", wanted.GetName(), err)
@@ -116,7 +128,11 @@ func plain(value any) any {
 
 // objectOf is a child as far as a write needs to know it.
 func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object {
-	meta := metav1.ObjectMeta{Namespace: inst.Namespace, Name: c.Name, UID: uidOf(c.UID), ResourceVersion: c.Version}
+	meta := metav1.ObjectMeta{Namespace: inst.Namespace, Name: c.Name, UID: types.UID(c.UID), ResourceVersion: c.Version}
+	if c.Deleting {
+		// When does not matter here.
+		meta.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
 	if c.Kind == installation.ChildExecution {
 		return &lsv1alpha1.Execution{ObjectMeta: meta}
 	}
@@ -163,8 +179,13 @@ func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation
 	if err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }); err != nil {
 		return o, err
 	}
-	for _, c := range children {
-		o = o.With(c, leaves)
+	for i, before := range children {
+		o = o.With(before, func(c *installation.Child) {
+			c.Version, c.WithoutUninstall = objects[i].GetResourceVersion(), o.WithoutUninstall
+			if !before.Deleting {
+				leaves(c)
+			}
+		})
 	}
 	return o, nil
 }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -155,5 +154,3 @@ func (k *kind) removeContext(ctx context.Context, inst *lsv1alpha1.Installation)
 	}
 	return nil
 }
-
-func uidOf(text string) types.UID { return types.UID(text) }

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// left lists what is left of the API's objects in the namespace, Contexts aside.
+func (w *world) left() []string {
+	w.Helper()
+	var names []string
+	for kind, list := range map[string]client.ObjectList{
+		"Installation": &lsv1alpha1.InstallationList{}, "Execution": &lsv1alpha1.ExecutionList{}, "DeployItem": &lsv1alpha1.DeployItemList{},
+		"DataObject": &lsv1alpha1.DataObjectList{}, "Target": &lsv1alpha1.TargetList{},
+	} {
+		if err := w.cluster.List(w.Context(), list, client.InNamespace(w.namespace)); err != nil {
+			w.Fatal(err)
+		}
+		for _, name := range namesIn(list) {
+			names = append(names, kind+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func namesIn(list client.ObjectList) (names []string) {
+	switch l := list.(type) {
+	case *lsv1alpha1.InstallationList:
+		for _, o := range l.Items {
+			names = append(names, o.Name)
+		}
+	case *lsv1alpha1.ExecutionList:
+		for _, o := range l.Items {
+			names = append(names, o.Name)
+		}
+	case *lsv1alpha1.DeployItemList:
+		for _, o := range l.Items {
+			names = append(names, o.Name)
+		}
+	case *lsv1alpha1.DataObjectList:
+		for _, o := range l.Items {
+			names = append(names, o.Name)
+		}
+	case *lsv1alpha1.TargetList:
+		for _, o := range l.Items {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+func TestJOB40_JOB43_JOB44_JOB45_DeletingARootRemovesTheWholeTree(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+	w.create(testkit.DataObject(w.namespace, "base", "x").Build(),
+		w.installation("root", chain).ImportData("base", "base").ExportData("result", "result").Reconcile().Build())
+	installed := w.finished("root", lsv1alpha1.PhaseSucceeded)
+	w.delete("root")
+	testkit.EventuallyGone(t, w.server, w.named("root"))
+	if left := w.left(); !slices.Equal(left, []string{"DataObject/base"}) {
+		t.Errorf("left are %q, want nothing but the import of the root", left)
+	}
+	last := recorder.Of(w.named("root")).Transitions("status.jobID")
+	if len(last) != 3 || last[1] != installed.Status.JobID {
+		t.Errorf("jobs of the root: %q, want one more for the deletion", last)
+	}
+}
+
+func TestJOB40_DeletionWaitsForTheJobThatRuns(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", header+deploy(item("one", endless))).Reconcile().Build())
+	running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	w.delete("app")
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+	w.finishItems("app")
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	phases := recorder.Of(w.named("app")).Transitions("status.phase")
+	jobs := recorder.Of(w.named("app")).Transitions("status.jobID")
+	if !slices.Contains(phases, string(lsv1alpha1.PhaseSucceeded)) || len(jobs) < 2 || jobs[0] != running.Status.JobID {
+		t.Errorf("phases %q, jobs %q: want the job to end before the deletion begins", phases, jobs)
+	}
+}
+
+func TestJOB42_APredecessorStaysUntilItsSuccessorIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.create(
+		w.installation("first", header+exports("word: one", "word")).ExportData("word", "word").Reconcile().Build(),
+		w.installation("second", header+imports("word")).ImportData("word", "word").Build(),
+	)
+	w.finished("second", lsv1alpha1.PhaseSucceeded)
+	w.delete("first")
+	w.eventually("first", "waiting for its successor", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.Phase == lsv1alpha1.PhaseInitDelete && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+			return c.Reason == lsv1alpha1.ReasonWaitingForSuccessors && strings.Contains(c.Message, "installation second")
+		})
+	})
+	w.delete("second")
+	testkit.EventuallyGone(t, w.server, w.named("second"))
+	testkit.EventuallyGone(t, w.server, w.named("first"))
+}
+
+// stuck is a deploy item that no deployer knows.
+var stuck = strings.Replace(item("one"), "landscaper.gardener.cloud/mock", "example.com/nobody", 1)
+
+func TestJOB44_JOB41_JOB60_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(stuck)})).Reconcile().Build())
+	w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+	w.finished("app", lsv1alpha1.PhaseFailed)
+	w.delete("app")
+	w.eventually("app", "being deleted", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleting })
+	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+	failed := w.finished("app", lsv1alpha1.PhaseDeleteFailed)
+	if failed.Status.LastError == nil || !strings.Contains(failed.Status.LastError.Message, "installation a-") {
+		t.Errorf("lastError = %+v, want the nested installation named", failed.Status.LastError)
+	}
+	w.annotate("app", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	w.request("app")
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+// setMockPhase changes what the mock deployer does with the deploy items that exist.
+func (w *world) setMockPhase(phase string) {
+	w.Helper()
+	var list lsv1alpha1.DeployItemList
+	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	for i := range list.Items {
+		patch := []byte(`{"spec":{"config":{"phase":"` + phase + `"}}}`)
+		if err := w.cluster.Patch(w.Context(), &list.Items[i], client.RawPatch("application/merge-patch+json", patch)); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func TestJOB50_JOB51_JOB52_AnInterruptEndsTheTree(t *testing.T) {
+	for name, blueprint := range map[string]string{
+		"with a deploy item that runs":          header + deploy(item("one", endless)),
+		"two levels deep":                       header + nest(sub{name: "a", blueprint: header + deploy(item("one", endless))}),
+		"with one that waits for another":       header + nest(sub{name: "a", blueprint: header + deploy(item("one", endless)) + exports("x: 1", "x"), exports: map[string]string{"x": "x"}}, sub{name: "b", blueprint: header + imports("x"), imports: map[string]string{"x": "x"}}),
+		"with a deploy item that never started": header + deploy(item("one", endless), strings.Replace(item("two"), "      config:", "      dependsOn: [one]\n      config:", 1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(w.installation("app", blueprint).Reconcile().Build())
+			running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+			w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+			failed := w.finished("app", lsv1alpha1.PhaseFailed)
+			if failed.Annotations[lsv1alpha1.OperationAnnotation] != "" || failed.Status.JobID != running.Status.JobID {
+				t.Errorf("after the interrupt: %v %+v", failed.Annotations, failed.Status)
+			}
+			if !strings.Contains(strings.ToLower(failed.Status.LastError.Message), "interrupt") {
+				t.Errorf("lastError = %+v does not speak of the interrupt", failed.Status.LastError)
+			}
+			w.request("app")
+			w.eventually("app", "running again", func(i *lsv1alpha1.Installation) bool {
+				return i.Status.JobID != running.Status.JobID && i.Status.Phase == lsv1alpha1.PhaseProgressing
+			})
+		})
+	}
+}
+
+func TestJOB52_AnInterruptWhileWaitingForImportsEndsTheJob(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
+	w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+	failed := w.finished("app", lsv1alpha1.PhaseFailed)
+	if failed.Status.LastError.Reason != lsv1alpha1.ReasonInterrupted {
+		t.Errorf("lastError = %+v", failed.Status.LastError)
+	}
+}
+
+func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})+deploy(item("own"))).Reconcile().Build())
+	w.finished("root", lsv1alpha1.PhaseSucceeded)
+	// A deployer that was asked to uninstall these would fail.
+	w.setMockPhase("Failed")
+	w.annotate("root", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	w.delete("root")
+	testkit.EventuallyGone(t, w.server, w.named("root"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
