@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployitems_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	mockv1alpha1 "espalier.dev/api/deployer/mock/v1alpha1"
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/deployitems"
+	"espalier.dev/internal/deployer/mock"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/run"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// world is a namespace on the test server.
+type world struct {
+	*testkit.APIServer
+	t  *testing.T
+	ns string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := testkit.Server(t)
+	return &world{APIServer: server, t: t, ns: server.Namespace(t)}
+}
+
+// run runs controllers of the product for the namespace until the test ends or the function that it returns is called.
+func (w *world) run(pickup lsv1alpha1.Duration, controllers ...string) (stop func()) {
+	w.t.Helper()
+	return w.runOver(w.Config(), pickup, controllers...)
+}
+
+func (w *world) runOver(config *rest.Config, pickup lsv1alpha1.Duration, controllers ...string) (stop func()) {
+	w.t.Helper()
+	cancel, ended := w.start(config, pickup, controllers...)
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+	})
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// start is run without an opinion on how the process ends.
+func (w *world) start(config *rest.Config, pickup lsv1alpha1.Duration, controllers ...string) (cancel func(), ended <-chan error) {
+	w.t.Helper()
+	opts := manager.DefaultOptions()
+	opts.Controllers, opts.Namespaces, opts.Workers = controllers, []string{w.ns}, 2
+	opts.MetricsAddress, opts.ProbeAddress, opts.LeaderElection.Enabled = manager.Disabled, manager.Disabled, false
+	opts.DeployItemPickupTimeout = pickup
+	mgr, err := manager.New(config, opts, logr.Discard())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	end := make(chan error, 1)
+	go func() { end <- mgr.Start(ctx) }()
+	return cancel, end
+}
+
+func phase(p lsv1alpha1.Phase) mockv1alpha1.ProviderConfiguration {
+	return mockv1alpha1.ProviderConfiguration{Phase: &p}
+}
+
+func (w *world) setStatus(item *lsv1alpha1.DeployItem, status map[string]any) {
+	w.t.Helper()
+	patch, err := json.Marshal(map[string]any{"status": status})
+	if err == nil {
+		err = w.Client().Status().Patch(w.t.Context(), item, client.RawPatch(types.MergePatchType, patch))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) annotate(item *lsv1alpha1.DeployItem, name, value string) {
+	w.t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{name: value}}})
+	if err == nil {
+		err = w.Client().Patch(w.t.Context(), item, client.RawPatch(types.MergePatchType, patch))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// started creates an item and gives it a job by its ID alone.
+func (w *world) started(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
+	w.t.Helper()
+	testkit.Create(w.t, w.APIServer, item)
+	w.setStatus(item, map[string]any{"jobID": "first"})
+	return item
+}
+
+func TestJOB74_ItemThatNoDeployerPicksUpFails(t *testing.T) {
+	w := newWorld(t)
+	patient := w.started(testkit.DeployItem(w.ns, "patient").Build())
+	stop := w.run("none", deployitems.Name)
+	noted := testkit.Eventually(t, w.APIServer, patient, testkit.Is("noted", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobIDGenerationTime != nil }))
+	if noted.Status.Phase != "" || noted.Status.IsFinished() {
+		t.Errorf("without a limit: %+v", noted.Status)
+	}
+	stop()
+	stop = w.run("1ms", deployitems.Name)
+	item := testkit.EventuallyFinished(t, w.APIServer, patient, lsv1alpha1.PhaseFailed)
+	e := item.Status.LastError
+	if e.Operation != lsv1alpha1.OperationWaitingForPickup || e.Reason != lsv1alpha1.ReasonPickupTimeout || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) {
+		t.Errorf("last error %+v", e)
+	}
+	if item.Status.FirstError == nil || len(item.Status.LastErrors) != 1 {
+		t.Errorf("first %+v, last %+v", item.Status.FirstError, item.Status.LastErrors)
+	}
+	stop()
+	// A deployer that comes late finds nothing to do.
+	w.run("none", mock.Name)
+	testkit.EventuallyFinished(t, w.APIServer, w.started(testkit.DeployItem(w.ns, "later").Build()), lsv1alpha1.PhaseSucceeded)
+	if now := w.live(item); now.ResourceVersion != item.ResourceVersion {
+		t.Errorf("the deployer went on: %+v", now.Status)
+	}
+}
+
+func (w *world) live(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
+	w.t.Helper()
+	now := &lsv1alpha1.DeployItem{}
+	if err := w.Client().Get(w.t.Context(), client.ObjectKeyFromObject(item), now); err != nil {
+		w.t.Fatal(err)
+	}
+	return now
+}
+
+func TestJOB74_ItemThatRunsTooLongFails(t *testing.T) {
+	w := newWorld(t)
+	w.run("5m", deployitems.Name, mock.Name)
+	forever := w.started(testkit.DeployItem(w.ns, "forever").Mock(phase(lsv1alpha1.PhaseProgressing)).Timeout(lsv1alpha1.NoDuration).Build())
+	item := testkit.EventuallyFinished(t, w.APIServer,
+		w.started(testkit.DeployItem(w.ns, "slow").Mock(phase(lsv1alpha1.PhaseProgressing)).Timeout("1s").Build()), lsv1alpha1.PhaseFailed)
+	e := item.Status.LastError
+	if e.Reason != lsv1alpha1.ReasonProgressingTimeout || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) {
+		t.Errorf("last error %+v", e)
+	}
+	if now := w.live(forever); now.Status.Phase != lsv1alpha1.PhaseProgressing || now.Status.IsFinished() {
+		t.Errorf("none is no limit, but: %+v", now.Status)
+	}
+}
+
+// The watchdog costs nothing where all goes well.
+func TestTheWatchdogWritesNothingToItemsThatGoWell(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	transport := faults.New(faults.Plan{})
+	w.runOver(transport.Config(w.Config()), "5m", deployitems.Name)
+	w.run("5m", mock.Name)
+	item := testkit.DeployItem(w.ns, "good").Build()
+	testkit.Create(t, w.APIServer, item)
+	w.setStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().UTC().Format(time.RFC3339)})
+	testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	if writes := transport.Log().Writes(); len(writes) > 0 {
+		t.Errorf("it wrote:\n%s", writes)
+	}
+}
+
+func TestJOB50_OperationsOnAnItemAreRemovedWithoutEffect(t *testing.T) {
+	w := newWorld(t)
+	w.run("5m", deployitems.Name, mock.Name)
+	item := w.started(testkit.DeployItem(w.ns, "busy").Mock(phase(lsv1alpha1.PhaseProgressing)).Build())
+	for _, operation := range []lsv1alpha1.Operation{lsv1alpha1.OperationInterrupt, lsv1alpha1.OperationReconcile} {
+		item = testkit.Eventually(t, w.APIServer, item, testkit.Is("waiting", func(i *lsv1alpha1.DeployItem) bool {
+			return i.Status.TransitionTimes != nil && i.Status.TransitionTimes.WaitTime != nil
+		}))
+		w.annotate(item, lsv1alpha1.OperationAnnotation, string(operation))
+		after := testkit.Eventually(t, w.APIServer, item, testkit.Is("without operation", func(i *lsv1alpha1.DeployItem) bool {
+			return i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+		}))
+		if diff := cmp.Diff(item.Status, after.Status); diff != "" {
+			t.Errorf("%s changed the status: %s", operation, diff)
+		}
+	}
+}
+
+func TestOneRequestIsOneJobOfTheItem(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	w.run("5m", deployitems.Name, mock.Name)
+	item := testkit.EventuallyFinished(t, w.APIServer, w.started(testkit.DeployItem(w.ns, "alone").Build()), lsv1alpha1.PhaseSucceeded)
+	w.annotate(item, lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationTestReconcile))
+	again := testkit.Eventually(t, w.APIServer, item, testkit.Is("finished again", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.JobID != "first" && i.Status.IsFinished()
+	}))
+	recorder.Quiet(t, time.Second)
+	if jobs := recorder.Of(item).Transitions("status.jobID"); len(jobs) != 3 || again.Status.Phase != lsv1alpha1.PhaseSucceeded {
+		t.Errorf("jobs %q, ended as %s", jobs, again.Status.Phase)
+	}
+	if request := w.live(item).Annotations[lsv1alpha1.OperationAnnotation]; request != "" {
+		t.Errorf("the request %s is still there", request)
+	}
+	if grant := again.Annotations[run.GrantAnnotation]; run.ParseGrant(grant, string(item.UID)) != again.Status.JobID {
+		t.Errorf("granted %s, ran %s", grant, again.Status.JobID)
+	}
+}
+
+// At whichever write the watchdog dies, one request leads to one job.
+func TestOneRequestIsOneJobWhereverTheWatchdogDies(t *testing.T) {
+	for _, plan := range []string{"write:1:before", "write:1:after", "write:2:before", "write:2:after"} {
+		t.Run(plan, func(t *testing.T) {
+			w := newWorld(t)
+			recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+			item := testkit.DeployItem(w.ns, "alone").Annotate(lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationTestReconcile)).Build()
+			testkit.Create(t, w.APIServer, item)
+			transport := faults.New(faults.MustParse(plan))
+			cancel, ended := w.start(transport.Config(w.Config()), "5m", deployitems.Name)
+			<-transport.Crashed()
+			t.Cleanup(func() { cancel(); <-ended }) // What it ends with is of no interest.
+			w.run("5m", deployitems.Name, mock.Name)
+			testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
+			recorder.Quiet(t, time.Second)
+			if jobs := recorder.Of(item).Transitions("status.jobID"); len(jobs) != 2 {
+				t.Errorf("jobs %q", jobs)
+			}
+		})
+	}
+}
+
+func TestJOB60_ItemIsDeletedWithoutUninstall(t *testing.T) {
+	w := newWorld(t)
+	export, err := lsv1alpha1.NewAnyJSON(map[string]any{"a": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A mock item whose deletion job nobody passes: the watchdog alone lets it go.
+	stop := w.run("5m", deployitems.Name, mock.Name)
+	item := testkit.EventuallyFinished(t, w.APIServer,
+		w.started(testkit.DeployItem(w.ns, "kept").Mock(mockv1alpha1.ProviderConfiguration{Export: &export}).Build()), lsv1alpha1.PhaseSucceeded)
+	stop()
+	w.run("5m", deployitems.Name)
+	w.annotate(item, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	if err := w.Client().Delete(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	testkit.EventuallyGone(t, w.APIServer, item)
+	err = w.Client().Get(t.Context(), client.ObjectKey{Namespace: w.ns, Name: "kept-export"}, &corev1.Secret{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("the exports are still there: %v", err)
+	}
+}
