@@ -5,6 +5,7 @@ package execution
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -30,14 +31,11 @@ func exportName(e *lsv1alpha1.Execution) string { return dataflow.ExecutionExpor
 
 // lookAtExports prepares the object with the exports once all items have succeeded.
 func (l *looker) lookAtExports(m matching) {
-	if l.o.Invalid != nil {
+	if l.o.Invalid != nil || slices.ContainsFunc(l.o.Wanted, func(i Item) bool { return i.State != StateSucceeded }) {
 		return
 	}
 	values := map[string]any{}
 	for _, item := range l.o.Wanted {
-		if item.State != StateSucceeded {
-			return
-		}
 		object := m.chosen[item.Name]
 		if object.Status.ExportReference == nil {
 			continue

@@ -115,3 +115,11 @@ func TestJOB31_UnusableExportsAreFatalAndNotQuoted(t *testing.T) {
 		})
 	}
 }
+
+func TestExportsAreReadWhenAllItemsHaveSucceeded(t *testing.T) {
+	s := completed(t, "a")
+	s.Items[1].Status.JobIDFinished = ""
+	if execution.NeedsExports(execution.Look(s)) {
+		t.Error("they are read before the last item has finished")
+	}
+}
