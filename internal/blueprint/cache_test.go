@@ -4,11 +4,10 @@
 package blueprint
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/recent"
 )
 
 func treeOf(t testing.TB, files Files) lsv1alpha1.AnyJSON {
@@ -51,7 +50,7 @@ func TestBlueprintsAreParsedOnce(t *testing.T) {
 	}
 }
 
-// What is remembered costs no more than its digest; parsing would allocate thousands of times.
+// What is remembered costs no more than its key; parsing would allocate thousands of times.
 func TestRememberingIsCheap(t *testing.T) {
 	e := NewEngine()
 	large := largeFiles(50, 20)
@@ -71,13 +70,13 @@ func TestRememberingIsCheap(t *testing.T) {
 	}
 }
 
-func TestDigestTellsFilesApart(t *testing.T) {
-	seen := map[digest]int{}
+func TestKeyTellsFilesApart(t *testing.T) {
+	seen := map[recent.Key]int{}
 	for i, f := range []Files{{}, {"a": nil}, {"a": []byte("b")}, {"ab": nil}, {"a": nil, "b": nil}, {"a": []byte("\x00\x00\x00\x00\x00\x00\x00\x01b")}} {
-		if other, taken := seen[f.digest()]; taken {
-			t.Errorf("%d and %d have the same digest", i, other)
+		if other, taken := seen[f.key()]; taken {
+			t.Errorf("%d and %d have the same key", i, other)
 		}
-		seen[f.digest()] = i
+		seen[f.key()] = i
 	}
 }
 
@@ -93,35 +92,16 @@ func TestBrokenBlueprintsAreNotRemembered(t *testing.T) {
 	if _, err := e.ParseInline(lsv1alpha1.AnyJSON{Raw: []byte(`[]`)}); err == nil {
 		t.Error("a list is a filesystem")
 	}
-	if len(e.blueprints.entries) != 0 {
-		t.Errorf("%d are remembered", len(e.blueprints.entries))
+	if e.blueprints.Len() != 0 {
+		t.Errorf("%d are remembered", e.blueprints.Len())
 	}
 }
 
-func TestCacheForgetsWhatWasNotUsed(t *testing.T) {
-	size := (&Blueprint{Files: files("kind: Blueprint # 1")}).Files.bytes()*compiledFactor + entryOverhead
+// The size of a blueprint is reckoned with its compiled templates.
+func TestLargeBlueprintsAreNotRemembered(t *testing.T) {
 	e := NewEngine()
-	e.blueprints = newCache[*Blueprint](2 * size)
-	get := func(i int) *Blueprint {
-		b, err := e.Parse(files(fmt.Sprintf("kind: Blueprint # %d", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	one, two := get(1), get(2)
-	get(1)
-	get(3)
-	if get(1) != one {
-		t.Error("what was used recently is forgotten")
-	}
-	if get(2) == two {
-		t.Error("what was used least recently is kept")
-	}
-	if e.blueprints.bytes > e.blueprints.limit || len(e.blueprints.entries) != e.blueprints.recent.Len() {
-		t.Errorf("%d bytes of %d, %d entries, %d in order", e.blueprints.bytes, e.blueprints.limit, len(e.blueprints.entries), e.blueprints.recent.Len())
-	}
-	if _, err := e.Parse(files("kind: Blueprint", "large", strings.Repeat("x", 2*size))); err != nil || len(e.blueprints.entries) != 2 {
-		t.Errorf("a blueprint that does not fit has displaced others: %v", err)
+	large := Files{"blueprint.yaml": []byte("kind: Blueprint"), "large": make([]byte, blueprintCacheBytes/compiledFactor)}
+	if _, err := e.Parse(large); err != nil || e.blueprints.Len() != 0 {
+		t.Errorf("%d are remembered, %v", e.blueprints.Len(), err)
 	}
 }

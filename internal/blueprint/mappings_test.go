@@ -4,12 +4,14 @@
 package blueprint
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/recent"
 	"espalier.dev/internal/template/spiff"
 )
 
@@ -36,15 +38,16 @@ func TestMappingsAreCompiledOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, field := range []string{"importDataMappings", "exportDataMappings"} {
-			found, known := e.mappings.find(digestOf(field, []byte(`{"x": "(( 1 + 2 ))"}`)))
-			if !known || run > 0 && found != compiled[field] {
+			forgotten := errors.New("not remembered")
+			found, err := e.mappings.Get(recent.KeyOf([]byte(field), []byte(`{"x": "(( 1 + 2 ))"}`)), func() (*spiff.Template, int, error) { return nil, 0, forgotten })
+			if err != nil || run > 0 && found != compiled[field] {
 				t.Errorf("run %d, %s: compiled again", run, field)
 			}
 			compiled[field] = found
 		}
 	}
-	if len(e.mappings.entries) != 2 {
-		t.Errorf("%d mappings are remembered", len(e.mappings.entries))
+	if e.mappings.Len() != 2 {
+		t.Errorf("%d mappings are remembered", e.mappings.Len())
 	}
 	if out, err := e.Render(mappedInput(t, e, `{"x": "(( 1 + 3 ))"}`)); err != nil || fmt.Sprint(out.Imports.Values["a"]) != "map[x:4]" {
 		t.Errorf("another mapping: %v, %v", out, err)
@@ -66,8 +69,8 @@ func TestMappingsThatFail(t *testing.T) {
 		}
 	}
 	// Only the one that can be compiled is remembered.
-	if len(e.mappings.entries) != 1 {
-		t.Errorf("%d mappings are remembered", len(e.mappings.entries))
+	if e.mappings.Len() != 1 {
+		t.Errorf("%d mappings are remembered", e.mappings.Len())
 	}
 }
 
@@ -85,14 +88,14 @@ func TestMappingsOfNothing(t *testing.T) {
 // However many mappings there are, the cache stays within its limit.
 func TestMappingsAreForgotten(t *testing.T) {
 	e := NewEngine()
-	e.mappings = newCache[*spiff.Template](10 * entryOverhead)
+	e.mappings = recent.NewCache[*spiff.Template](40 << 10)
 	for i := range 100 {
 		if _, err := e.Render(mappedInput(t, e, fmt.Sprintf(`"(( %d ))"`, i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if e.mappings.bytes > e.mappings.limit || len(e.mappings.entries) == 0 || len(e.mappings.entries) > 10 {
-		t.Errorf("%d bytes of %d in %d entries", e.mappings.bytes, e.mappings.limit, len(e.mappings.entries))
+	if e.mappings.Len() == 0 || e.mappings.Len() > 10 {
+		t.Errorf("%d are remembered", e.mappings.Len())
 	}
 }
 

@@ -47,6 +47,7 @@ var layers = slices.Concat(
 		{folders: []string{"api"}, libraries: apimachinery},
 		{folders: []string{"internal/failure"}, libraries: apimachinery},
 		{folders: []string{"internal/decision"}, libraries: apimachinery},
+		{folders: []string{"internal/recent"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
 		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
@@ -67,8 +68,11 @@ var layers = slices.Concat(
 			libraries: slices.Concat(apimachinery, documents),
 		},
 		{
-			folders:   []string{"internal/blueprint"},
-			sees:      []string{"api", "internal/failure", "internal/graph", "internal/dataflow", "internal/template", "internal/schema", "internal/component"},
+			folders: []string{"internal/blueprint"},
+			sees: []string{
+				"api", "internal/failure", "internal/recent", "internal/graph", "internal/dataflow", "internal/template", "internal/schema",
+				"internal/component",
+			},
 			libraries: slices.Concat(apimachinery, documents),
 		},
 	},
@@ -87,7 +91,12 @@ var layers = slices.Concat(
 				"internal/version", "internal/target", "internal/component", "internal/schedule",
 			},
 		},
-		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version"}, purePackages, adapters)},
+		{
+			folders:   []string{"internal/catalog"},
+			sees:      []string{"api", "internal/failure", "internal/recent", "internal/schema", "internal/component", "internal/blueprint"},
+			libraries: apimachinery,
+		},
+		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version", "internal/catalog"}, purePackages, adapters)},
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{
@@ -95,7 +104,7 @@ var layers = slices.Concat(
 				"internal/target", "internal/dial",
 			},
 		},
-		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api"}, purePackages)},
+		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},
 		{
 			folders: []string{"internal/cli", "internal/dashboard"},
 			sees:    slices.Concat([]string{"api", "ui", "internal/version", "internal/dashboard", "internal/offline"}, purePackages),

@@ -21,6 +21,7 @@ var purePackages = []string{
 	"internal/graph",
 	"internal/installation",
 	"internal/pipeline",
+	"internal/recent",
 	"internal/run",
 	"internal/schedule",
 	"internal/schema",
