@@ -56,17 +56,13 @@ func working(o Observed) bool {
 }
 
 func work(o Observed) Decision {
-	deletion := InDeletionFlow(o.Deleting, o.Phase)
 	switch o.Phase {
 	case lsv1alpha1.PhaseInit:
-		if deletion {
-			return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: pickedUp(o)}
-		}
 		return pickUp(o)
 	case lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseObjectsCreated:
 		return deploy(o)
 	}
-	if !deletion {
+	if !InDeletionFlow(o.Deleting, o.Phase) {
 		return Decision{Next: lsv1alpha1.PhaseInit, Why: pickedUp(o)}
 	}
 	switch o.Phase {

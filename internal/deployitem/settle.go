@@ -50,20 +50,31 @@ func advance(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 		}
 		o.exportsInto(item)
 	}
+	return called(item, o, d)
+}
+
+// called records what a call of the deployer adds.
+func called(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 	switch {
 	case does[Intend](d):
-		status.ObservedGeneration = item.Generation
+		item.Status.ObservedGeneration = item.Generation
 		o.Intended, o.Stored = true, false
 	case does[Delete](d):
-		status.ObservedGeneration = item.Generation
+		item.Status.ObservedGeneration = item.Generation
 		o.Stored = true
 	case does[Deploy](d):
 		o.Stored = true
-	case d.Wait && o.Answer != nil && !o.Answer.Done && status.TransitionTimes != nil && status.TransitionTimes.WaitTime == nil:
-		at := metav1.NewTime(o.Now)
-		status.TransitionTimes.WaitTime = &at
+	case d.Wait && o.Answer != nil && !o.Answer.Done:
+		recordWait(&item.Status, o)
 	}
 	return o
+}
+
+func recordWait(status *lsv1alpha1.DeployItemStatus, o Observed) {
+	if times := status.TransitionTimes; times != nil && times.WaitTime == nil {
+		at := metav1.NewTime(o.Now)
+		times.WaitTime = &at
+	}
 }
 
 // Begin makes the current job of an item start over and forgets what the status says of the one before, except when

@@ -145,3 +145,75 @@ func TestAnItemStartedByHandDoesWhatItsConfigurationSays(t *testing.T) {
 		t.Errorf("%d status writes, want the pick-up and the end:\n%s", len(writes), transport.Log())
 	}
 }
+
+func phased(initial, final lsv1alpha1.Phase) mockv1alpha1.ProviderConfiguration {
+	config := mockv1alpha1.ProviderConfiguration{}
+	if initial != "" {
+		config.InitialPhase = &initial
+	}
+	if final != "" {
+		config.Phase = &final
+	}
+	return config
+}
+
+func TestAnItemEndsInThePhaseItAsksFor(t *testing.T) {
+	server := testkit.Server(t)
+	ns := server.Namespace(t)
+	recorder := testkit.Record(t, server, ns, testkit.Groups("landscaper.gardener.cloud"))
+	start(t, server.Config(), ns)
+	forever := testkit.DeployItem(ns, "forever").Mock(phased("", lsv1alpha1.PhaseProgressing)).Build()
+	testkit.Create(t, server, forever)
+	begin(t, forever, "job-1")
+	tests := map[string]struct {
+		config mockv1alpha1.ProviderConfiguration
+		want   lsv1alpha1.Phase
+	}{
+		"default":         {phased("", ""), lsv1alpha1.PhaseSucceeded},
+		"failed":          {phased("", lsv1alpha1.PhaseFailed), lsv1alpha1.PhaseFailed},
+		"step-by-step":    {phased(lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded), lsv1alpha1.PhaseSucceeded},
+		"step-to-failure": {phased(lsv1alpha1.PhaseInit, lsv1alpha1.PhaseFailed), lsv1alpha1.PhaseFailed},
+		"failed-at-once":  {phased(lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseSucceeded), lsv1alpha1.PhaseFailed},
+	}
+	for name, test := range tests {
+		item := testkit.DeployItem(ns, name).Mock(test.config).Build()
+		testkit.Create(t, server, item)
+		begin(t, item, "job-1")
+		testkit.EventuallyFinished(t, server, item, test.want)
+	}
+	stepped := testkit.DeployItem(ns, "step-by-step").Build()
+	if waits := recorder.Of(stepped).Transitions("status.transitionTimes.waitTime"); len(waits) < 2 {
+		t.Errorf("an item with an initial phase did not stop: %q", waits)
+	}
+	now := forever.DeepCopy()
+	if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(forever), now); err != nil {
+		t.Fatal(err)
+	}
+	if now.Status.Phase != lsv1alpha1.PhaseProgressing || now.Status.IsFinished() {
+		t.Errorf("an item that asks for Progressing is %+v", now.Status)
+	}
+}
+
+func TestConfigurationsThatAreWrong(t *testing.T) {
+	server := testkit.Server(t)
+	ns := server.Namespace(t)
+	start(t, server.Config(), ns)
+	typed := func(more map[string]any) map[string]any {
+		more["apiVersion"], more["kind"] = mockv1alpha1.SchemeGroupVersion.String(), "ProviderConfiguration"
+		return more
+	}
+	for name, config := range map[string]map[string]any{
+		"another-kind":       {"apiVersion": "v1", "kind": "ConfigMap"},
+		"no-object":          typed(map[string]any{"export": "text"}),
+		"a-number-for-phase": typed(map[string]any{"phase": 5}),
+		"untyped-status":     typed(map[string]any{"providerStatus": map[string]any{"a": "b"}}),
+	} {
+		item := testkit.DeployItem(ns, name).Config(lsv1alpha1.DeployItemTypeMock, config).Build()
+		testkit.Create(t, server, item)
+		begin(t, item, "job-1")
+		item = testkit.EventuallyFinished(t, server, item, lsv1alpha1.PhaseFailed)
+		if e := item.Status.LastError; e == nil || len(e.Codes) != 1 || e.Codes[0] != lsv1alpha1.ErrorConfigurationProblem {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
