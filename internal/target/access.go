@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/rest"
@@ -52,22 +53,9 @@ func readAccess(namespace string, content []byte) (*access, error) {
 	if document.isText() {
 		return readKubeconfig(node{yaml: document.yaml, path: keyKubeconfig})
 	}
-	fields, err := document.fields()
+	chosen, err := chooseForm(document)
 	if err != nil {
 		return nil, err
-	}
-	var chosen *field
-	for _, f := range fields {
-		if f.key != keyKubeconfig && f.key != keySelf && f.key != keyOIDC || f.value.blank() {
-			continue
-		}
-		if chosen != nil {
-			return nil, invalid("the content has both %s and %s: keep the one that is meant", chosen.key, f.key)
-		}
-		chosen = &f
-	}
-	if chosen == nil {
-		return wholeContent(document)
 	}
 	value := node{yaml: chosen.value.yaml, path: chosen.key}
 	switch chosen.key {
@@ -75,9 +63,30 @@ func readAccess(namespace string, content []byte) (*access, error) {
 		return readSelf(namespace, value)
 	case keyOIDC:
 		return readOIDC(namespace, value)
-	default:
+	case keyKubeconfig:
 		return readKubeconfig(value)
+	default:
+		return wholeContent(document)
 	}
+}
+
+// chooseForm finds the one key that says which form the content has; its name is empty if there is none.
+func chooseForm(document node) (field, error) {
+	fields, err := document.fields()
+	if err != nil {
+		return field{}, err
+	}
+	var chosen field
+	for _, f := range fields {
+		if !slices.Contains([]string{keyKubeconfig, keySelf, keyOIDC}, f.key) || f.value.blank() {
+			continue
+		}
+		if chosen.key != "" {
+			return field{}, invalid("the content has both %s and %s: keep the one that is meant", chosen.key, f.key)
+		}
+		chosen = f
+	}
+	return chosen, nil
 }
 
 func wholeContent(document node) (*access, error) {

@@ -41,7 +41,8 @@ func (c *Cluster) ID() string { return c.id }
 
 // Watch calls wake when the object may have changed since the call of Watch, from any goroutine and possibly more often than needed; wake
 // must not block. Read the object after Watch has returned, so that no change is missed. stop may be called repeatedly; a wake that is
-// under way may still arrive after it.
+// under way may still arrive after it. A key without a name means all objects of the kind, in the namespace or, without one, in
+// the cluster.
 //
 // Watches are shared per kind and namespace and carry metadata only. While the cluster cannot be watched, because it is out of reach,
 // the kind unknown or the watch forbidden, wake is called twice a minute. It is also called when the credential is no longer the

@@ -194,21 +194,25 @@ func readUser(user node, config *rest.Config) error {
 }
 
 func checkCredential(config *rest.Config, path string) error {
-	certificate, basic := len(config.CertData)+len(config.KeyData) > 0, config.Username != "" || config.Password != ""
+	certificate, basic := len(config.CertData)+len(config.KeyData) > 0, config.Username+config.Password != ""
 	switch {
-	case config.BearerToken != "" && basic:
-		return invalid("%s has both a token and a username or password: keep one of them", path)
 	case config.BearerToken == "" && !basic && !certificate:
 		return invalid("%s has no credential: add token, client-certificate-data with client-key-data, or username with password", path)
+	case config.BearerToken != "" && basic:
+		return invalid("%s has both a token and a username or password: keep one of them", path)
 	case basic && config.Username == "":
 		return invalid("%s.username is missing beside the password", path)
 	case strings.ContainsFunc(config.BearerToken, notInToken):
 		return invalid("%s.token contains white space or a character that no token has", path)
+	case certificate:
+		return checkKeyPair(config, path)
 	}
-	if certificate {
-		if _, err := tls.X509KeyPair(config.CertData, config.KeyData); err != nil {
-			return invalid("%s: client-certificate-data and client-key-data are not a certificate in PEM form and its key", path)
-		}
+	return nil
+}
+
+func checkKeyPair(config *rest.Config, path string) error {
+	if _, err := tls.X509KeyPair(config.CertData, config.KeyData); err != nil {
+		return invalid("%s: client-certificate-data and client-key-data are not a certificate in PEM form and its key", path)
 	}
 	return nil
 }

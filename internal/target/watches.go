@@ -100,10 +100,10 @@ func (w *watches) any() bool {
 	return len(w.active) > 0
 }
 
-// wake wakes who follows the object of that name.
+// wake wakes who follows the object of that name, or all objects.
 func (w *watches) wake(shared *sharedWatch, name string) {
 	w.mutex.Lock()
-	subscribers := appendKeys(nil, shared.subscribers[name])
+	subscribers := appendKeys(appendKeys(nil, shared.subscribers[name]), shared.subscribers[""])
 	w.mutex.Unlock()
 	wakeEach(subscribers)
 }
