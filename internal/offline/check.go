@@ -28,7 +28,7 @@ func CheckBlueprints(paths []string, stdin io.Reader) ([]CheckedBlueprint, error
 	for _, path := range paths {
 		dir, isBlueprint := blueprintDirectory(path)
 		if isBlueprint {
-			files, err := blueprint.CopyFiles(os.DirFS(dir))
+			files, err := readDirectory(dir)
 			if err != nil {
 				return nil, fmt.Errorf("read %s: %w", dir, err)
 			}

@@ -15,9 +15,10 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/component/resolve"
-	"espalier.dev/internal/schema"
+	"espalier.dev/internal/failure"
 )
 
 // Library is where components and their blueprints come from.
@@ -44,7 +45,7 @@ func OpenLibrary(components string, blueprints []string) (*Library, error) {
 		if !found || name == "" || dir == "" {
 			return nil, fmt.Errorf("--blueprint %s: write RESOURCE=DIR, or COMPONENT//RESOURCE=DIR", assignment)
 		}
-		files, err := blueprint.CopyFiles(os.DirFS(dir))
+		files, err := readDirectory(dir)
 		if err != nil {
 			return nil, fmt.Errorf("--blueprint %s: %w", assignment, err)
 		}
@@ -53,7 +54,22 @@ func OpenLibrary(components string, blueprints []string) (*Library, error) {
 	if components == "" {
 		return l, nil
 	}
-	return l, l.readComponents(os.DirFS(components), components)
+	// The directory stays open as long as the library is in use: blobs are read when they are asked for.
+	directory, err := os.OpenRoot(components)
+	if err != nil {
+		return nil, fmt.Errorf("--components %s: %w", components, err)
+	}
+	return l, l.readComponents(directory.FS(), components)
+}
+
+// readDirectory reads the directory of a blueprint. Nothing in it can lead out of it, links included.
+func readDirectory(dir string) (blueprint.Files, error) {
+	directory, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer directory.Close()
+	return blueprint.CopyFiles(directory.FS())
 }
 
 func (l *Library) readComponents(directory fs.FS, name string) error {
@@ -78,70 +94,31 @@ func (l *Library) readComponents(directory fs.FS, name string) error {
 	})
 }
 
-// componentsOf returns the component of an installation with all that it refers to, nil if it names none.
-func (l *Library) componentsOf(ctx context.Context, m *Manifests, inst *lsv1alpha1.Installation) (*component.Set, error) {
-	definition := inst.Spec.ComponentDescriptor
-	if definition == nil || (definition.Reference == nil && (definition.Inline == nil || definition.Inline.IsNull())) {
-		return nil, nil
-	}
-	options, err := m.closureOptions(inst)
-	if err == nil {
-		err = begin(&options, definition)
-	}
-	if err != nil {
-		return nil, err
-	}
-	set, err := resolve.Closure(ctx, l.source, options)
-	if errors.Is(err, resolve.ErrNotFound) && l.directory == nil {
-		return nil, fmt.Errorf("spec.componentDescriptor: %w; give the directory of its descriptors with --components", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("spec.componentDescriptor: %w", err)
-	}
-	return set, nil
+// repository is where the catalog reads from.
+func (l *Library) repository() catalog.Repository {
+	return catalog.Repository{Source: l.source, Resources: l}
 }
 
-// begin says where the closure starts: at a component in a repository, or at one that is given inline.
-func begin(options *component.ClosureOptions, definition *lsv1alpha1.ComponentDescriptorDefinition) (err error) {
-	if definition.Reference != nil {
-		options.Root, err = component.CoordinatesOf(*definition.Reference, options.Root.RepositoryContext)
-		if err != nil {
-			return fmt.Errorf("spec.componentDescriptor.ref: %w", err)
-		}
-		return nil
+// explain adds to an error of the catalog what a user of the command line can do about it, and where the object was read
+// that it is about.
+func (l *Library) explain(m *Manifests, err error) error {
+	if failure.DetailsOf(err).Reason == catalog.ReasonComponentNotFound && errors.Is(err, resolve.ErrNotFound) && l.directory == nil {
+		return fmt.Errorf("%w; give the directory of its descriptors with --components", err)
 	}
-	options.Inline, err = component.Parse(definition.Inline.Raw, component.DefaultLimits)
-	if err != nil {
-		return fmt.Errorf("spec.componentDescriptor.inline: %w", err)
+	var about *catalog.ObjectError
+	if errors.As(err, &about) {
+		return fmt.Errorf("%s: %w", m.origin(about.Object), err)
 	}
-	return nil
+	return err
 }
 
-// closureOptions are what the Context of an installation says about components.
-func (m *Manifests) closureOptions(inst *lsv1alpha1.Installation) (component.ClosureOptions, error) {
-	var options component.ClosureOptions
-	name := cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)
-	found := find(m.Contexts, inst.Namespace, name)
-	if found == nil {
-		return options, nil
+// request collects the objects that say where the component of an installation comes from.
+func (m *Manifests) request(inst *lsv1alpha1.Installation) catalog.Request {
+	r := catalog.Request{Installation: inst, Context: find(m.Contexts, inst.Namespace, cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName))}
+	if r.Context != nil {
+		r.Overwrites = find(m.Overwrites, inst.Namespace, r.Context.ComponentVersionOverwritesReference)
 	}
-	var err error
-	if options.Root.RepositoryContext, err = component.ParseRepositoryContext(found.RepositoryContext); err != nil {
-		return options, fmt.Errorf("%s: Context %s: repositoryContext: %w", m.origin(found), name, err)
-	}
-	reference := found.ComponentVersionOverwritesReference
-	if reference == "" {
-		return options, nil
-	}
-	overwrites := find(m.Overwrites, inst.Namespace, reference)
-	if overwrites == nil {
-		return options, fmt.Errorf("%s: Context %s: componentVersionOverwrites: there is no ComponentVersionOverwrites %s/%s among the manifests: add it",
-			m.origin(found), name, inst.Namespace, reference)
-	}
-	if options.Overwrites, err = component.NewOverwrites(overwrites.Overwrites); err != nil {
-		return options, fmt.Errorf("%s: ComponentVersionOverwrites %s: %w", m.origin(overwrites), reference, err)
-	}
-	return options, nil
+	return r
 }
 
 // named objects have a name and a namespace.
@@ -161,45 +138,17 @@ func find[T namedObject](objects []T, namespace, name string) (none T) {
 	return none
 }
 
-// blueprintOf returns the blueprint of an installation.
-func (l *Library) blueprintOf(engine *blueprint.Engine, inst *lsv1alpha1.Installation, set *component.Set) (*blueprint.Blueprint, error) {
-	definition := inst.Spec.Blueprint
-	switch {
-	case (definition.Inline == nil) == (definition.Reference == nil):
-		return nil, errors.New("spec.blueprint: set exactly one of ref and inline")
-	case definition.Inline != nil:
-		b, err := engine.ParseInline(definition.Inline.Filesystem)
-		return b, within("spec.blueprint.inline.filesystem", err)
-	case set == nil:
-		return nil, errors.New("spec.blueprint.ref: the installation names no component in which the blueprint could be: set spec.componentDescriptor")
-	}
-	files, err := l.blueprintFiles(set.Root(), definition.Reference.ResourceName)
-	if err != nil {
-		return nil, within("spec.blueprint.ref.resourceName", err)
-	}
-	b, err := engine.Parse(files)
-	return b, within("spec.blueprint.ref: blueprint "+definition.Reference.ResourceName, err)
-}
-
-func within(field string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", field, err)
-}
-
-func (l *Library) blueprintFiles(of *component.Descriptor, resourceName string) (blueprint.Files, error) {
-	resource, err := of.Resource(component.Named(resourceName))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{of.ID().String() + ComponentSeparator + resourceName, of.Name + ComponentSeparator + resourceName, resourceName} {
-		if files, given := l.blueprints[name]; given {
+// Blueprint implements catalog.Resources: blueprints are those that the user gave, directories beside the descriptor, or
+// blobs.
+func (l *Library) Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
+	id, name := of.ID(), resource.Name
+	for _, key := range []string{id.String() + ComponentSeparator + name, id.Name + ComponentSeparator + name, name} {
+		if files, given := l.blueprints[key]; given {
 			return files, nil
 		}
 	}
-	if folder, found := l.folders[of.ID()]; found {
-		beside := path.Join(folder, resourceName)
+	if folder, found := l.folders[id]; found {
+		beside := path.Join(folder, name)
 		if info, err := fs.Stat(l.directory, beside); err == nil && info.IsDir() {
 			directory, err := fs.Sub(l.directory, beside)
 			if err != nil {
@@ -208,41 +157,24 @@ func (l *Library) blueprintFiles(of *component.Descriptor, resourceName string) 
 			return blueprint.CopyFiles(directory)
 		}
 	}
-	if content, err := l.content(of, resource.Access); err == nil {
-		return readArchive(content.Data)
+	if content, err := l.Content(ctx, of, resource.Access); err == nil {
+		return catalog.Unpack(content.Data)
 	}
-	return nil, fmt.Errorf("the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR", resourceName, of.ID(), resourceName)
+	return nil, catalog.NotFoundf("the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR", name, id, name)
 }
 
-// content returns the blobs that lie in the directory of components, beside the descriptor in the folder blobs.
-func (l *Library) content(of *component.Descriptor, access component.Access) (component.Content, error) {
+// Content implements catalog.Resources: blobs lie in the directory of components, beside the descriptor in the folder
+// blobs.
+func (l *Library) Content(_ context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
 	blob, isBlob := access.Blob()
 	folder, known := l.folders[of.ID()]
 	if !isBlob || !known || blob.Repository != "" {
-		return component.Content{}, fmt.Errorf("its content is not at hand without a registry (access type %s)", access.Type)
+		return component.Content{}, catalog.NotFoundf("its content is not at hand without a registry (access type %s)", access.Type)
 	}
 	name := path.Join(folder, "blobs", strings.ReplaceAll(blob.Reference, ":", "."))
 	data, err := fs.ReadFile(l.directory, name)
 	if err != nil {
-		return component.Content{}, fmt.Errorf("the blob %s of component %s is not in the directory of components", blob.Reference, of.ID())
+		return component.Content{}, catalog.NotFoundf("the blob %s of component %s is not in the directory of components", blob.Reference, of.ID())
 	}
 	return component.Content{Data: data, MediaType: blob.MediaType}, nil
-}
-
-// schemas finds schemas in components, beginning at one of them.
-func (l *Library) schemas(set *component.Set, from *component.Descriptor) schema.Finder {
-	return func(uri string) (schema.Resource, error) {
-		found, err := set.ResolveURI(from, uri)
-		if err != nil {
-			return schema.Resource{}, err
-		}
-		if found.Resource == nil {
-			return schema.Resource{}, fmt.Errorf("%s leads to a component, not to a resource", uri)
-		}
-		content, err := l.content(found.Component, found.Resource.Access)
-		if err != nil {
-			return schema.Resource{}, err
-		}
-		return schema.Resource{Content: content.Data, Component: found.Component.ID().String(), Resources: l.schemas(set, found.Component)}, nil
-	}
 }

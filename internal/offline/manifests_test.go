@@ -4,9 +4,6 @@
 package offline
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"strings"
 	"testing"
 
@@ -94,59 +91,6 @@ func TestMasking(t *testing.T) {
 		got, found := s.masked(test.value)
 		if difference := cmp.Diff(test.want, got); difference != "" || found != !cmp.Equal(test.value, test.want) {
 			t.Errorf("%s: found %v, %s", name, found, difference)
-		}
-	}
-}
-
-func TestArchives(t *testing.T) {
-	pack := func(packed bool, headers ...tar.Header) []byte {
-		var buffer bytes.Buffer
-		w := tar.NewWriter(&buffer)
-		for _, h := range headers {
-			h.Size = int64(len(h.PAXRecords["x.content"]))
-			content := h.PAXRecords["x.content"]
-			h.PAXRecords = nil
-			if err := w.WriteHeader(&h); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Write([]byte(content)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if !packed {
-			return buffer.Bytes()
-		}
-		var small bytes.Buffer
-		z := gzip.NewWriter(&small)
-		if _, err := z.Write(buffer.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return small.Bytes()
-	}
-	file := func(name, content string) tar.Header {
-		return tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, PAXRecords: map[string]string{"x.content": content}}
-	}
-	for _, packed := range []bool{false, true} {
-		files, err := readArchive(pack(packed, tar.Header{Name: "./", Typeflag: tar.TypeDir}, file("./blueprint.yaml", "a"), file("/deep/b", "c")))
-		if err != nil || string(files["blueprint.yaml"]) != "a" || string(files["deep/b"]) != "c" || len(files) != 2 {
-			t.Errorf("packed %v: %v, %v", packed, files, err)
-		}
-	}
-	refused := map[string][]byte{
-		"leads out of the blueprint": pack(false, file("a/../../b", "")),
-		"no links or devices":        pack(false, tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/"}),
-		"has more than":              pack(true, file("a", strings.Repeat("\x00", maxArchiveBytes+1))),
-		"unpack the blueprint":       []byte("\x1f\x8bnothing"),
-	}
-	for want, data := range refused {
-		if _, err := readArchive(data); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want %q, got %v", want, err)
 		}
 	}
 }

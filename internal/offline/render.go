@@ -14,6 +14,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/dataflow"
 )
 
@@ -30,8 +31,9 @@ type Options struct {
 // Render gives the objects that controllers would write for installations. What has to wait for exports that nobody has
 // given is left out and listed.
 func Render(ctx context.Context, m *Manifests, options Options) (*Result, error) {
+	engine := blueprint.NewEngine()
 	r := &renderer{
-		Options: options, ctx: ctx, manifests: m, world: newWorld(m), engine: blueprint.NewEngine(),
+		Options: options, ctx: ctx, manifests: m, world: newWorld(m), engine: engine, catalog: catalog.New(engine),
 		result: &Result{Warnings: slices.Clone(m.Warnings), secrets: newSecretValues()}, visited: map[string]bool{}, secretObjects: map[objectKey]bool{},
 	}
 	chosen, err := choose(m.Installations, options.Installation)
@@ -57,6 +59,7 @@ type renderer struct {
 	manifests *Manifests
 	world     *world
 	engine    *blueprint.Engine
+	catalog   *catalog.Catalog
 	result    *Result
 	// visited are the paths of the installations that were rendered.
 	visited map[string]bool
@@ -300,29 +303,17 @@ func (r *renderer) installation(n node) (complete bool, err error) {
 
 // input collects everything that an installation depends on.
 func (r *renderer) input(n node) (blueprint.Input, error) {
-	set, err := r.Library.componentsOf(r.ctx, r.manifests, n.Installation)
+	request := r.manifests.request(n.Installation)
+	request.Repository = r.Library.repository()
+	in, err := r.catalog.Find(r.ctx, request)
+	if err != nil {
+		return blueprint.Input{}, r.Library.explain(r.manifests, err)
+	}
+	in.States, err = in.Blueprint.LoadStates(n.Name, pick(r.world.secrets, n.Namespace, in.Blueprint.StateSecrets(n.Name)))
 	if err != nil {
 		return blueprint.Input{}, err
 	}
-	b, err := r.Library.blueprintOf(r.engine, n.Installation, set)
-	if err != nil {
-		return blueprint.Input{}, err
-	}
-	states, err := b.LoadStates(n.Name, pick(r.world.secrets, n.Namespace, b.StateSecrets(n.Name)))
-	if err != nil {
-		return blueprint.Input{}, err
-	}
-	in := blueprint.Input{
-		Subject: blueprint.Subject{
-			Blueprint: b, Definition: n.Spec.Blueprint, Component: n.Spec.ComponentDescriptor, Components: set, Content: r.Library.content, States: states,
-		},
-		Installation: n.Installation,
-		Scope:        n.scope,
-		Facts:        r.world.facts(n.scope, n.Spec.Imports),
-	}
-	if set != nil {
-		in.Schemas = r.Library.schemas(set, set.Root())
-	}
+	in.Scope, in.Facts = n.scope, r.world.facts(n.scope, n.Spec.Imports)
 	r.result.secrets.addFacts(in.Facts)
 	return in, nil
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package offline
+package catalog
 
 import (
 	"archive/tar"
@@ -22,39 +22,54 @@ const (
 	maxArchiveFiles = 10_000
 )
 
-// readArchive reads a tar archive, packed with gzip or not, into memory. It takes files and directories that stay inside,
-// and refuses everything else.
-func readArchive(data []byte) (blueprint.Files, error) {
+// Unpack reads a tar archive, packed with gzip or not, into memory. It takes files and directories that stay inside, and
+// refuses everything else: that is a fault of the archive, which no retry mends.
+func Unpack(data []byte) (blueprint.Files, error) {
+	files, err := unpack(data)
+	if err != nil {
+		return nil, Invalid(ReasonBlueprintInvalid, fmt.Errorf("unpack the blueprint: %w", err))
+	}
+	return files, nil
+}
+
+func unpack(data []byte) (blueprint.Files, error) {
 	var stream io.Reader = bytes.NewReader(data)
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(stream)
 		if err != nil {
-			return nil, fmt.Errorf("unpack the blueprint: %w", err)
+			return nil, err
 		}
 		stream = unpacked
 	}
 	// One byte more than allowed tells a large archive from one that just fits.
 	limited := &io.LimitedReader{R: stream, N: maxArchiveBytes + 1}
 	archive := tar.NewReader(limited)
-	files := blueprint.Files{}
+	u := unpacker{files: blueprint.Files{}}
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return files, nil
+			return u.files, nil
 		}
 		if err == nil {
-			err = addEntry(files, header, archive)
+			err = u.add(header, archive)
 		}
 		if limited.N <= 0 {
-			return nil, fmt.Errorf("unpack the blueprint: it has more than %d bytes", maxArchiveBytes)
+			return nil, errTooLarge
 		}
 		if err != nil {
-			return nil, fmt.Errorf("unpack the blueprint: %w", err)
+			return nil, err
 		}
 	}
 }
 
-func addEntry(files blueprint.Files, header *tar.Header, content io.Reader) error {
+var errTooLarge = fmt.Errorf("it has more than %d bytes", maxArchiveBytes)
+
+type unpacker struct {
+	files blueprint.Files
+	bytes int64
+}
+
+func (u *unpacker) add(header *tar.Header, content io.Reader) error {
 	name := path.Clean(strings.TrimLeft(header.Name, "/"))
 	switch {
 	case name == ".." || strings.HasPrefix(name, "../"):
@@ -63,13 +78,17 @@ func addEntry(files blueprint.Files, header *tar.Header, content io.Reader) erro
 		return nil
 	case header.Typeflag != tar.TypeReg:
 		return fmt.Errorf("%s: only files and directories are allowed, no links or devices", header.Name)
-	case len(files) >= maxArchiveFiles:
+	case len(u.files) >= maxArchiveFiles:
 		return fmt.Errorf("there are more than %d files", maxArchiveFiles)
+	case header.Size > maxArchiveBytes-u.bytes:
+		// A sparse file is larger than what the archive holds of it.
+		return errTooLarge
 	}
+	u.bytes += header.Size
 	text, err := io.ReadAll(content)
 	if err != nil {
 		return err
 	}
-	files[name] = text
+	u.files[name] = text
 	return nil
 }

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"context"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/component"
+	"espalier.dev/internal/recent"
+)
+
+// Catalog finds components and blueprints. Thousands of installations share few components, so it remembers the closures
+// that it has read, as many as fit into its cache. It is safe for concurrent use.
+type Catalog struct {
+	engine   *blueprint.Engine
+	closures *recent.Cache[*component.Set]
+}
+
+// New returns a catalog whose blueprints are rendered by an engine.
+func New(engine *blueprint.Engine) *Catalog {
+	return &Catalog{engine: engine, closures: recent.NewCache[*component.Set](closureCacheBytes)}
+}
+
+// Request is an installation with the objects that say where its component comes from.
+type Request struct {
+	Installation *lsv1alpha1.Installation
+	// Context is the one that the installation names, nil if there is none. It matters only for components.
+	Context *lsv1alpha1.Context
+	// Overwrites are those that the Context names. They are nil if it names none, or if there are none of that name.
+	Overwrites *lsv1alpha1.ComponentVersionOverwrites
+	Repository Repository
+}
+
+// NamesComponent tells whether an installation has a component. Without one, nothing but its own spec matters.
+func NamesComponent(inst *lsv1alpha1.Installation) bool {
+	definition := inst.Spec.ComponentDescriptor
+	return definition != nil && (definition.Reference != nil || definition.Inline != nil && !definition.Inline.IsNull())
+}
+
+// Find begins the input to the engine: it has the installation with its blueprint and its components, and ways to their
+// schemas and resources, which read as long as the context lasts. States, scope and facts are left to the caller.
+func (c *Catalog) Find(ctx context.Context, r Request) (blueprint.Input, error) {
+	set, err := c.components(ctx, &r)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	b, err := c.blueprint(ctx, &r, set)
+	if err != nil {
+		return blueprint.Input{}, err
+	}
+	spec := &r.Installation.Spec
+	in := blueprint.Input{
+		Subject:      blueprint.Subject{Blueprint: b, Definition: spec.Blueprint, Component: spec.ComponentDescriptor, Components: set},
+		Installation: r.Installation,
+	}
+	if set != nil {
+		reader := &reader{ctx: ctx, resources: r.Repository.resources(), set: set}
+		in.Content, in.Schemas = reader.content, reader.schemas(set.Root())
+	}
+	return in, nil
+}

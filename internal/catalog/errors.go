@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/component/resolve"
+	"espalier.dev/internal/failure"
+)
+
+// Operation is what the catalog attempts, as a status tells it.
+const Operation = "ReadBlueprint"
+
+// The reasons of errors, beside those of package blueprint.
+const (
+	// ReasonContextNotFound says that an object which the installation or its Context names does not exist.
+	ReasonContextNotFound = "ContextNotFound"
+	// ReasonContextInvalid says that such an object cannot be understood.
+	ReasonContextInvalid = "ContextInvalid"
+	// ReasonComponentInvalid says that the component, or one that it refers to, can never be used.
+	ReasonComponentInvalid = "ComponentInvalid"
+	// ReasonComponentNotFound says that a repository does not have a component.
+	ReasonComponentNotFound = "ComponentNotFound"
+	// ReasonBlueprintInvalid says that the installation does not name a blueprint.
+	ReasonBlueprintInvalid = "BlueprintInvalid"
+	// ReasonBlueprintNotFound says that a repository does not have the blueprint.
+	ReasonBlueprintNotFound = "BlueprintNotFound"
+	// ReasonResourceInvalid says that a reference does not lead to a resource.
+	ReasonResourceInvalid = "ResourceInvalid"
+	// ReasonResourceNotFound says that a repository does not have the content of a resource.
+	ReasonResourceNotFound = "ResourceNotFound"
+	// ReasonRepositoryUnavailable says that a repository could not be read.
+	ReasonRepositoryUnavailable = "RepositoryUnavailable"
+)
+
+// Invalid is an error about what the user wrote: no retry mends it.
+func Invalid(reason string, err error) error {
+	return failure.NewTerminal(failure.Details{Operation: Operation, Reason: reason, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}, err)
+}
+
+// Absent is an error about something that is not there, but may be later.
+func Absent(reason string, err error) error {
+	return failure.NewRetryable(failure.Details{Operation: Operation, Reason: reason}, err)
+}
+
+// unread classifies an error of a repository, unless the repository has done so itself. The reason is for what it does
+// not have.
+func unread(reason string, err error) error {
+	switch {
+	case err == nil || failure.KindOf(err) != failure.Retryable || failure.DetailsOf(err).Operation != "":
+		return err
+	case errors.Is(err, resolve.ErrNotFound):
+		return Absent(reason, err)
+	default:
+		return Absent(ReasonRepositoryUnavailable, err)
+	}
+}
+
+// at says which field an error is about.
+func at(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", field, err)
+}
+
+// ObjectError is about an object that came with the request, and not about the installation itself. Its text names the
+// object and the field.
+type ObjectError struct {
+	Object metav1.Object
+	cause  error
+}
+
+func (e *ObjectError) Error() string { return e.cause.Error() }
+func (e *ObjectError) Unwrap() error { return e.cause }

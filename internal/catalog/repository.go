@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/component"
+	"espalier.dev/internal/component/resolve"
+)
+
+// Repository is where components are read from. The zero value has none.
+type Repository struct {
+	// Name tells repositories apart that may answer differently, for example because they are read with different
+	// credentials. A closure that was read from one is never handed to somebody who reads from another.
+	Name string
+	// Source has the descriptors of components, Resources what lies behind them. Nil means that there are none.
+	Source    resolve.Source
+	Resources Resources
+}
+
+// Resources reads what resources of components consist of. It is asked in every job, so it should itself remember what is
+// costly to read. What it does not have is an error that is resolve.ErrNotFound; NotFoundf makes one. Errors that it
+// classifies keep their kind. It must be safe for concurrent use.
+type Resources interface {
+	// Blueprint returns the directory of a blueprint that is a resource of a component.
+	Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error)
+	// Content returns what is behind an access of a component.
+	Content(ctx context.Context, of component.Coordinates, access component.Access) (component.Content, error)
+}
+
+func (r *Repository) source() resolve.Source {
+	if r.Source == nil {
+		return resolve.First{}
+	}
+	return r.Source
+}
+
+func (r *Repository) resources() Resources {
+	if r.Resources == nil {
+		return nowhere{}
+	}
+	return r.Resources
+}
+
+// nowhere has no resources.
+type nowhere struct{}
+
+func (nowhere) Blueprint(_ context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
+	return nil, NotFoundf("the blueprint %s of component %s cannot be read: there is no repository to look in; give the blueprint inline", resource.Name, of.ID())
+}
+
+func (nowhere) Content(_ context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
+	return component.Content{}, NotFoundf("content of component %s (access type %s) cannot be read: there is no repository to look in", of.ID(), access.Type)
+}
+
+// NotFoundf is an error of Resources that do not have what they are asked for. It counts as resolve.ErrNotFound, and says
+// what is missing in its own words.
+func NotFoundf(format string, args ...any) error {
+	return &notFound{text: fmt.Sprintf(format, args...)}
+}
+
+type notFound struct{ text string }
+
+func (e *notFound) Error() string        { return e.text }
+func (e *notFound) Is(target error) bool { return target == resolve.ErrNotFound }
