@@ -4,7 +4,6 @@
 package apply
 
 import (
-	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -55,7 +54,7 @@ func place(objects []Object, mapper meta.RESTMapper, defaultNamespace string) ([
 		}
 		result = append(result, p)
 	}
-	return result, errors.Join(problems...)
+	return result, cluster.Join(problems)
 }
 
 func (p *placed) classify(mapper meta.RESTMapper, defaultNamespace string) error {

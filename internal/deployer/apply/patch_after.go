@@ -6,12 +6,12 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"espalier.dev/internal/deployer/cluster"
 	"espalier.dev/internal/deployer/inventory"
@@ -20,14 +20,23 @@ import (
 // PatchAfter sends the patch that a manifest wants once everything is ready. An object that is not in the inventory is not
 // ours to patch.
 func (a Applier) PatchAfter(ctx context.Context, o Object, known *inventory.Inventory) error {
-	if _, ours := known.Find(o.Key()); !ours || o.PatchAfterDeployment == nil || len(o.PatchAfterDeployment.Raw) == 0 {
+	entry, ours := known.Find(o.Key())
+	if !ours || o.PatchAfterDeployment == nil || len(o.PatchAfterDeployment.Raw) == 0 {
 		return nil
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(o.Manifest.GroupVersionKind())
 	object.SetNamespace(o.Manifest.GetNamespace())
 	object.SetName(o.Manifest.GetName())
-	err := a.Cluster.Client().Patch(ctx, object, client.RawPatch(types.MergePatchType, o.PatchAfterDeployment.Raw), owner)
+	lock, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": entry.Resource.UID}})
+	if err != nil {
+		return fmt.Errorf("write the precondition of a patch: %w", err)
+	}
+	patch, err := jsonpatch.MergeMergePatches(o.PatchAfterDeployment.Raw, lock)
+	if err != nil {
+		return fmt.Errorf("%s: patchAfterDeployment is not a JSON object", o.Path)
+	}
+	err = a.Cluster.Client().Patch(ctx, object, client.RawPatch(types.MergePatchType, patch), owner)
 	return cluster.Refused("patch", cluster.SubjectOf(a.Cluster, o.Manifest), err)
 }
 

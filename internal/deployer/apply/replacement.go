@@ -6,6 +6,7 @@ package apply
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,7 +71,7 @@ func keepMetadata(o Object, result, live *unstructured.Unstructured) {
 	}
 	finalizers := result.GetFinalizers()
 	for _, name := range live.GetFinalizers() {
-		if !slices.Contains(finalizers, name) {
+		if !slices.Contains(finalizers, name) && !ours.finalizers[name] {
 			finalizers = append(finalizers, name)
 		}
 	}
@@ -96,12 +97,12 @@ func others(desired, live map[string]string, ours map[string]bool) map[string]st
 	return result
 }
 
-// metadataNames are the labels and annotations that a deployer has set.
-type metadataNames struct{ labels, annotations map[string]bool }
+// metadataNames are the labels, annotations and finalizers that a deployer has set.
+type metadataNames struct{ labels, annotations, finalizers map[string]bool }
 
 // ownMetadata reads from the API server's records what deployers of this project have set.
 func ownMetadata(live *unstructured.Unstructured) metadataNames {
-	names := metadataNames{labels: map[string]bool{}, annotations: map[string]bool{}}
+	names := metadataNames{labels: map[string]bool{}, annotations: map[string]bool{}, finalizers: map[string]bool{}}
 	for _, record := range live.GetManagedFields() {
 		if record.Manager != cluster.FieldManager || record.Operation != metav1.ManagedFieldsOperationUpdate || record.FieldsV1 == nil {
 			continue
@@ -110,6 +111,7 @@ func ownMetadata(live *unstructured.Unstructured) metadataNames {
 			Metadata struct {
 				Labels      map[string]json.RawMessage `json:"f:labels"`
 				Annotations map[string]json.RawMessage `json:"f:annotations"`
+				Finalizers  map[string]json.RawMessage `json:"f:finalizers"`
 			} `json:"f:metadata"`
 		}
 		if err := json.Unmarshal(record.FieldsV1.GetRawBytes(), &fields); err != nil {
@@ -117,6 +119,11 @@ func ownMetadata(live *unstructured.Unstructured) metadataNames {
 		}
 		collect(names.labels, fields.Metadata.Labels)
 		collect(names.annotations, fields.Metadata.Annotations)
+		for field := range fields.Metadata.Finalizers {
+			if name, err := strconv.Unquote(strings.TrimPrefix(field, "v:")); err == nil {
+				names.finalizers[name] = true
+			}
+		}
 	}
 	return names
 }

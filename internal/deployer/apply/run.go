@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"espalier.dev/internal/deployer/cluster"
@@ -75,27 +76,46 @@ func (r *Run) remaining(objects []placed, group int) []placed {
 func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, error) {
 	outcomes := make([]Outcome, len(objects))
 	errs := make([]error, len(objects))
-	_ = cluster.Each(len(objects), func(i int) error {
+	cluster.Each(len(objects), func(i int) {
 		entry, _ := r.Inventory.Find(objects[i].Key())
 		entry.Policy = objects[i].Policy
 		outcomes[i], errs[i] = r.Apply(ctx, objects[i].Object, entry)
-		return errs[i]
 	})
-	var held []cluster.Pending
+	var held, unserved []cluster.Pending
 	for i, o := range objects {
-		if errs[i] != nil {
-			continue
+		subject := cluster.SubjectOf(r.Cluster, o.Manifest)
+		switch {
+		case errs[i] != nil && o.definedBy != nil && isUnserved(errs[i]):
+			unserved = append(unserved, cluster.Pending{Subject: subject, Missing: "its kind is established and will be served in a moment"})
+			errs[i] = nil
+		case errs[i] != nil:
+		case outcomes[i].Verdict == Held:
+			held = append(held, cluster.Pending{Subject: subject, Missing: "it is being deleted; it will be created again when it is gone"})
+		default:
+			r.remember(o.Object, outcomes[i])
 		}
-		if outcomes[i].Verdict == Held {
-			held = append(held, cluster.Pending{
-				Subject: cluster.SubjectOf(r.Cluster, o.Manifest),
-				Missing: "it is being deleted; it will be created again when it is gone",
-			})
-			continue
-		}
-		r.remember(o.Object, outcomes[i])
 	}
-	return cluster.Await(cluster.WaitingForDeletion, held), errors.Join(errs...)
+	if len(unserved) > 0 {
+		return r.awaitService(unserved), cluster.Join(errs)
+	}
+	return cluster.Await(cluster.WaitingForDeletion, held), cluster.Join(errs)
+}
+
+// isUnserved recognises the answer of a cluster that has a kind's definition but does not serve the kind yet.
+func isUnserved(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+	status := apierrors.APIStatus(nil)
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && (status.Status().Details == nil || status.Status().Details.Name == "")
+}
+
+// awaitService waits without an event, for there is none.
+func (r *Run) awaitService(unserved []cluster.Pending) *cluster.Wait {
+	meta.MaybeResetRESTMapper(r.Cluster.Mapper())
+	wait := cluster.Await(cluster.WaitingForKind, unserved)
+	wait.On, wait.Soon = nil, true
+	return wait
 }
 
 func (r *Run) remember(o Object, outcome Outcome) {
@@ -127,7 +147,7 @@ func (r *Run) awaitKinds(ctx context.Context, objects []placed) (*cluster.Wait, 
 		seen[key] = true
 		applied := r.Memory[key]
 		if !applied.Ready {
-			if err := applied.Look(ctx); err != nil {
+			if err := applied.look(ctx, r.Cluster); err != nil {
 				return nil, err
 			}
 			r.Memory[key] = applied
@@ -139,8 +159,10 @@ func (r *Run) awaitKinds(ctx context.Context, objects []placed) (*cluster.Wait, 
 	return cluster.Await(cluster.WaitingForKind, pending), nil
 }
 
-// Look reads the object and takes note of whether it is ready.
-func (a *Applied) Look(ctx context.Context) error {
+// look reads the object and takes note of whether it is ready. The client may be another one than before, since
+// credentials rotate.
+func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
+	a.Subject.Cluster = target
 	live, err := a.Subject.Read(ctx)
 	if err != nil {
 		return cluster.Refused("read", a.Subject, err)
@@ -155,14 +177,13 @@ func (a *Applied) Look(ctx context.Context) error {
 
 // AwaitReady looks at everything that was not ready yet. It returns nil if everything is. An object that has disappeared
 // is forgotten, so that the next pass applies it again.
-func (m Memory) AwaitReady(ctx context.Context) (*cluster.Wait, error) {
+func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluster.Wait, error) {
 	keys := m.unready()
 	looked := make([]Applied, len(keys))
 	errs := make([]error, len(keys))
-	_ = cluster.Each(len(keys), func(i int) error {
+	cluster.Each(len(keys), func(i int) {
 		looked[i] = m[keys[i]]
-		errs[i] = looked[i].Look(ctx)
-		return nil
+		errs[i] = looked[i].look(ctx, target)
 	})
 	var pending []cluster.Pending
 	for i, key := range keys {
@@ -173,7 +194,7 @@ func (m Memory) AwaitReady(ctx context.Context) (*cluster.Wait, error) {
 			pending = append(pending, cluster.Pending{Subject: looked[i].Subject, Missing: looked[i].Missing})
 		}
 	}
-	return cluster.Await(cluster.WaitingForReadiness, pending), errors.Join(errs...)
+	return cluster.Await(cluster.WaitingForReadiness, pending), cluster.Join(errs)
 }
 
 func (m Memory) unready() []inventory.Key {
@@ -186,6 +207,9 @@ func (m Memory) unready() []inventory.Key {
 	slices.SortFunc(keys, inventory.Key.Compare)
 	return keys
 }
+
+// Forget has an object applied again by the next pass.
+func (m Memory) Forget(key inventory.Key) { delete(m, key) }
 
 // UIDs are those of the objects that were applied.
 func (m Memory) UIDs() map[types.UID]bool {

@@ -19,7 +19,7 @@ type Strategy = manifest.UpdateStrategy
 func (a *attempt) differs(live *unstructured.Unstructured) bool {
 	switch a.Strategy {
 	case manifest.UpdateStrategyMerge:
-		return !reflect.DeepEqual(withMissing(live.Object, a.desired.Object), any(live.Object))
+		return !reflect.DeepEqual(a.merged(live).Object, live.Object)
 	case manifest.UpdateStrategyMergeOverwrite:
 		return !Satisfies(live, a.desired)
 	}
@@ -30,14 +30,23 @@ func (a *attempt) differs(live *unstructured.Unstructured) bool {
 }
 
 // next is what an object that exists is to become, by the strategies that compute it here.
-func next(strategy Strategy, o Object, live, desired *unstructured.Unstructured) *unstructured.Unstructured {
-	switch strategy {
+func (a *attempt) next(live *unstructured.Unstructured) *unstructured.Unstructured {
+	switch a.Strategy {
 	case manifest.UpdateStrategyMerge:
-		return &unstructured.Unstructured{Object: withMissing(live.Object, desired.Object).(map[string]any)}
+		return a.merged(live)
 	case manifest.UpdateStrategyMergeOverwrite:
-		return &unstructured.Unstructured{Object: overwritten(live.Object, desired.Object, "").(map[string]any)}
+		result, _ := overwritten(live.Object, a.desired.Object, "").(map[string]any)
+		return &unstructured.Unstructured{Object: result}
 	}
-	return replacement(o, live, desired)
+	return replacement(a.object, live, a.desired)
+}
+
+// merged is the object with what it lacks. The marks are ours in any case: whoever manages an object deletes it.
+func (a *attempt) merged(live *unstructured.Unstructured) *unstructured.Unstructured {
+	result, _ := withMissing(live.DeepCopy().Object, a.desired.Object).(map[string]any)
+	object := &unstructured.Unstructured{Object: result}
+	a.Owner.Mark(object)
+	return object
 }
 
 // withMissing adds to a value what it lacks. Nothing that is there is changed; a list counts as one value.

@@ -62,14 +62,14 @@ func (a *attempt) write(ctx context.Context, live *unstructured.Unstructured) (*
 	case manifest.UpdateStrategyPatch:
 		return a.patch(ctx, live)
 	}
-	result := next(a.Strategy, a.object, live, a.desired)
+	result := a.next(live)
 	result.SetManagedFields(nil)
 	return result, a.Cluster.Client().Update(ctx, result, owner)
 }
 
 // patch sends the difference to the manifest as a merge patch: fields that the manifest does not have vanish.
 func (a *attempt) patch(ctx context.Context, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	wanted := next(a.Strategy, a.object, live, a.desired)
+	wanted := a.next(live)
 	wanted.SetManagedFields(live.GetManagedFields())
 	wanted.SetCreationTimestamp(live.GetCreationTimestamp())
 	wanted.SetGeneration(live.GetGeneration())

@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
 )
 
 // FieldManager is the name under which the API server records what deployers have set.
@@ -50,12 +53,28 @@ func SubjectOf(c Cluster, object *unstructured.Unstructured) Subject {
 
 // Read returns the object as it is now.
 func (s Subject) Read(ctx context.Context) (*unstructured.Unstructured, error) {
+	if err := s.checkNamespace(); err != nil {
+		return nil, err
+	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(s.GVK)
 	if err := s.Cluster.Client().Get(ctx, s.Key, object); err != nil {
 		return nil, err
 	}
 	return object, nil
+}
+
+// checkNamespace finds a missing namespace before the client does, whose error says less.
+func (s Subject) checkNamespace() error {
+	if s.Key.Namespace != "" {
+		return nil
+	}
+	mapping, err := s.Cluster.Mapper().RESTMapping(s.GVK.GroupKind(), s.GVK.Version)
+	if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return nil // The client finds the same error and tells of it.
+	}
+	details := failure.Details{Reason: ReasonRefused, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}
+	return failure.Terminalf(details, "%s has no namespace, but its kind needs one: add it", s)
 }
 
 // String names the object for people: its kind, namespace and name.

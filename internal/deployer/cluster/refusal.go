@@ -40,12 +40,21 @@ func Refused(operation string, subject Subject, err error) error {
 		return fmt.Errorf("%s %s: %w", operation, subject, err)
 	}
 	details, terminal, text := judge(err, isSecret(subject.GVK))
-	details.Operation = operation
+	details.Operation = inCamelCase(operation)
 	told := refusal{text: fmt.Sprintf("%s %s: %s", operation, subject, text), cause: err}
 	if terminal {
 		return failure.NewTerminal(details, told)
 	}
 	return failure.NewRetryable(details, told)
+}
+
+// inCamelCase makes a word for machines of a few words for people.
+func inCamelCase(words string) string {
+	var result strings.Builder
+	for _, word := range strings.Fields(words) {
+		result.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return result.String()
 }
 
 // refusal keeps the original error for errors.Is and As, and never prints it.

@@ -29,17 +29,17 @@ type Wait struct {
 	Reason decision.Reason
 	// On are the objects whose change ends the wait.
 	On []Subject
+	// Soon says that what is waited for comes within moments and without an event.
+	Soon bool
 }
 
-// unwatched is how often to look for objects that are chosen by label, since no single one can be watched.
-const unwatched = 15 * time.Second
+// soon is how long a cluster takes at most, as a rule, until it serves a kind whose definition is established.
+const soon = 300 * time.Millisecond
 
 // RecheckAfter returns when to look again if no event comes.
 func (w *Wait) RecheckAfter(usual time.Duration) time.Duration {
-	for _, subject := range w.On {
-		if subject.Key.Name == "" {
-			return min(usual, unwatched)
-		}
+	if w.Soon {
+		return soon
 	}
 	return usual
 }
@@ -48,6 +48,15 @@ func (w *Wait) RecheckAfter(usual time.Duration) time.Duration {
 type Pending struct {
 	Subject Subject
 	Missing string
+	// Watched is what to watch, if it is not the object itself.
+	Watched *Subject
+}
+
+func (p Pending) watched() Subject {
+	if p.Watched != nil {
+		return *p.Watched
+	}
+	return p.Subject
 }
 
 // Await makes a Wait of what is pending; nil if nothing is. The message tells of the first object, and how many others
@@ -62,7 +71,7 @@ func Await(code string, pending []Pending) *Wait {
 		wait.Reason.Message += fmt.Sprintf(" (and %d more)", others)
 	}
 	for _, p := range pending {
-		wait.On = append(wait.On, p.Subject)
+		wait.On = append(wait.On, p.watched())
 	}
 	return wait
 }

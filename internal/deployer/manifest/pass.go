@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	apis "espalier.dev/api/deployer"
@@ -123,7 +124,7 @@ func (p *pass) awaitReadiness(ctx context.Context) (*cluster.Wait, error) {
 	if p.config.ReadinessChecks.DisableDefault {
 		return nil, nil
 	}
-	return p.session.Memory.AwaitReady(ctx)
+	return p.session.Memory.AwaitReady(ctx, p.cluster)
 }
 
 func (p *pass) awaitChecks(ctx context.Context) (*cluster.Wait, error) {
@@ -141,7 +142,11 @@ func (p *pass) readExports(ctx context.Context) (*cluster.Wait, error) {
 
 func (p *pass) patchAfter(ctx context.Context) (*cluster.Wait, error) {
 	for _, o := range p.objects {
-		if err := p.applier().PatchAfter(ctx, o, p.known); err != nil {
+		err := p.applier().PatchAfter(ctx, o, p.known)
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			p.session.Memory.Forget(o.Key())
+		}
+		if err != nil {
 			return nil, fmt.Errorf("patchAfterDeployment: %w", err)
 		}
 	}

@@ -208,14 +208,12 @@ func TestACustomCheckIsAwaitedByEvents(t *testing.T) {
 
 func TestACustomCheckByLabel(t *testing.T) {
 	w := newWorld(t)
-	w.waits(
-		check("labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {world: NAMESPACE}}", "{jsonPath: .data.ready, operator: exists}"),
-		cluster.WaitingForCheck, "mine",
-	)
-	object := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}}`)
-	if progress, err := w.pass(); err != nil || progress.Done {
-		t.Fatalf("%+v, %v", progress, err)
-	}
+	text := check("labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {world: NAMESPACE}}", "{jsonPath: .data.ready, operator: exists}")
+	w.waits(text, cluster.WaitingForCheck, "mine", "none has the labels")
+	object := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}, data: {ready: "yes"}}`)
+	w.mustGoOn()
+	w.change(object, func() { delete(object.Object, "data") })
+	w.waits(text, cluster.WaitingForCheck, "mine", "ConfigMap NAMESPACE/one")
 	w.change(object, func() { object.Object["data"] = map[string]any{"ready": "yes"} })
 	w.mustGoOn()
 }

@@ -178,11 +178,22 @@ func (w *world) goOn() (deployer.Progress, error) {
 		if err != nil || progress.Done {
 			return progress, err
 		}
-		select {
-		case <-w.wake:
-		case <-limit.Done():
-			w.t.Fatalf("nobody woke the item, which waits: %+v", progress.Waiting)
-		}
+		w.await(limit, progress)
+	}
+}
+
+// await waits for an event, or for a recheck that is due in moments. The usual one would hide an event that is missing.
+func (w *world) await(limit context.Context, progress deployer.Progress) {
+	w.t.Helper()
+	var recheck <-chan time.Time
+	if progress.Recheck < time.Second {
+		recheck = time.After(progress.Recheck)
+	}
+	select {
+	case <-w.wake:
+	case <-recheck:
+	case <-limit.Done():
+		w.t.Fatalf("nobody woke the item, which waits: %+v", progress.Waiting)
 	}
 }
 

@@ -22,8 +22,6 @@ type Checks struct {
 	Custom  []deployer.CustomReadinessCheck
 	Cluster cluster.Cluster
 	Find    cluster.Finder
-	// DefaultNamespace is for objects that are chosen without a namespace.
-	DefaultNamespace string
 }
 
 // Pass returns what does not hold yet; nil if all checks hold.
@@ -100,7 +98,7 @@ func passLabelled(ctx context.Context, target cluster.Cluster, selector deployer
 	var pending []cluster.Pending
 	for i := range list.Items {
 		if missing := firstUnmet(requirements, &list.Items[i]); missing != "" {
-			pending = append(pending, cluster.Pending{Subject: cluster.SubjectOf(target, &list.Items[i]), Missing: missing})
+			pending = append(pending, cluster.Pending{Subject: cluster.SubjectOf(target, &list.Items[i]), Missing: missing, Watched: &every})
 		}
 	}
 	return pending, nil

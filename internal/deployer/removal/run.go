@@ -5,7 +5,6 @@ package removal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -101,14 +100,13 @@ func (r *Run) passGroup(ctx context.Context, group deployer.DeletionGroup) (*clu
 func runTasks(ctx context.Context, tasks []task) ([]string, error) {
 	left := make([]string, len(tasks))
 	errs := make([]error, len(tasks))
-	_ = cluster.Each(len(tasks), func(i int) error {
+	cluster.Each(len(tasks), func(i int) {
 		left[i], errs[i] = tasks[i].remove(ctx)
 		if errs[i] != nil {
 			left[i] = errs[i].Error()
 		}
-		return nil
 	})
-	return left, errors.Join(errs...)
+	return left, cluster.Join(errs)
 }
 
 func await(tasks []task, left []string) *cluster.Wait {

@@ -10,7 +10,6 @@
 package session
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -134,5 +133,5 @@ func (s *Session[M]) Follow(subjects []cluster.Subject, wake func()) (fresh bool
 			delete(s.watches, subject)
 		}
 	}
-	return fresh, errors.Join(errs...)
+	return fresh, cluster.Join(errs)
 }
