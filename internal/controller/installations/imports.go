@@ -18,32 +18,22 @@ import (
 
 // input collects everything that the objects of an installation depend on.
 func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation) (blueprint.Input, error) {
-	b, set, err := k.blueprintOf(ctx, inst)
+	in, err := k.subject(ctx, inst)
 	if err != nil {
-		return blueprint.Input{}, err
+		return in, err
 	}
-	scope, err := k.expectedScope(ctx, inst)
+	if in.Scope, err = k.expectedScope(ctx, inst); err != nil {
+		return in, err
+	}
+	if in.Facts, err = k.importFacts(ctx, in.Scope, inst); err != nil {
+		return in, err
+	}
+	secrets, err := k.contents.all(ctx, kindSecret, inst.Namespace, in.Blueprint.StateSecrets(inst.Name))
 	if err != nil {
-		return blueprint.Input{}, err
+		return in, err
 	}
-	facts, err := k.importFacts(ctx, scope, inst)
-	if err != nil {
-		return blueprint.Input{}, err
-	}
-	secrets, err := k.contents.all(ctx, kindSecret, inst.Namespace, b.StateSecrets(inst.Name))
-	if err != nil {
-		return blueprint.Input{}, err
-	}
-	states, err := b.LoadStates(inst.Name, secrets)
-	if err != nil {
-		return blueprint.Input{}, err
-	}
-	return blueprint.Input{
-		Subject:      blueprint.Subject{Blueprint: b, Definition: inst.Spec.Blueprint, Component: inst.Spec.ComponentDescriptor, Components: set, States: states},
-		Installation: inst,
-		Scope:        scope,
-		Facts:        facts,
-	}, nil
+	in.States, err = in.Blueprint.LoadStates(inst.Name, secrets)
+	return in, err
 }
 
 // expectedScope is the scope of an installation with the jobs that its imports have to be of.

@@ -15,7 +15,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
-	"espalier.dev/internal/component/resolve"
+	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
 )
@@ -29,8 +29,8 @@ type Options struct {
 	Workers int
 	// KeyNamespace is where the Secret lives with the key for hashes of imports.
 	KeyNamespace string
-	// Components is where component descriptors come from that are not given inline; nil means nowhere.
-	Components resolve.Source
+	// Repository is where components come from that are not given inline.
+	Repository catalog.Repository
 	// Clock is the real one if nil.
 	Clock clock.PassiveClock
 }
@@ -45,11 +45,9 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	if options.Components == nil {
-		options.Components = resolve.First{}
-	}
+	engine := blueprint.NewEngine()
 	k := &kind{
-		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: blueprint.NewEngine(), components: options.Components,
+		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: engine, catalog: catalog.New(engine), repository: options.Repository,
 		keys:     &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
 		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()),
 	}
@@ -79,7 +77,8 @@ type kind struct {
 	// live reads from the API server.
 	live       client.Reader
 	engine     *blueprint.Engine
-	components resolve.Source
+	catalog    *catalog.Catalog
+	repository catalog.Repository
 	keys       *hashKey
 	contents   *contents
 }
