@@ -283,3 +283,14 @@ func mustKnow(t *testing.T, cluster *Cluster) {
 		t.Fatal(err)
 	}
 }
+
+func TestAWatchWithoutANameSeesAllObjects(t *testing.T) {
+	w := newWorld(t)
+	cluster := w.deployTarget(t)
+	all := watchFor(t, cluster, configMapKind, client.ObjectKey{Namespace: w.namespace})
+	all.awaken(t, w, 1)
+	for _, name := range []string{"x", "y"} {
+		testkit.Create(t, w.host, configMap(w.namespace, name))
+		all.await(t)
+	}
+}
