@@ -173,7 +173,7 @@ func decideCompletion(o Observed) Decision {
 	if o.Changed {
 		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
 	}
-	d := Decision{Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "")}
+	d := Decision{Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "everything is installed")}
 	var successors []string
 	for _, s := range o.Successors {
 		if !s.Deleting {
