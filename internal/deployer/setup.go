@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -69,7 +70,7 @@ func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	err := l.Controller(mgr, opts.Workers).
 		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(k.itemsOf)).
 		WatchesRawSource(source.Func(k.queue.start)).
-		WithEventFilter(predicate.NewPredicateFuncs(k.concerns)).
+		WithEventFilter(k.filter()).
 		Complete(l)
 	if err != nil {
 		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
@@ -124,6 +125,13 @@ func (k *kind) concerns(object client.Object) bool {
 		return true
 	}
 	return item.Spec.Type == k.deployer.Type() && (!item.Status.IsFinished() || k.looksAfter(item))
+}
+
+// filter lets the events through that concern this deployer, and every deletion, so that the loop forgets the item.
+func (k *kind) filter() predicate.Predicate {
+	filter := predicate.NewPredicateFuncs(k.concerns)
+	filter.DeleteFunc = func(event.DeleteEvent) bool { return true }
+	return filter
 }
 
 // itemsOf returns the items that a Target concerns.

@@ -35,6 +35,9 @@ func everything(check func(deployitem.Observed)) {
 	const switches = 11
 	for _, phase := range phases {
 		for _, job := range jobs {
+			if job.ID == "" && phase != "" {
+				continue // Without a job there is no phase.
+			}
 			for _, answer := range answers {
 				for _, target := range targets {
 					for _, repair := range repairs {
@@ -136,7 +139,7 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 			}
 		}
 	})
-	if seen < 1_000_000 {
+	if seen < 500_000 {
 		t.Errorf("only %d combinations were tried", seen)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -52,16 +53,21 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: opts.Clock,
 		Announce: loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
 	}
-	err = l.Controller(mgr, opts.Workers).WithEventFilter(predicate.NewPredicateFuncs(concerns)).Complete(l)
+	err = l.Controller(mgr, opts.Workers).WithEventFilter(filter()).Complete(l)
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)
 	}
 	return nil
 }
 
-func concerns(object client.Object) bool {
-	item, ok := object.(*lsv1alpha1.DeployItem)
-	return ok && watchdog.Concerns(item)
+// filter lets the events through that concern the watchdog, and every deletion, so that the loop forgets the item.
+func filter() predicate.Predicate {
+	filter := predicate.NewPredicateFuncs(func(object client.Object) bool {
+		item, ok := object.(*lsv1alpha1.DeployItem)
+		return ok && watchdog.Concerns(item)
+	})
+	filter.DeleteFunc = func(event.DeleteEvent) bool { return true }
+	return filter
 }
 
 // kind is the shell of the watchdog.
