@@ -18,11 +18,11 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// pauseAfter is how long to wait after the n-th failure in a row, with a fifth of jitter.
+// pauseAfter is how long to wait after the n-th failure in a row, with a fifth of jitter either way.
 func pauseAfter(failures int) time.Duration {
 	pause := firstPause << min(max(failures-1, 0), 10)
 	pause = min(pause, lastPause)
-	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads attempts, protects nothing
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
 }
 
 // breaker lets requests to one cluster fail at once while the cluster is known to be out of reach. When a pause is over one request

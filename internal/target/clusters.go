@@ -58,6 +58,7 @@ const (
 type Clusters struct {
 	options  Options
 	issuer   *issuer
+	noTokens error // why the issuer cannot be used
 	lifetime *lifetime
 	limit    int
 	timing   timing
@@ -94,11 +95,13 @@ func NewClusters(options Options) *Clusters {
 		options: options, lifetime: newLifetime(), limit: maxClients, timing: defaultTiming,
 		clients: map[fingerprint]*record{}, owners: map[string]ownership{},
 	}
-	if options.HostConfig != nil {
-		if host, err := corev1client.NewForConfig(options.HostConfig); err == nil {
-			c.issuer = &issuer{accounts: host, clock: options.Clock}
-		}
+	if options.HostConfig == nil {
+		c.noTokens = errors.New("this process creates no tokens of service accounts: use a Target with a kubeconfig")
+		return c
 	}
+	host, err := corev1client.NewForConfig(options.HostConfig)
+	c.noTokens = err
+	c.issuer = &issuer{accounts: host, clock: options.Clock}
 	return c
 }
 

@@ -351,8 +351,11 @@ func TestAClosedCacheStaysEmpty(t *testing.T) {
 	}
 }
 
-func TestNoTokensWithoutAHost(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.HostConfig = nil })
+func TestNoTokensAndSecretsWithoutAHost(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Host, o.HostConfig = nil, nil })
+	if _, err := w.clusters.For(t.Context(), testkit.Target(w.namespace, "a").Secret("access", "").Build()); failure.KindOf(err) != failure.Terminal {
+		t.Errorf("error = %v", err)
+	}
 	for _, key := range []string{"selfConfig", "oidcConfig"} {
 		config := map[string]any{"serviceAccount": map[string]any{"name": "x"}, "server": "https://host", "audience": []string{"y"}}
 		_, err := w.clusters.For(t.Context(), testkit.Target(w.namespace, "a").Config(map[string]any{key: config}).Build())

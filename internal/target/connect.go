@@ -151,8 +151,8 @@ func trustOf(config *rest.Config) (*tls.Config, error) {
 }
 
 func (c *Clusters) tokens(wish *tokenWish) (*tokenSource, error) {
-	if c.issuer == nil {
-		return nil, invalid("this process creates no tokens of service accounts: use a Target with a kubeconfig")
+	if c.noTokens != nil {
+		return nil, invalid("a token of the service account %s cannot be had: %w", wish, c.noTokens)
 	}
 	return newTokenSource(c.issuer, wish), nil
 }

@@ -45,6 +45,9 @@ func (c *Clusters) secretContent(ctx context.Context, namespace string, referenc
 	if reference.Name == "" {
 		return nil, invalid("spec.secretRef.name is missing: set it")
 	}
+	if c.options.Host == nil {
+		return nil, invalid("this process reads no Secrets: put the content into spec.config")
+	}
 	secret := &corev1.Secret{}
 	err := c.options.Host.Get(ctx, client.ObjectKey{Namespace: namespace, Name: reference.Name}, secret)
 	if apierrors.IsNotFound(err) {

@@ -89,7 +89,7 @@ func pause(ctx context.Context, length time.Duration) bool {
 
 // stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it ended in good order.
 func (f *follower) stretch(ctx context.Context) (lasted time.Duration, err error) {
-	length := minStream + rand.N(minStream) //nolint:gosec // spreads renewals, protects nothing
+	length := minStream + rand.N(minStream)
 	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
 	defer cancel()
 	gap := f.disturbed || f.version == ""

@@ -10,7 +10,7 @@ import (
 
 // lifetime holds the goroutines of one Clusters together, so that they end with it.
 type lifetime struct {
-	ctx    context.Context //nolint:containedctx // it is the lifetime, and passed on to what starts in it
+	ctx    context.Context // of everything that is started in it
 	cancel context.CancelFunc
 
 	mutex sync.Mutex

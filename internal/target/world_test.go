@@ -214,7 +214,7 @@ func (r *relay) open(t *testing.T) {
 }
 
 func (r *relay) carry(in net.Conn) {
-	out, err := net.Dial("tcp", r.server) //nolint:noctx // it ends when the connection does
+	out, err := net.Dial("tcp", r.server)
 	if err != nil {
 		_ = in.Close()
 		return
