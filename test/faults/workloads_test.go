@@ -110,6 +110,7 @@ func interrupt(t *testing.T, s *scene) {
 	slow := blueprint{items: []any{mockItem("quick", succeeds, nil), endlessItem("endless")}}
 	s.create(t, s.root("maze", blueprint{subs: []any{sub("path", slow, wiring{})}}).Reconcile().Build())
 	s.until(t, "endless", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
+	s.until(t, "quick", "finished", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" && i.Status.IsFinished() })
 	s.ask(t, "maze", lsv1alpha1.OperationInterrupt)
 	s.ends(t, "maze", lsv1alpha1.PhaseFailed)
 	s.rest(t, "interrupted")

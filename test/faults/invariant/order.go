@@ -41,7 +41,8 @@ func judgeDependencies(f *findings, s step) {
 		return
 	}
 	siblings := s.world.children(id)
-	for _, name := range dependenciesOf(s.world[id], s.after.name()) {
+	needs, _ := dependenciesOf(s.world[id], s.after.name())
+	for _, name := range needs {
 		i := slices.IndexFunc(siblings, func(o *object) bool { return o.name() == name })
 		switch {
 		case i < 0:
@@ -53,21 +54,23 @@ func judgeDependencies(f *findings, s step) {
 	}
 }
 
-func dependenciesOf(execution *object, item string) []string {
+// dependenciesOf tells what an item of an execution depends on, and whether the execution has the item at all.
+func dependenciesOf(execution *object, item string) ([]string, bool) {
 	spec := typed[lsv1alpha1.Execution](execution).Spec
 	templates, err := spec.Items()
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	for _, template := range templates {
 		if template.Name == item {
-			return template.DependsOn
+			return template.DependsOn, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// judgeDependents looks at the annotations of the items, because a deletion may be due to a specification that no longer has them.
+// judgeDependents looks at the annotations of items that the execution no longer has, and at the specification for the others: that
+// may have changed, and what was a dependency need not be one any more.
 func judgeDependents(f *findings, s step) {
 	id, found := s.after.parent()
 	if !found {
@@ -75,6 +78,11 @@ func judgeDependents(f *findings, s step) {
 	}
 	for _, sibling := range s.world.children(id) {
 		needs := strings.Split(sibling.annotation(lsv1alpha1.ExecutionDependsOnAnnotation), ",")
+		if execution := s.world[id]; execution != nil && !execution.deleting() {
+			if current, known := dependenciesOf(execution, sibling.name()); known {
+				needs = current
+			}
+		}
 		if sibling.id != s.id && slices.Contains(needs, s.after.name()) {
 			f.add(s, "it is deleted while %s, which depends on it, exists", sibling.id)
 		}

@@ -108,6 +108,9 @@ func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 				value = strings.ReplaceAll(value, id.Namespace, "<namespace>")
 			}
 			leaves[path] = timeForm.ReplaceAllString(value, "<time>")
+			if strings.HasSuffix(path, ".message") { // for people: what has happened to a run may be told
+				leaves[path] = "<message>"
+			}
 		}
 		ends[withoutNamespace(id)] = ending{version: last.Version(), leaves: leaves}
 	}

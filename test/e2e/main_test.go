@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// world is a namespace of an API server, which is also the cluster that Targets lead to.
+type world struct {
+	*testing.T
+	server     *testkit.APIServer
+	namespace  string
+	cluster    client.Client
+	kubeconfig string
+	uids       map[string]types.UID
+}
+
+// newWorld is a world in which all controllers run.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := idleWorld(t)
+	w.run()
+	return w
+}
+
+// idleWorld is a world in which nobody works yet.
+func idleWorld(t *testing.T) *world {
+	t.Helper()
+	server := testkit.Server(t)
+	kubeconfig, err := os.ReadFile(server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), kubeconfig: string(kubeconfig),
+		uids: map[string]types.UID{},
+	}
+}
+
+// run runs all controllers, or the chosen ones, until the test ends.
+func (w *world) run(controllers ...string) {
+	w.Helper()
+	options := manager.DefaultOptions()
+	if len(controllers) > 0 {
+		options.Controllers = controllers
+	}
+	options.Namespaces, options.SystemNamespace = []string{w.namespace}, w.namespace
+	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.LeaderElection.Enabled = false
+	mgr, err := manager.New(w.server.Config(), options, logr.Discard())
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			w.Error(err)
+		}
+	}()
+	w.Cleanup(func() { cancel(); <-done })
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		w.Fatal("the caches of the manager are not filled")
+	}
+}
+
+// record records everything that controllers or deployers may write, events aside.
+func (w *world) record() *testkit.Recorder {
+	w.Helper()
+	return testkit.Record(w.T, w.server, w.namespace,
+		testkit.Groups(lsv1alpha1.GroupName), testkit.Kinds(&corev1.Secret{}, &corev1.ConfigMap{}))
+}
+
+func (w *world) installation(name string) *lsv1alpha1.Installation {
+	object := &lsv1alpha1.Installation{}
+	object.Namespace, object.Name = w.namespace, name
+	return object
+}
+
+func (w *world) execution(name string) *lsv1alpha1.Execution {
+	object := &lsv1alpha1.Execution{}
+	object.Namespace, object.Name = w.namespace, name
+	return object
+}
+
+func (w *world) deployItem(name string) *lsv1alpha1.DeployItem {
+	object := &lsv1alpha1.DeployItem{}
+	object.Namespace, object.Name = w.namespace, name
+	return object
+}
+
+func (w *world) configMap(name string) *corev1.ConfigMap {
+	object := &corev1.ConfigMap{}
+	object.Namespace, object.Name = w.namespace, name
+	return object
+}
+
+// exists reads an object and tells whether there is one.
+func (w *world) exists(object client.Object) bool {
+	w.Helper()
+	err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(object), object)
+	if client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
+	}
+	return err == nil
+}
+
+// data returns the content of a DataObject, nothing if there is none.
+func (w *world) data(name string) string {
+	w.Helper()
+	object := &lsv1alpha1.DataObject{}
+	object.Namespace, object.Name = w.namespace, name
+	if !w.exists(object) {
+		return ""
+	}
+	return string(object.Data.Raw)
+}
+
+// names lists the objects of a kind in the namespace.
+func (w *world) names(list client.ObjectList, options ...client.ListOption) []string {
+	w.Helper()
+	if err := w.cluster.List(w.Context(), list, append(options, client.InNamespace(w.namespace))...); err != nil {
+		w.Fatal(err)
+	}
+	names := []string{}
+	err := meta.EachListItem(list, func(object runtime.Object) error {
+		names = append(names, object.(client.Object).GetName())
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// items returns the deploy items of the namespace by their names in executions.
+func (w *world) items() map[string]*lsv1alpha1.DeployItem {
+	w.Helper()
+	var list lsv1alpha1.DeployItemList
+	w.names(&list)
+	items := map[string]*lsv1alpha1.DeployItem{}
+	for i := range list.Items {
+		items[list.Items[i].Labels[lsv1alpha1.ExecutionManagedNameLabel]] = &list.Items[i]
+	}
+	return items
+}
+
+// finished waits until an installation has finished the newest job in a phase.
+func (w *world) finished(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
+	w.Helper()
+	return testkit.EventuallyFinished(w.T, w.server, w.installation(name), phase)
+}
+
+// rerun asks for a job and waits for its end.
+func (w *world) rerun(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
+	w.Helper()
+	w.request(name)
+	return w.finished(name, phase)
+}
+
+func (w *world) request(name string) {
+	w.Helper()
+	w.annotate(w.installation(name), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile))
+}
+
+func (w *world) annotate(object client.Object, annotation, value string) {
+	w.Helper()
+	w.patch(object, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotation, value))
+}
+
+// patch changes an object by a merge patch.
+func (w *world) patch(object client.Object, patch string) {
+	w.Helper()
+	if err := w.cluster.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// patchStatus changes the status of an object by a merge patch.
+func (w *world) patchStatus(object client.Object, patch string) {
+	w.Helper()
+	if err := w.cluster.Status().Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// remove deletes an object.
+func (w *world) remove(object client.Object) {
+	w.Helper()
+	if err := w.cluster.Delete(w.Context(), object); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// removed deletes an installation and waits until it is gone.
+func (w *world) removed(name string) {
+	w.Helper()
+	w.remove(w.installation(name))
+	testkit.EventuallyGone(w.T, w.server, w.installation(name))
+}
