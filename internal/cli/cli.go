@@ -75,10 +75,14 @@ To try it without a cluster:  espalier up`,
 // NameAfter lets help texts call the command as the user did: kubectl runs the binary
 // kubectl-espalier for "kubectl espalier".
 func NameAfter(root *cobra.Command, binary string) {
-	name := strings.TrimSuffix(filepath.Base(binary), ".exe")
-	if name == "kubectl-espalier" {
+	if IsPlugin(binary) {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl espalier"}
 	}
+}
+
+// IsPlugin tells by the name of the binary whether it runs as a plugin of kubectl.
+func IsPlugin(binary string) bool {
+	return strings.TrimSuffix(filepath.Base(binary), ".exe") == "kubectl-espalier"
 }
 
 // Run executes the root command and returns the exit code.

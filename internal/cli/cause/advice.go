@@ -11,10 +11,14 @@ import (
 	"espalier.dev/internal/cli/inventory"
 )
 
-// Reasons of failures that come from elsewhere in the tree, beside those of the API.
+// Reasons that matter here, beside those of the API.
 const (
+	// ReasonPredecessorFailed says that an installation has failed because of one that it imports from.
 	ReasonPredecessorFailed = "PredecessorFailed"
-	ReasonSubObjectFailed   = "SubObjectFailed"
+	// ReasonTriggered says that an object has got its job and has not begun.
+	ReasonTriggered = inventory.Triggered
+	// ReasonProceeding says that nothing is waited for: the controller of the object is about to go on, or does not run.
+	ReasonProceeding = "Proceeding"
 )
 
 // Advice is what the user can do about a cause.
@@ -77,7 +81,7 @@ func adviceForRunning(link Link, root string) Advice {
 	case lsv1alpha1.ReasonNoTargetFound:
 		advice.Hint = "create the Target, or correct the import; the job then goes on by itself"
 		advice.Kubectl = [][]string{{"get", "targets"}}
-	case lsv1alpha1.ReasonWaitingForDeployer, "Triggered":
+	case lsv1alpha1.ReasonWaitingForDeployer, ReasonTriggered, ReasonProceeding:
 		advice.Hint = controllerHint(link.Node)
 		advice.Kubectl = [][]string{describe(link.Node)}
 	case lsv1alpha1.ReasonWaitingForReadiness:
@@ -97,7 +101,7 @@ func adviceForRunning(link Link, root string) Advice {
 // adviceForSuccessors is for a deletion that waits until nobody needs the exports any more.
 func adviceForSuccessors(link Link) Advice {
 	advice := Advice{Hint: "those that import from it have to be deleted first"}
-	for _, successor := range successors(link.Node) {
+	for _, successor := range link.Node.Successors() {
 		if successor.Object.GetDeletionTimestamp().IsZero() {
 			advice.Somebody = true
 			advice.Ours = append(advice.Ours, []string{"delete", successor.Name(), "--wait"})
@@ -110,7 +114,7 @@ func controllerHint(node *inventory.Node) string {
 	if node.Kind == inventory.DeployItem {
 		return deployerHint(node)
 	}
-	return "the controllers begin at once: if this stays so, check that they run and see this namespace"
+	return "the controllers act at once: if this stays so, check that they run and see this namespace"
 }
 
 func deployerHint(node *inventory.Node) string {

@@ -100,7 +100,7 @@ func (f *finder) blockers(link Link) []*inventory.Node {
 	node := link.Node
 	switch node.State() {
 	case inventory.Failed:
-		if predecessors := withState(predecessors(node), inventory.Failed); link.Reason == ReasonPredecessorFailed && len(predecessors) > 0 {
+		if predecessors := withState(node.Predecessors(), inventory.Failed); link.Reason == ReasonPredecessorFailed && len(predecessors) > 0 {
 			return predecessors
 		}
 		return withState(ofJob(node.Below, node.Status.JobID), inventory.Failed)
@@ -116,9 +116,9 @@ func (f *finder) blockers(link Link) []*inventory.Node {
 func (f *finder) blockersOfRunning(link Link) []*inventory.Node {
 	switch link.Reason {
 	case lsv1alpha1.ReasonWaitingForPredecessors:
-		return notDone(predecessors(link.Node))
+		return notDone(link.Node.Predecessors())
 	case lsv1alpha1.ReasonWaitingForSuccessors:
-		return withDeletion(successors(link.Node))
+		return withDeletion(link.Node.Successors())
 	}
 	below := notDone(link.Node.Below)
 	slices.SortStableFunc(below, func(a, b *inventory.Node) int { return cmp.Compare(f.rank(a), f.rank(b)) })
@@ -142,10 +142,8 @@ func (f *finder) rank(node *inventory.Node) int {
 // pendingFor returns what the job has to pass before it comes to a node: the deploy items that this one depends on, or
 // the object above.
 func pendingFor(node *inventory.Node) []*inventory.Node {
-	if item, ok := node.DeployItem(); ok && node.Above != nil {
-		if needed := notDone(dependencies(item, node.Above)); len(needed) > 0 {
-			return needed
-		}
+	if needed := notDone(node.Dependencies()); len(needed) > 0 {
+		return needed
 	}
 	if node.Above == nil {
 		return nil

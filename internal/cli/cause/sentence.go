@@ -16,8 +16,11 @@ func Sentence(chain Chain) string {
 	if link.Reason != "" {
 		text += " (" + link.Reason + ")"
 	}
-	return text + ": " + cmp.Or(link.Message, inState(link.Node))
+	return text + ": " + Saying(link)
 }
+
+// Saying is what there is to know about an object, in words.
+func Saying(link Link) string { return cmp.Or(link.Message, inState(link.Node)) }
 
 func inState(node *inventory.Node) string {
 	if node.State() == inventory.Failed {

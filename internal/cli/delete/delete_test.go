@@ -90,7 +90,7 @@ func TestWaitForADeletionThatFails(t *testing.T) {
 		*s = clitest.Status(lsv1alpha1.PhaseDeleteFailed, clitest.Error("SubObjectFailed", "execution shop is in phase DeleteFailed"))
 	})
 	got := command.Wait(t)
-	if got.Code != cli.ExitFailed || !strings.Contains(got.Stderr, "installation shop could not be deleted: Installation/shop (SubObjectFailed)") {
+	if got.Code != cli.ExitFailed || !strings.Contains(got.Stderr, "installation shop could not be deleted: execution shop is in phase DeleteFailed") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -25,10 +25,10 @@ func NewArea(env cli.Environment, w io.Writer) *Area { return &Area{env: env, w:
 // Draw replaces what the area shows. If the trees do not fit the terminal, what has succeeded is left out first.
 func (a *Area) Draw(tops []*inventory.Node, notes []string) {
 	printer := To(a.env, a.w)
-	lines := printer.lines(printer.Tree(tops, TreeOptions{}))
+	lines := printer.Align(printer.Tree(tops, TreeOptions{}))
 	room := printer.height - 1 - len(notes)
 	if len(lines) > room {
-		lines = printer.lines(printer.Tree(tops, TreeOptions{Wanted: unfinished}))
+		lines = printer.Align(printer.Tree(tops, TreeOptions{Wanted: unfinished}))
 	}
 	if len(lines) > room && room > 1 {
 		left := len(lines) - room + 1
@@ -48,7 +48,7 @@ func unfinished(node *inventory.Node) bool {
 // Finish draws the trees a last time, in full.
 func (a *Area) Finish(tops []*inventory.Node) {
 	printer := To(a.env, a.w)
-	a.replace(printer.lines(printer.Tree(tops, TreeOptions{})))
+	a.replace(printer.Align(printer.Tree(tops, TreeOptions{})))
 	a.drawn = nil
 }
 

@@ -62,6 +62,14 @@ func (p Printer) Uncut() Printer {
 	return p
 }
 
+// Indented returns a printer for lines that stand behind some space.
+func (p Printer) Indented(by int) Printer {
+	if p.width > 0 {
+		p.width = max(1, p.width-by)
+	}
+	return p
+}
+
 func (p Printer) paint(text string, style Style) string {
 	if !p.colour || style == Plain || text == "" {
 		return text

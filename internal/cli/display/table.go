@@ -30,7 +30,7 @@ const minimalLast = 10
 
 // Table prints a table. The last column gives way if the terminal is too narrow.
 func (p Printer) Table(t Table) error {
-	for _, line := range p.lines(t) {
+	for _, line := range p.Align(t) {
 		if _, err := fmt.Fprintln(p.w, line); err != nil {
 			return err
 		}
@@ -38,7 +38,8 @@ func (p Printer) Table(t Table) error {
 	return nil
 }
 
-func (p Printer) lines(t Table) []string {
+// Align returns the lines of a table.
+func (p Printer) Align(t Table) []string {
 	rows := [][]Cell{{}}
 	for _, title := range t.Header {
 		rows[0] = append(rows[0], Cell{title, Bold})

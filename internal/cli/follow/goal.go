@@ -134,7 +134,7 @@ func (g *Finished) See(revision *lsv1alpha1.Installation) *End {
 	case inventory.Running, inventory.Requested:
 		return nil
 	case inventory.NotStarted:
-		return &End{Code: cli.ExitNeedsSomebody, Verdict: "has never had a job, and nobody has asked for one"}
+		return &End{Code: cli.ExitNeedsSomebody, Verdict: "has not started"}
 	}
 	end := endOf(revision.Status.JobID, revision.Status.Phase)
 	if !g.Successfully {

@@ -38,10 +38,10 @@ func (r *waiting) conclude() error {
 	var problems []*cli.Problem
 	for _, a := range r.Awaited {
 		node := forest.Installation(r.Namespace, a.Name)
-		chains := r.causes(forest, node)
+		chains := r.causes(node)
 		end := r.ends[a.Name]
 		if end == nil {
-			end = r.timedOut(a, node, chains)
+			end = r.timedOut(node, chains)
 		}
 		outcome := Outcome{Namespace: r.Namespace, Name: a.Name, JobID: end.JobID, Phase: string(end.Phase), ExitCode: end.Code, Verdict: end.Verdict}
 		if end.Code != cli.ExitOK {
@@ -58,19 +58,15 @@ func (r *waiting) conclude() error {
 	return join(problems)
 }
 
-func (r *waiting) causes(forest *inventory.Forest, node *inventory.Node) []cause.Chain {
+func (r *waiting) causes(node *inventory.Node) []cause.Chain {
 	if node == nil {
 		return nil
 	}
-	var judge cause.Judge
-	if r.Judge != nil {
-		judge = r.Judge(forest)
-	}
-	return cause.Find(node, judge)
+	return cause.Find(node, r.judges)
 }
 
 // timedOut judges a wait that had no other end. Who waits for a person is told so.
-func (r *waiting) timedOut(a Awaited, node *inventory.Node, chains []cause.Chain) *End {
+func (r *waiting) timedOut(node *inventory.Node, chains []cause.Chain) *End {
 	end := &End{Code: cli.ExitTimeout, Verdict: fmt.Sprintf("is not done after %s", r.Timeout)}
 	if node != nil {
 		end.JobID, end.Phase = node.Status.JobID, node.Status.Phase
@@ -85,8 +81,8 @@ func (r *waiting) timedOut(a Awaited, node *inventory.Node, chains []cause.Chain
 
 func (r *waiting) problem(a Awaited, end *End, chains []cause.Chain) *cli.Problem {
 	problem := &cli.Problem{Code: end.Code, What: fmt.Sprintf("installation %s %s", a.Name, end.Verdict), Where: r.Access.Where(r.Namespace)}
-	for _, chain := range chains[:min(len(chains), 1)] {
-		problem.What += ": " + display.Clean(cause.Sentence(chain))
+	if len(chains) > 0 {
+		problem.What += ": " + display.Clean(reason(chains[0]))
 	}
 	switch end.Code {
 	case cli.ExitNotFound:
@@ -99,6 +95,14 @@ func (r *waiting) problem(a Awaited, end *End, chains []cause.Chain) *cli.Proble
 		problem.Next = []string{r.Access.Suggest(r.Namespace, "why", a.Name)}
 	}
 	return problem
+}
+
+// reason is what a chain comes to; an installation that is its own cause need not be named again.
+func reason(chain cause.Chain) string {
+	if len(chain) == 1 {
+		return cause.Saying(chain.Cause())
+	}
+	return cause.Sentence(chain)
 }
 
 func (r *waiting) adviceFor(a Awaited, chains []cause.Chain) []string {

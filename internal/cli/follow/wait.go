@@ -22,6 +22,7 @@ import (
 	"espalier.dev/internal/cli/cluster"
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/judge"
 )
 
 // Awaited is an installation and what is waited for.
@@ -39,7 +40,6 @@ type Wait struct {
 	// Timeout ends the wait; 0 means no limit.
 	Timeout time.Duration
 	Format  display.Format
-	Judge   func(*inventory.Forest) cause.Judge
 }
 
 // redrawing is how often the screen changes at most.
@@ -81,6 +81,8 @@ type waiting struct {
 	synced  bool
 	ends    map[string]*End
 	screen  screen
+	// judges is set once the objects were read as a whole. Those of the stream lack what it needs.
+	judges cause.Judge
 }
 
 func (r *waiting) follow(parent context.Context) error {
@@ -186,6 +188,7 @@ func (r *waiting) readAgain(ctx context.Context) {
 	}
 	if objects, err := inventory.Read(ctx, c, r.Namespace); err == nil {
 		r.objects = objects
+		r.judges = judge.Read(ctx, c, r.Namespace, r.Env.Now())
 	}
 }
 

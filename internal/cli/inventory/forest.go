@@ -224,3 +224,8 @@ func (n *Node) Peers() []*Node {
 	}
 	return peers
 }
+
+// Find finds an object of any kind by name; nil if there is none.
+func (f *Forest) Find(kind Kind, namespace, name string) *Node {
+	return f.nodes[key{kind, namespace, name}]
+}

@@ -60,8 +60,8 @@ func (n *Node) State() State {
 	}
 }
 
-// triggered stands for the phase of an object that has its job and has not begun: its own is from the job before.
-const triggered = "Triggered"
+// Triggered stands for the phase of an object that has its job and has not begun: its own is from the job before.
+const Triggered = "Triggered"
 
 // Phase is the word that people see: the phase of the status where it speaks of the current job, and the state where
 // it is left over from an earlier one.
@@ -70,7 +70,7 @@ func (n *Node) Phase() string {
 	case state == Pending, state == Requested, state == NotStarted:
 		return string(state)
 	case state == Running && (n.Status.Phase == "" || n.Status.Phase.IsFinal()):
-		return triggered
+		return Triggered
 	default:
 		return string(n.Status.Phase)
 	}
@@ -115,8 +115,8 @@ func (n *Node) outdated() Explanation {
 
 // problem prefers the last error, and takes the conditions where there is none: they say what is waited for.
 func (n *Node) problem() Explanation {
-	if n.Phase() == triggered {
-		return Explanation{Reason: triggered, Message: "the job has come here, and work on it has not begun", Since: n.triggeredAt()}
+	if n.Phase() == Triggered {
+		return Explanation{Reason: Triggered, Message: "the job has come here, and work on it has not begun", Since: n.triggeredAt()}
 	}
 	if e := n.Status.LastError; e != nil {
 		return Explanation{cmp.Or(e.Reason, e.Operation), e.Message, e.LastTransitionTime.Time}
@@ -141,7 +141,7 @@ func (n *Node) triggeredAt() time.Time {
 // InTrouble tells whether the object has failed, or works and meets errors.
 func (n *Node) InTrouble() bool {
 	state := n.State()
-	return state == Failed || state == Running && n.Phase() != triggered && n.Status.LastError != nil
+	return state == Failed || state == Running && n.Phase() != Triggered && n.Status.LastError != nil
 }
 
 // Progress counts deploy items.

@@ -4,12 +4,14 @@
 package clitest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	mock "espalier.dev/api/deployer/mock/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
 )
@@ -67,12 +69,19 @@ func Nested(parent *lsv1alpha1.Installation, as string) *testkit.InstallationBui
 		Label(lsv1alpha1.EncompassedByLabel, parent.Name).Annotate(lsv1alpha1.SubinstallationNameAnnotation, as)
 }
 
-// ExecutionOf is the execution of an installation.
-func ExecutionOf(installation *lsv1alpha1.Installation) *lsv1alpha1.Execution {
-	execution := testkit.Execution(installation.Namespace, installation.Name).Build()
+// ExecutionOf is the execution of an installation, which refers to it from now on. Each deploy item is written as its
+// name and, after a colon, that of the item it depends on.
+func ExecutionOf(installation *lsv1alpha1.Installation, items ...string) *lsv1alpha1.Execution {
+	builder := testkit.Execution(installation.Namespace, installation.Name)
+	for _, item := range items {
+		name, needs, _ := strings.Cut(item, ":")
+		builder.MockItem(name, mock.ProviderConfiguration{}, strings.Fields(needs)...)
+	}
+	execution := builder.Build()
 	execution.OwnerReferences = []metav1.OwnerReference{{
 		APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: "Installation", Name: installation.Name, UID: "made-by-a-test",
 	}}
+	installation.Status.ExecutionReference = &lsv1alpha1.ObjectReference{Namespace: installation.Namespace, Name: installation.Name}
 	return execution
 }
 
@@ -108,7 +117,7 @@ func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
 	}}
 	database.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
 	web.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for execution shop-web"))
-	below, above := ExecutionOf(database), ExecutionOf(web)
+	below, above := ExecutionOf(database, "postgres"), ExecutionOf(web, "nginx", "smoke-test:nginx")
 	below.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
 	above.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for deploy item nginx"))
 	postgres, nginx, smoke := ItemOf(below, "postgres"), ItemOf(above, "nginx"), ItemOf(above, "smoke-test")
@@ -116,6 +125,7 @@ func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
 	nginx.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"))
 	smoke.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded, Of(EarlierJob))
 	Store(t, server, shop, database, web, below, above, postgres, nginx, smoke)
+	testkit.Create(t, server, testkit.Target(namespace, "cluster").Build())
 }
 
 // Blog stores a tree whose job has failed.
@@ -123,8 +133,8 @@ func Blog(t testing.TB, server *testkit.APIServer, namespace string) {
 	t.Helper()
 	blog := testkit.Installation(namespace, "blog").Build()
 	blog.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("SubObjectFailed", "execution blog failed"))
-	execution := ExecutionOf(blog)
-	execution.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("SubObjectFailed", "deploy item theme failed"))
+	execution := ExecutionOf(blog, "site", "theme")
+	execution.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("DeployItemsFailed", "deploy item theme failed"))
 	site, theme := ItemOf(execution, "site"), ItemOf(execution, "theme")
 	site.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
 	theme.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("InvalidManifest", "manifest 2: spec.replicas:\x1b[31m must be a number\nand is not"))

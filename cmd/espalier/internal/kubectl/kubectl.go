@@ -72,19 +72,29 @@ func build(streams genericiooptions.IOStreams, args []string) *cobra.Command {
 	return command
 }
 
-// useOwnControlPlane points KUBECONFIG at the default control plane. A control plane
-// that has been stopped counts, too: an error is better than the wrong cluster.
+// useOwnControlPlane points KUBECONFIG at the control plane of this machine, unless the
+// user names another cluster.
 func useOwnControlPlane() {
 	if os.Getenv("KUBECONFIG") != "" {
 		return
 	}
-	dir, err := datadir.Default()
-	if err != nil {
-		return
-	}
-	if path := controlplane.KubeconfigIn(dir); exists(path) {
+	if path := OwnKubeconfig(); path != "" {
 		_ = os.Setenv("KUBECONFIG", path)
 	}
+}
+
+// OwnKubeconfig returns the kubeconfig of the control plane that this machine runs by
+// default, empty if there never was one. A control plane that has been stopped counts,
+// too: an error is better than the wrong cluster.
+func OwnKubeconfig() string {
+	dir, err := datadir.Default()
+	if err != nil {
+		return ""
+	}
+	if path := controlplane.KubeconfigIn(dir); exists(path) {
+		return path
+	}
+	return ""
 }
 
 func exists(path string) bool {

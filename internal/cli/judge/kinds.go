@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package judge
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/deployitem/watchdog"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/installation"
+)
+
+// installation asks the decision about installations. All that is below a node was read from the API server itself, so
+// what is missing there is gone.
+func (c Controllers) installation(node *inventory.Node) (inventory.Explanation, bool) {
+	object, _ := node.Installation()
+	s := installation.Snapshot{Installation: object, Now: c.Now, ExecutionGone: true}
+	for _, below := range node.Below {
+		if nested, ok := below.Installation(); ok {
+			s.Subinstallations = append(s.Subinstallations, nested)
+		}
+		if own, ok := below.Execution(); ok {
+			s.Execution, s.ExecutionGone = own, false
+		}
+	}
+	s.Gone = missing(object, s.Subinstallations)
+	hints := object.Spec.Optimization
+	if hints == nil || !hints.HasNoSiblingImports {
+		s.Predecessors = installations(node.Predecessors())
+		s.Trouble = node.SiblingTrouble()
+	}
+	if hints == nil || !hints.HasNoSiblingExports {
+		s.Successors = installations(node.Successors())
+	}
+	return verdict(node, installation.Decide(installation.Look(s)))
+}
+
+func installations(nodes []*inventory.Node) []*lsv1alpha1.Installation {
+	var result []*lsv1alpha1.Installation
+	for _, node := range nodes {
+		if object, ok := node.Installation(); ok {
+			result = append(result, object)
+		}
+	}
+	return result
+}
+
+// missing returns the nested installations that a status knows and that do not exist.
+func missing(object *lsv1alpha1.Installation, present []*lsv1alpha1.Installation) []string {
+	cache := object.Status.SubInstCache
+	if cache == nil {
+		return nil
+	}
+	names := slices.Clone(cache.OrphanedSubs)
+	for _, pair := range cache.ActiveSubs {
+		names = append(names, pair.ObjectName)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(present, func(nested *lsv1alpha1.Installation) bool { return nested.Name == name })
+	})
+}
+
+func (c Controllers) execution(node *inventory.Node) (inventory.Explanation, bool) {
+	object, _ := node.Execution()
+	s := execution.Snapshot{Execution: object, Complete: true, Now: c.Now}
+	for _, below := range node.Below {
+		if item, ok := below.DeployItem(); ok {
+			s.Items = append(s.Items, *item)
+		}
+	}
+	s.Gone = slices.DeleteFunc(execution.Recorded(object), func(name string) bool {
+		return slices.ContainsFunc(node.Below, func(below *inventory.Node) bool { return below.Name() == name })
+	})
+	return verdict(node, execution.Decide(execution.Look(s)))
+}
+
+// deployItem asks the watchdog whether anybody has taken the item. What the deployer that has taken it waits for is in
+// the status, except for a Target that does not exist.
+func (c Controllers) deployItem(node *inventory.Node) (inventory.Explanation, bool) {
+	item, _ := node.DeployItem()
+	observed := watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
+	if !observed.PickedUp {
+		return inventory.Explanation{
+			Reason: lsv1alpha1.ReasonWaitingForDeployer, Message: watchdog.Decide(observed).Why.Message, Since: observed.Since,
+		}, true
+	}
+	if c.targets == nil {
+		return inventory.Explanation{}, false
+	}
+	d := deployitem.Decide(deployitem.Look(deployitem.Snapshot{
+		Item: item, Target: c.target(item), Role: deployitem.Role{Type: item.Spec.Type, Info: item.Status.Deployer}, Now: c.Now,
+	}))
+	if d.Wait && d.Why.Code == lsv1alpha1.ReasonNoTargetFound {
+		return inventory.Explanation{Reason: d.Why.Code, Message: d.Why.Message}, true
+	}
+	return inventory.Explanation{}, false
+}
+
+// target returns the metadata of an item's Target; nil if it does not exist.
+func (c Controllers) target(item *lsv1alpha1.DeployItem) *lsv1alpha1.Target {
+	reference := item.Spec.Target
+	if reference == nil || !slices.Contains(c.targets[item.Namespace], reference.Name) {
+		return nil
+	}
+	return &lsv1alpha1.Target{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: reference.Name}}
+}

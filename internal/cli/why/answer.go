@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"espalier.dev/internal/cli/cause"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/inventory"
+)
+
+// answer is why an object is not done.
+type answer struct {
+	node   *inventory.Node
+	chains []cause.Chain
+	access *cluster.Access
+}
+
+// maxOthers is how many further causes are told to people.
+const maxOthers = 5
+
+func (a answer) print(p display.Printer) error {
+	if len(a.chains) == 0 {
+		return p.Lines(a.node.Title() + " has succeeded: there is nothing to explain.")
+	}
+	first := a.chains[0]
+	lines := []string{display.Clean(a.headline(p, first)), ""}
+	for _, line := range p.Indented(2).Align(chainTable(p, first)) {
+		lines = append(lines, "  "+line)
+	}
+	lines = append(lines, a.others(p)...)
+	advice := cause.AdviceFor(first)
+	lines = append(lines, "", "Next:")
+	if advice.Hint != "" {
+		lines = append(lines, "  # "+display.Clean(advice.Hint))
+	}
+	for _, command := range a.access.Commands(a.node.Namespace(), advice) {
+		lines = append(lines, "  "+command)
+	}
+	return p.Lines(lines...)
+}
+
+// headline is the whole answer in one line.
+func (a answer) headline(p display.Printer, chain cause.Chain) string {
+	text := fmt.Sprintf("%s %s", a.node.Title(), verbs[a.node.State()])
+	switch link := chain.Cause(); {
+	case a.node.State() == inventory.Succeeded:
+		return text + " " + cause.Saying(link)
+	case len(chain) == 1:
+		return fmt.Sprintf("%s%s: %s", text, since(p, link), cause.Saying(link))
+	}
+	return fmt.Sprintf("%s because of %s%s", text, cause.Sentence(chain), since(p, chain.Cause()))
+}
+
+var verbs = map[inventory.State]string{
+	inventory.NotStarted: "has not started", inventory.Requested: "has not started", inventory.Pending: "has not started",
+	inventory.Running: "is not done", inventory.Failed: "has failed", inventory.Succeeded: "has succeeded, but",
+}
+
+func since(p display.Printer, link cause.Link) string {
+	at := link.Since
+	if at.IsZero() {
+		at = link.Node.Since()
+	}
+	if at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (for %s)", p.Age(at))
+}
+
+func chainTable(p display.Printer, chain cause.Chain) display.Table {
+	table := display.Table{Header: []string{"OBJECT", "PHASE", "SINCE", "REASON", "MESSAGE"}}
+	for _, link := range chain {
+		table.Rows = append(table.Rows, []display.Cell{
+			{Text: link.Node.Title()}, display.PhaseCell(link.Node), {Text: p.Age(link.Node.Since()), Style: display.Faint},
+			display.OrDash(link.Reason), {Text: display.Clean(link.Message)},
+		})
+	}
+	return table
+}
+
+// others names the causes beside the first.
+func (a answer) others(p display.Printer) []string {
+	var lines []string
+	for _, chain := range a.chains[1:min(len(a.chains), maxOthers+1)] {
+		lines = append(lines, "  "+display.Clean(cause.Sentence(chain)+since(p, chain.Cause())))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if left := len(a.chains) - 1 - maxOthers; left > 0 {
+		lines = append(lines, fmt.Sprintf("  ... and %d more", left))
+	}
+	return append([]string{"", "Also:"}, lines...)
+}
+
+// report is the answer for programs.
+type report struct {
+	Subject *inventory.View `json:"subject"`
+	// Causes are empty if there is nothing to explain. The first is the most telling.
+	Causes []reportedCause `json:"causes"`
+}
+
+type reportedCause struct {
+	// Somebody says that nothing more happens until somebody acts.
+	Somebody bool   `json:"somebody"`
+	Hint     string `json:"hint,omitempty"`
+	// Chain leads from the subject to the cause.
+	Chain []reportedLink `json:"chain"`
+	Next  []string       `json:"next,omitempty"`
+}
+
+type reportedLink struct {
+	Kind      inventory.Kind  `json:"kind"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	State     inventory.State `json:"state"`
+	Phase     string          `json:"phase,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Since     *metav1.Time    `json:"since,omitempty"`
+}
+
+func (a answer) report() report {
+	r := report{Subject: a.node.View(), Causes: []reportedCause{}}
+	for _, chain := range a.chains {
+		advice := cause.AdviceFor(chain)
+		told := reportedCause{Somebody: advice.Somebody, Hint: advice.Hint, Next: a.access.Commands(a.node.Namespace(), advice)}
+		for _, link := range chain {
+			told.Chain = append(told.Chain, reportLink(link))
+		}
+		r.Causes = append(r.Causes, told)
+	}
+	return r
+}
+
+func reportLink(link cause.Link) reportedLink {
+	told := reportedLink{
+		Kind: link.Node.Kind, Namespace: link.Node.Namespace(), Name: link.Node.Name(), State: link.Node.State(),
+		Phase: string(link.Node.Status.Phase), Reason: link.Reason, Message: link.Message, Since: link.Node.Status.PhaseTransitionTime,
+	}
+	if !link.Since.IsZero() {
+		at := metav1.NewTime(link.Since)
+		told.Since = &at
+	}
+	return told
+}

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package why is the command "espalier why".
+package why
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cause"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/judge"
+)
+
+type options struct {
+	env    cli.Environment
+	access *cluster.Access
+	format *display.FormatFlag
+	name   string
+}
+
+// New returns the command.
+func New(env cli.Environment) *cobra.Command {
+	opts := options{env: env}
+	cmd := &cobra.Command{
+		Use:   "why NAME",
+		Short: "Say why an installation is not done",
+		Long: `Say why an installation waits or has failed. The command follows the chain to the
+object that holds up all others: from an installation to its predecessor, to its
+execution, to a deploy item, to what that waits for in its target. The first line names
+that object, the reason and what to know about it; then come the chain and the commands
+to run next.
+
+It asks the functions by which the controllers decide, so that the answer is the one
+that they act on. It changes nothing, and its exit code is 0 whatever the answer is.
+
+Instead of the name of an installation, execution/NAME or deployitem/NAME may be given.
+
+` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier why shop
+  espalier why deployitem/shop-web-nginx
+  espalier why shop -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.name = args[0]
+			return run(cmd.Context(), opts)
+		},
+	}
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
+	opts.access = cluster.AddFlags(cmd, env)
+	complete := opts.access.CompleteInstallations(cluster.AllInstallations)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, toComplete)
+	}
+	return cmd
+}
+
+func run(ctx context.Context, opts options) error {
+	format, err := opts.format.Get()
+	if err != nil {
+		return err
+	}
+	kind, name, err := parse(opts.name)
+	if err != nil {
+		return err
+	}
+	c, err := opts.access.Client()
+	if err != nil {
+		return err
+	}
+	forest, namespace, err := opts.access.ReadForest(ctx, nil)
+	if err != nil {
+		return err
+	}
+	node := forest.Find(kind, namespace, name)
+	if node == nil {
+		return opts.notFound(kind, namespace, name)
+	}
+	answer := answer{node: node, chains: cause.Find(node, judge.Read(ctx, c, namespace, opts.env.Now())), access: opts.access}
+	printer := display.To(opts.env, opts.env.Out)
+	if format == display.FormatText {
+		return answer.print(printer)
+	}
+	return printer.Data(answer.report(), format)
+}
+
+// kinds are what may stand before a name.
+var kinds = map[string]inventory.Kind{
+	"installation": inventory.Installation, "inst": inventory.Installation,
+	"execution": inventory.Execution, "exec": inventory.Execution,
+	"deployitem": inventory.DeployItem, "di": inventory.DeployItem,
+}
+
+// parse reads the argument: a name, with a kind before it if it is not an installation's.
+func parse(argument string) (inventory.Kind, string, error) {
+	prefix, name, found := strings.Cut(argument, "/")
+	if !found {
+		return inventory.Installation, argument, nil
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(prefix), ".")
+	if known, ok := kinds[strings.TrimSuffix(kind, "s")]; ok && name != "" {
+		return known, name, nil
+	}
+	return "", "", fmt.Errorf("cannot explain %q: give the name of an installation, execution/NAME or deployitem/NAME", argument)
+}
+
+func (o options) notFound(kind inventory.Kind, namespace, name string) error {
+	if kind == inventory.Installation {
+		return o.access.NotFound(namespace, name)
+	}
+	return &cli.Problem{
+		Code: cli.ExitNotFound, What: fmt.Sprintf("%s %s does not exist", strings.ToLower(string(kind)), name), Where: o.access.Where(namespace),
+		Next: []string{o.access.Suggest(namespace, "tree")},
+	}
+}
