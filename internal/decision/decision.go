@@ -22,6 +22,9 @@ type Of[P ~string, E any] struct {
 	// Again is the latest time after which a waiting object is looked at again. It serves timeouts and the safety
 	// net; what is waited for must also arrive as an event. Zero means events only.
 	Again time.Duration
+	// MayLag says that the status need not be stored at once: what it tells can be found out again, and nobody acts on it.
+	// A wait that is over soon then costs no write.
+	MayLag bool
 	// SaveFirst stores the status before Do is executed, if it has changed: what Do hands on to others must be known of
 	// this object first.
 	SaveFirst bool

@@ -112,7 +112,7 @@ func (o Observed) await(code string, item Item) Decision {
 	if !item.Since.IsZero() && item.working() {
 		message += ", since " + item.Since.UTC().Format(time.RFC3339)
 	}
-	return Decision{Wait: true, Why: because(code, message), Again: o.recheck()}
+	return Decision{Wait: true, MayLag: true, Why: because(code, message), Again: o.recheck()}
 }
 
 // Bounds of the safety net under the events that end a wait.

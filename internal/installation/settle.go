@@ -13,30 +13,40 @@ import (
 // Settle writes the outcome of a decision into the status and returns the facts as they stand then.
 func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
 	status := &inst.Status
-	if err == nil && beginsJob(o, d) {
-		startJob(inst, &o)
+	if err == nil {
+		o = settleSteps(inst, o, d)
 	}
-	if err == nil && o.Prepared != nil {
-		status.ObservedGeneration, status.ImportsHash = o.Prepared.Generation, o.Prepared.ImportsHash
-		status.SubInstCache, status.ExecutionReference = o.Prepared.Subs, o.Prepared.ExecutionRef
-		o.Prepared, o.Changed = nil, changed(inst)
-	}
-	if err == nil && d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
-		status.SubInstCache.OrphanedSubs = nil
-	}
-	at := metav1.NewTime(o.Now)
 	if !status.IsFinished() {
+		at := metav1.NewTime(o.Now)
 		stamp := lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
 		markSteps(status, stamp, o.Done, err)
 	}
 	o.Done = nil
-	if err == nil && status.TransitionTimes != nil && (d.Next == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseDeleting) {
-		status.TransitionTimes.WaitTime = &at
-	}
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: o.Phase.IsDeletion(), Now: o.Now})
 	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
 	if status.PhaseTransitionTime != nil {
 		o.Since = status.PhaseTransitionTime.Time
+	}
+	return o
+}
+
+// settleSteps records what single steps have come to.
+func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
+	status := &inst.Status
+	if beginsJob(o, d) {
+		startJob(inst, &o)
+	}
+	if o.Prepared != nil {
+		status.ObservedGeneration, status.ImportsHash = o.Prepared.Generation, o.Prepared.ImportsHash
+		status.SubInstCache, status.ExecutionReference = o.Prepared.Subs, o.Prepared.ExecutionRef
+		o.Prepared, o.Changed = nil, changed(inst)
+	}
+	if d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
+		status.SubInstCache.OrphanedSubs = nil
+	}
+	if status.TransitionTimes != nil && (d.Next == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseDeleting) {
+		at := metav1.NewTime(o.Now)
+		status.TransitionTimes.WaitTime = &at
 	}
 	return o
 }

@@ -6,15 +6,19 @@ package loop
 import (
 	"context"
 	"strings"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/failure"
 )
@@ -35,19 +39,58 @@ type News[T client.Object, P ~string] struct {
 }
 
 // EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on
-// the way and why. One Event for several phases keeps the costs of a pass at one write.
+// the way and why. What goes well is told up to two seconds late, so that a run that ends by then takes one Event and
+// not two; what goes wrong is told at once.
 func EventsTo[T client.Object, P ~string](recorder events.EventRecorder) func(context.Context, News[T, P]) {
-	return func(_ context.Context, news News[T, P]) {
-		last := news.Transitions[len(news.Transitions)-1]
-		eventType, note := corev1.EventTypeNormal, last.Why.Message
-		if news.Err != nil {
-			note = news.Err.Error()
-			if failure.KindOf(news.Err) == failure.Terminal {
-				eventType = corev1.EventTypeWarning
-			}
-		}
-		recorder.Eventf(news.Object, nil, eventType, string(last.To), "Reconcile", "%s", shorten(route(news.Transitions)+": "+note))
+	h := &held[T, P]{recorder: recorder, news: map[types.UID]News[T, P]{}}
+	return h.announce
+}
+
+// held is news that may be told together with what comes next.
+type held[T client.Object, P ~string] struct {
+	recorder events.EventRecorder
+	mu       sync.Mutex
+	news     map[types.UID]News[T, P]
+}
+
+func (h *held[T, P]) announce(_ context.Context, news News[T, P]) {
+	uid := news.Object.GetUID()
+	h.mu.Lock()
+	before, waiting := h.news[uid]
+	news.Transitions = append(before.Transitions, news.Transitions...)
+	h.news[uid] = news
+	h.mu.Unlock()
+	switch {
+	case news.Err != nil || ended(news):
+		h.tell(uid)
+	case !waiting:
+		time.AfterFunc(maxLag, func() { h.tell(uid) })
 	}
+}
+
+// ended tells whether the news ends a run. Phases that do are the same for all kinds that have any.
+func ended[T client.Object, P ~string](news News[T, P]) bool {
+	return lsv1alpha1.Phase(news.Transitions[len(news.Transitions)-1].To).IsFinal()
+}
+
+// tell records what is known of an object, unless it was told already.
+func (h *held[T, P]) tell(uid types.UID) {
+	h.mu.Lock()
+	news, found := h.news[uid]
+	delete(h.news, uid)
+	h.mu.Unlock()
+	if !found {
+		return
+	}
+	last := news.Transitions[len(news.Transitions)-1]
+	eventType, note := corev1.EventTypeNormal, last.Why.Message
+	if news.Err != nil {
+		note = news.Err.Error()
+		if failure.KindOf(news.Err) == failure.Terminal {
+			eventType = corev1.EventTypeWarning
+		}
+	}
+	h.recorder.Eventf(news.Object, nil, eventType, string(last.To), "Reconcile", "%s", shorten(route(news.Transitions)+": "+note))
 }
 
 // route is "Init, ObjectsCreated, Progressing".

@@ -58,6 +58,7 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	Announce func(ctx context.Context, news News[T, P])
 
 	ledger    ledger
+	lags      lags
 	conflicts lazyBackoff
 }
 
@@ -71,6 +72,7 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 			return reconcile.Result{}, fmt.Errorf("read %s %s: %w", l.Name, req.NamespacedName, err)
 		}
 		l.ledger.forget(req.NamespacedName)
+		l.lags.end(req)
 		return reconcile.Result{}, nil
 	}
 	fresh, err := l.fresh(ctx, object)
@@ -100,6 +102,9 @@ func (l *Loop[T, O, P, E]) fresh(ctx context.Context, object T) (bool, error) {
 
 // conclude stores what the pass came to, announces it, and says when to come back.
 func (l *Loop[T, O, P, E]) conclude(ctx context.Context, req reconcile.Request, p *pass[T, O, P, E]) (reconcile.Result, error) {
+	if wait := l.lagging(req, p); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
 	stored := p.save(ctx, false)
 	if stored == nil {
 		l.announce(ctx, p)

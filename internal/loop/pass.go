@@ -4,6 +4,7 @@
 package loop
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -118,6 +119,11 @@ func (p *pass[T, O, P, E]) save(ctx context.Context, proof bool) error {
 		patch = lockedPatch(p.object, []byte("{}"))
 	}
 	return p.write(ctx, patch, status)
+}
+
+// changed tells whether the status differs from what is stored.
+func (p *pass[T, O, P, E]) changed() bool {
+	return !gone(p.object) && !bytes.Equal(p.stored, p.status())
 }
 
 func (p *pass[T, O, P, E]) write(ctx context.Context, patch, status []byte) error {

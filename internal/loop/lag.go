@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// maxLag is how long a status may lag behind that a decision has marked as not urgent. People are told of everything that
+// takes longer.
+const maxLag = 2 * time.Second
+
+// lags remembers since when each object has had a status that is not stored. The zero value is ready.
+type lags struct {
+	mu    sync.Mutex
+	since map[reconcile.Request]time.Time
+}
+
+// left returns how long the status of an object may still lag.
+func (l *lags) left(req reconcile.Request, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.since == nil {
+		l.since = map[reconcile.Request]time.Time{}
+	}
+	since, known := l.since[req]
+	if !known {
+		since = now
+		l.since[req] = now
+	}
+	return since.Add(maxLag).Sub(now)
+}
+
+func (l *lags) end(req reconcile.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.since, req)
+}
+
+// lagging returns how long the outcome of a pass may stay unstored, zero if it is to be stored now.
+func (l *Loop[T, O, P, E]) lagging(req reconcile.Request, p *pass[T, O, P, E]) time.Duration {
+	if p.err == nil && !p.conflict && p.last.Wait && p.last.MayLag && p.changed() {
+		if wait := l.lags.left(req, l.Clock.Now()); wait > 0 {
+			l.count(outcomeSettled)
+			return sooner(wait, p.last.Again)
+		}
+	}
+	l.lags.end(req)
+	return 0
+}
+
+// sooner returns the lesser of a wait and another one, which may be none.
+func sooner(wait, other time.Duration) time.Duration {
+	if other > 0 && other < wait {
+		return other
+	}
+	return wait
+}

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
+)
+
+func TestAStatusLagsTwoSecondsAtMost(t *testing.T) {
+	var l lags
+	req, start := reconcile.Request{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if left := l.left(req, start); left != maxLag {
+		t.Errorf("at first it may lag %v", left)
+	}
+	if left := l.left(req, start.Add(maxLag-time.Millisecond)); left != time.Millisecond {
+		t.Errorf("later it may lag %v", left)
+	}
+	if left := l.left(req, start.Add(maxLag)); left > 0 {
+		t.Errorf("after that it may lag %v", left)
+	}
+	l.end(req)
+	if left := l.left(req, start.Add(time.Hour)); left != maxLag {
+		t.Errorf("the next one may lag %v", left)
+	}
+}
+
+func news(err error, phases ...lsv1alpha1.Phase) News[*lsv1alpha1.Installation, lsv1alpha1.Phase] {
+	n := News[*lsv1alpha1.Installation, lsv1alpha1.Phase]{Object: &lsv1alpha1.Installation{}, Err: err}
+	n.Object.UID = "uid"
+	for _, phase := range phases {
+		n.Transitions = append(n.Transitions, Transition[lsv1alpha1.Phase]{To: phase, Why: decision.Reason{Message: "because"}})
+	}
+	return n
+}
+
+// elapse moves the clock of a synctest bubble, which stands still otherwise.
+func elapse(d time.Duration) {
+	//house:allow sleep the clock of the bubble moves in no other way
+	time.Sleep(d)
+}
+
+func TestOneEventForARunThatEndsSoon(t *testing.T) {
+	terminal := failure.Terminalf(failure.Details{}, "broken")
+	for name, c := range map[string]struct {
+		say  func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase]))
+		want []string
+	}{
+		"start and end together": {
+			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
+				tell(news(nil, "Init", "Progressing"))
+				elapse(time.Second)
+				tell(news(nil, "Completing", "Succeeded"))
+			},
+			want: []string{"Normal Succeeded Init, Progressing, Completing, Succeeded: because"},
+		},
+		"start and end apart": {
+			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
+				tell(news(nil, "Init", "Progressing"))
+				elapse(time.Minute)
+				tell(news(nil, "Completing", "Succeeded"))
+			},
+			want: []string{"Normal Progressing Init, Progressing: because", "Normal Succeeded Completing, Succeeded: because"},
+		},
+		"a failure at once": {
+			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
+				tell(news(terminal, "Init", "Failed"))
+				tell(news(nil, "Init"))
+				tell(news(errors.New("no answer"), "Progressing"))
+			},
+			want: []string{"Warning Failed Init, Failed: broken", "Normal Progressing Init, Progressing: no answer"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				recorder := events.NewFakeRecorder(10)
+				announce := EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](recorder)
+				c.say(func(n News[*lsv1alpha1.Installation, lsv1alpha1.Phase]) { announce(context.Background(), n) })
+				elapse(time.Minute)
+				for _, want := range c.want {
+					select {
+					case got := <-recorder.Events:
+						if got != want {
+							t.Errorf("told %q, want %q", got, want)
+						}
+					default:
+						t.Errorf("nobody was told %q", want)
+					}
+				}
+				if len(recorder.Events) > 0 {
+					t.Errorf("told too much: %q", <-recorder.Events)
+				}
+			})
+		})
+	}
+}
