@@ -29,10 +29,10 @@ func largeFiles(items, imports int) Files {
 	for i := range items {
 		name := fmt.Sprintf("import%d", i%imports)
 		if i < items/2 {
-			fmt.Fprintf(&inGo, "- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config: {address: '{{ .imports.%s.host }}:{{ .imports.%s.port }}', all: {{ toJson .imports.%s }}}\n", i, name, name, name)
+			fmt.Fprintf(&inGo, "- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config: {apiVersion: v1, kind: C, address: '{{ .imports.%s.host }}:{{ .imports.%s.port }}', all: {{ toJson .imports.%s }}}\n", i, name, name, name)
 			continue
 		}
-		fmt.Fprintf(&inSpiff, "- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config:\n    address: (( imports.%s.host \":\" imports.%s.port ))\n    all: (( imports.%s ))\n", i, name, name, name)
+		fmt.Fprintf(&inSpiff, "- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config:\n    apiVersion: v1\n    kind: C\n    address: (( imports.%s.host \":\" imports.%s.port ))\n    all: (( imports.%s ))\n", i, name, name, name)
 	}
 	return Files{"blueprint.yaml": []byte(text.String()), "go.yaml": []byte(inGo.String()), "spiff.yaml": []byte(inSpiff.String())}
 }

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	kjson "sigs.k8s.io/json"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
@@ -63,11 +66,8 @@ func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1a
 	case item.Type == "":
 		return item, errors.New("type: is required; it says which deployer is responsible")
 	}
-	if item.Configuration == nil {
-		item.Configuration = &runtime.RawExtension{Raw: []byte("{}")}
-	}
-	if !bytes.HasPrefix(bytes.TrimSpace(item.Configuration.Raw), []byte("{")) {
-		return item, errors.New("config: must be an object")
+	if err := checkConfiguration(item.Configuration); err != nil {
+		return item, fmt.Errorf("config%w", err)
 	}
 	if d.Target == nil {
 		return item, nil
@@ -78,6 +78,38 @@ func (d *deployItem) resolve(namespace string, imports *dataflow.Imports) (lsv1a
 	}
 	item.Target = target
 	return item, nil
+}
+
+// checkConfiguration refuses what the API server would refuse in an Execution or a DeployItem. Errors begin with what
+// stands behind the field config in their path.
+func checkConfiguration(config *runtime.RawExtension) error {
+	if config == nil {
+		return errors.New(": is required; its apiVersion and kind belong to the deployer")
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(config.Raw), []byte("{")) {
+		return errors.New(": must be an object")
+	}
+	var head struct {
+		APIVersion any `json:"apiVersion"`
+		Kind       any `json:"kind"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(config.Raw, &head); err != nil {
+		return errors.New(": must be an object")
+	}
+	version, _ := head.APIVersion.(string)
+	kind, _ := head.Kind.(string)
+	_, malformed := schema.ParseGroupVersion(version)
+	switch {
+	case version == "":
+		return errors.New(".apiVersion: is required and must be a text; it is that of the deployer's configuration")
+	case malformed != nil:
+		return errors.New(".apiVersion: must be GROUP/VERSION")
+	case kind == "":
+		return errors.New(".kind: is required and must be a text; it is that of the deployer's configuration")
+	case len(validation.IsDNS1035Label(strings.ToLower(kind))) > 0:
+		return errors.New(".kind: must begin with a letter and consist of letters and digits")
+	}
+	return nil
 }
 
 func (r *targetReference) resolve(namespace string, imports *dataflow.Imports) (*lsv1alpha1.ObjectReference, error) {

@@ -35,8 +35,8 @@ deployExecutions:
   type: Spiff
   template:
     state: (( &state(merge none // {"b"=blueprint, "before"=stub() || "none"}) ))
-    deployItems: [{name: a, type: t, target: {import: cluster}, config: {i: (( imports )), b: (( blueprintDef )), c: (( components ))}, labels: {x: "y"}, dependsOn: []}]
-- {name: go, type: GoTemplate, template: "state: {{ toJson .imports.size }}\ndeployItems: [{name: b, type: t, dependsOn: [a], config: {{ toJson .blueprint }}}]"}
+    deployItems: [{name: a, type: t, target: {import: cluster}, config: {apiVersion: v1, kind: C, i: (( imports )), b: (( blueprintDef )), c: (( components ))}, labels: {x: "y"}, dependsOn: []}]
+- {name: go, type: GoTemplate, template: "state: {{ toJson .imports.size }}\ndeployItems: [{name: b, type: t, dependsOn: [a], config: {apiVersion: v1, kind: C, b: {{ toJson .blueprint }}}}]"}
 subinstallations:
 - {name: one, blueprint: {filesystem: {blueprint.yaml: "kind: Blueprint"}}, imports: {data: [{name: x, dataRef: size}], targets: [{name: "y", targets: [cluster]}]}, importDataMappings: {z: {a: [1]}}}
 - {name: two, blueprint: {ref: cd://componentReferences/part/resources/blueprint}, exports: {data: [{name: x, dataRef: twoX}]}, exportDataMappings: {x: {a: [1]}}}

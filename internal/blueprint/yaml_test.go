@@ -39,9 +39,9 @@ func TestWordsMeanWhatTheyMeanInManifests(t *testing.T) {
 			for name, text := range map[string]string{
 				"GoTemplate":         `deployExecutions: [{name: d, type: GoTemplate, file: d.yaml}]`,
 				"Spiff in a file":    `deployExecutions: [{name: d, type: Spiff, file: d.yaml}]`,
-				"Spiff in the field": fmt.Sprintf(`deployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: item, type: t, config: {a: %s}}]}}]`, word),
+				"Spiff in the field": fmt.Sprintf(`deployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, a: %s}}]}}]`, word),
 			} {
-				out, err := e.Render(inputOf(t, e, files(text, "d.yaml", "deployItems: [{name: item, type: t, config: {a: "+word+"}}]")))
+				out, err := e.Render(inputOf(t, e, files(text, "d.yaml", "deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, a: "+word+"}}]")))
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				} else if got := configText(string(out.DeployItems[0].Configuration.Raw)); got != want {
@@ -52,9 +52,10 @@ func TestWordsMeanWhatTheyMeanInManifests(t *testing.T) {
 	}
 }
 
-// configText is the value of a in an object that has nothing else, with < and > as they are.
+// configText is the value of a in an object that has nothing else but a version and a kind, with < and > as they are.
 func configText(object string) string {
 	text := strings.TrimSuffix(strings.TrimPrefix(object, `{"a":`), "}")
+	text = strings.TrimSuffix(text, `,"apiVersion":"v1","kind":"C"`)
 	return strings.ReplaceAll(text, `\u003c`, "<")
 }
 
@@ -62,8 +63,8 @@ func configText(object string) string {
 func TestKeysOfTemplatesStayAsTheyAre(t *testing.T) {
 	e := NewEngine()
 	for _, engine := range []string{"GoTemplate", "Spiff"} {
-		out, err := e.Render(inputOf(t, e, files("deployExecutions: [{name: d, type: "+engine+", file: d.yaml}]", "d.yaml", "deployItems: [{name: item, type: t, config: {x: 1, y: 2}}]")))
-		if err != nil || string(out.DeployItems[0].Configuration.Raw) != `{"x":1,"y":2}` {
+		out, err := e.Render(inputOf(t, e, files("deployExecutions: [{name: d, type: "+engine+", file: d.yaml}]", "d.yaml", "deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, x: 1, y: 2}}]")))
+		if err != nil || string(out.DeployItems[0].Configuration.Raw) != `{"apiVersion":"v1","kind":"C","x":1,"y":2}` {
 			t.Errorf("%s: %v, %v", engine, out, err)
 		}
 	}

@@ -52,7 +52,7 @@ spec:
         blueprint.yaml: |
           imports: [{name: word, schema: {type: string}}, {name: password, schema: {type: string}}]
           deployExecutions:
-          - {name: d, type: GoTemplate, template: "deployItems: [{name: it, type: t, config: {text: '{{ .imports.word }}', login: 'me:{{ .imports.password }}', encoded: {{ .imports.password | b64enc }}}}]"}
+          - {name: d, type: GoTemplate, template: "deployItems: [{name: it, type: t, config: {apiVersion: example.com/v1, kind: Configuration, text: '{{ .imports.word }}', login: 'me:{{ .imports.password }}', encoded: {{ .imports.password | b64enc }}}}]"}
 `
 
 const (
@@ -70,10 +70,10 @@ spec:
           subinstallations:
           - name: source
             exports: {data: [{name: out, dataRef: value}]}
-            blueprint: {filesystem: {blueprint.yaml: "exports: [{name: out, schema: {type: integer}}]\nexportExecutions: [{name: e, type: Spiff, template: {exports: {out: (( values.deployitems.it.number ))}}}]\ndeployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: it, type: t}]}}]"}}
+            blueprint: {filesystem: {blueprint.yaml: "exports: [{name: out, schema: {type: integer}}]\nexportExecutions: [{name: e, type: Spiff, template: {exports: {out: (( values.deployitems.it.number ))}}}]\ndeployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: it, type: t, config: {apiVersion: example.com/v1, kind: Configuration}}]}}]"}}
           - name: sink
             imports: {data: [{name: in, dataRef: value}]}
-            blueprint: {filesystem: {blueprint.yaml: "imports: [{name: in, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: sunk, type: t, config: {in: (( imports.in ))}}]}}]"}}
+            blueprint: {filesystem: {blueprint.yaml: "imports: [{name: in, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: sunk, type: t, config: {apiVersion: example.com/v1, kind: Configuration, in: (( imports.in ))}}]}}]"}}
 `
 
 func TestRender(t *testing.T) {
