@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	sigsjson "sigs.k8s.io/json"
 
 	"espalier.dev/api/deployer"
@@ -179,8 +180,8 @@ func expand(manifests []deployer.Manifest, problems *problemList) []apply.Object
 			continue
 		}
 		content := &unstructured.Unstructured{}
-		if err := content.UnmarshalJSON(m.Manifest.Raw); err != nil {
-			problems.add(path+".manifest", "is not an object with apiVersion and kind")
+		if err := utiljson.Unmarshal(m.Manifest.Raw, &content.Object); err != nil || content.Object == nil {
+			problems.add(path+".manifest", "is not a JSON object")
 			continue
 		}
 		for at, object := range items(content, path+".manifest", problems) {

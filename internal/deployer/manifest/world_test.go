@@ -61,13 +61,17 @@ func newWorldOn(t *testing.T, server *testkit.APIServer, plan string) *world {
 		t: t, server: server, namespace: server.Namespace(t), transport: faults.New(faults.MustParse(plan)),
 		deployer: manifest.New(), targets: map[string]*landscaper.Target{}, wake: make(chan struct{}, 1),
 	}
-	wrap := w.transport.Config(&rest.Config{}).WrapTransport
-	w.clusters = target.NewClusters(target.Options{Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: wrap})
-	t.Cleanup(w.clusters.Close)
+	w.connect()
 	w.targets[ownTarget] = testkit.Target(w.namespace, ownTarget).Cluster(t, server).Build()
 	w.item = testkit.DeployItem(w.namespace, "item").Target(ownTarget).Build()
 	w.item.UID, w.item.Spec.Type = types.UID(uuid.NewString()), landscaper.DeployItemTypeManifest
 	return w
+}
+
+func (w *world) connect() {
+	wrap := w.transport.Config(&rest.Config{}).WrapTransport
+	w.clusters = target.NewClusters(target.Options{Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: wrap})
+	w.t.Cleanup(w.clusters.Close)
 }
 
 // restart forgets everything that is not stored, as a new process does.
