@@ -107,7 +107,7 @@ func checkConfiguration(config *runtime.RawExtension) error {
 	case kind == "":
 		return errors.New(".kind: is required and must be a text; it is that of the deployer's configuration")
 	case len(validation.IsDNS1035Label(strings.ToLower(kind))) > 0:
-		return errors.New(".kind: must begin with a letter and consist of letters and digits")
+		return errors.New(".kind: must begin with a letter and consist of letters, digits and hyphens")
 	}
 	return nil
 }

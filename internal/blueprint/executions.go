@@ -59,6 +59,8 @@ type execution struct {
 	bindings  map[string]any
 	functions map[string]component.Function
 	kept      States
+	// unread is why the content of a resource could not be read, if a retry may mend it.
+	unread error
 }
 
 func (e *Engine) newExecution(s *Subject) (*execution, error) {
@@ -72,8 +74,23 @@ func (e *Engine) newExecution(s *Subject) (*execution, error) {
 		x.bindings["cd"] = s.Components.Root().View(schema)
 		x.bindings["components"] = s.Components.View(schema)
 	}
-	x.functions = component.Functions(component.FunctionOptions{Set: s.Components, Schema: schema, Content: s.Content})
+	x.functions = component.Functions(component.FunctionOptions{Set: s.Components, Schema: schema, Content: x.provider()})
 	return x, e.bindDefinitions(x)
+}
+
+// provider is the content provider of the subject. It remembers failures of a repository, because a template error shows
+// their text only and would pass for a fault of the template.
+func (e *execution) provider() component.ContentProvider {
+	if e.Content == nil {
+		return nil
+	}
+	return func(of *component.Descriptor, access component.Access) (component.Content, error) {
+		content, err := e.Content(of, access)
+		if err != nil && failure.KindOf(err) != failure.Terminal {
+			e.unread = err
+		}
+		return content, err
+	}
 }
 
 // bindDefinitions lets templates see what the installation says about its blueprint and its component. Inline trees, which
@@ -128,7 +145,11 @@ func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any
 	if kind != "" {
 		in.state = e.States[kind][x.name]
 	}
+	e.unread = nil
 	output, state, err := x.run(in)
+	if err != nil && e.unread != nil {
+		return nil, failure.NewRetryable(failure.DetailsOf(e.unread), err)
+	}
 	if err != nil {
 		return nil, err
 	}
