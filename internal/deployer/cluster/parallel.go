@@ -15,18 +15,28 @@ import (
 // atOnce is how many requests one item sends to a cluster at the same time.
 const atOnce = 8
 
-// Each calls do for every index below count, some at the same time, and returns when all are done.
+// Each calls do for every index below count, some at the same time, and returns when all are done. A panic in one of them
+// becomes one of the caller, who may be prepared for it.
 func Each(count int, do func(index int)) {
 	slots := make(chan struct{}, atOnce)
+	thrown := make(chan any, count)
 	var group sync.WaitGroup
 	for i := range count {
 		slots <- struct{}{}
 		group.Go(func() {
-			defer func() { <-slots }()
+			defer func() {
+				if value := recover(); value != nil {
+					thrown <- value
+				}
+				<-slots
+			}()
 			do(i)
 		})
 	}
 	group.Wait()
+	if len(thrown) > 0 {
+		panic(<-thrown)
+	}
 }
 
 // maxTold is how many of several errors a message tells.

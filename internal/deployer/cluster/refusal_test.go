@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -117,4 +119,33 @@ func TestAwait(t *testing.T) {
 	if len(wait.On) != 3 || wait.On[0] != every || wait.On[1] != secret {
 		t.Errorf("%+v", wait.On)
 	}
+}
+
+func TestEach(t *testing.T) {
+	var mutex sync.Mutex
+	running, most, calls := 0, 0, 0
+	Each(50, func(int) {
+		mutex.Lock()
+		running++
+		calls++
+		most = max(most, running)
+		mutex.Unlock()
+		runtime.Gosched()
+		mutex.Lock()
+		running--
+		mutex.Unlock()
+	})
+	if calls != 50 || most > atOnce {
+		t.Errorf("%d calls, %d at once", calls, most)
+	}
+	defer func() {
+		if thrown := recover(); thrown != "defect" {
+			t.Errorf("the caller caught %v", thrown)
+		}
+	}()
+	Each(3, func(i int) {
+		if i == 1 {
+			panic("defect")
+		}
+	})
 }
