@@ -178,6 +178,13 @@ func TestUp(t *testing.T) {
 	t.Run("creates the example", func(t *testing.T) {
 		u.mustRun(t, "kubectl", "get", "-n", "hello-world", "installation/hello-world", "target/here", "dataobject/whom-to-greet")
 	})
+	t.Run("shows the tree of the example", func(t *testing.T) {
+		for _, args := range [][]string{{"get", "-A"}, {"tree", "-n", "hello-world"}, {"why", "-n", "hello-world", "hello-world"}} {
+			if out := u.mustRun(t, args...); !strings.Contains(out, "hello-world") {
+				t.Errorf("%v prints:\n%s", args, out)
+			}
+		}
+	})
 	t.Run("shows it on the dashboard", func(t *testing.T) {
 		if page := fetch(t, i.facts["Dashboard"]); !strings.Contains(page, "hello-world") {
 			t.Errorf("the page is:\n%s", page)
@@ -214,6 +221,9 @@ func TestUp(t *testing.T) {
 		if !strings.Contains(out, "whom-to-greet") {
 			t.Errorf("got:\n%s", out)
 		}
+		if out := u.mustRun(t, "__complete", "reconcile", "-n", "hello-world", "hel"); !strings.Contains(out, "hello-world\n") {
+			t.Errorf("got:\n%s", out)
+		}
 	})
 	t.Run("removes deleted namespaces", func(t *testing.T) {
 		u.mustRun(t, "kubectl", "create", "namespace", "doomed")
@@ -225,8 +235,10 @@ func TestUp(t *testing.T) {
 	i.stop(t, syscall.SIGTERM)
 
 	t.Run("does not reach for another cluster when stopped", func(t *testing.T) {
-		if code, _, stderr := u.run(t, "kubectl", "get", "namespaces"); code != 1 || !strings.Contains(stderr, "127.0.0.1") {
-			t.Errorf("exit code %d: %s", code, stderr)
+		for _, args := range [][]string{{"kubectl", "get", "namespaces"}, {"get"}} {
+			if code, _, stderr := u.run(t, args...); code != 1 || !strings.Contains(stderr, "127.0.0.1") {
+				t.Errorf("%v: exit code %d: %s", args, code, stderr)
+			}
 		}
 	})
 	again := u.up(t, "--example", "hello-world", "--ui-addr", "")
