@@ -192,3 +192,21 @@ func TestWhatNeverTouchedItsTargetGoesWithoutIt(t *testing.T) {
 		t.Errorf("calls: %v", d.calls)
 	}
 }
+
+// The watchdog lets such items go; it does not run here.
+func TestJOB60_DeployerLeavesItemsAloneThatAreDeletedWithoutUninstall(t *testing.T) {
+	w := newWorld(t)
+	d := &scripted{}
+	w.run(d, deployer.Options{})
+	item := w.succeeds(w.item("db"))
+	item.Annotations = map[string]string{lsv1alpha1.DeleteWithoutUninstallAnnotation: "true"}
+	if err := w.Client().Update(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	w.delete(item, "second")
+	w.succeeds(w.item("later"))
+	now, err := w.live("db")
+	if err != nil || now.ResourceVersion != item.ResourceVersion || d.counted("delete db") != 0 {
+		t.Errorf("it was touched: %v, deleted %d times, %+v", err, d.counted("delete db"), now.Status)
+	}
+}

@@ -26,6 +26,9 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	if err == nil {
 		o = advance(item, o, d)
 	}
+	if err == nil && d.Next == "" && !d.Wait {
+		return o // A step on the way; what it leads to is told by the one that ends it.
+	}
 	run.Settle(&status.RunStatus, run.Outcome{
 		Next: d.Next, Why: d.Why, Err: err, Deleting: InDeletionFlow(o.Deleting, status.Phase), Now: o.Now,
 	})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
 )
@@ -33,7 +34,10 @@ type script struct {
 // walk makes one pass over the item, as the loop does, without an API server.
 func (s *script) walk(t *testing.T, item *lsv1alpha1.DeployItem, snapshot deployitem.Snapshot) deployitem.Decision {
 	t.Helper()
-	snapshot.Item, snapshot.Role, snapshot.Now = item, role, noon
+	snapshot.Item, snapshot.Role = item, role
+	if snapshot.Now.IsZero() {
+		snapshot.Now = noon
+	}
 	o := deployitem.Look(snapshot)
 	for range 32 {
 		d := deployitem.Decide(o)
@@ -220,6 +224,23 @@ func TestWaitingStandsInTheConditions(t *testing.T) {
 	}
 	if i.Status.ObservedGeneration != 0 {
 		t.Error("the spec counts as observed before it was")
+	}
+}
+
+// However often a deployer that waits is asked, the status stays as it is while it waits for the same.
+func TestWaitingOnWritesNothing(t *testing.T) {
+	i := item("", "b", "")
+	s := &script{answer: deployitem.Answer{Waiting: decision.Reason{Code: "WaitingForRain", Message: "cloud north"}}}
+	s.walk(t, i, deployitem.Snapshot{})
+	before := i.DeepCopy()
+	for _, intended := range []bool{true, false} {
+		s.walk(t, i, deployitem.Snapshot{Intended: intended, Now: noon.Add(time.Minute)})
+		if diff := cmp.Diff(before, i); diff != "" {
+			t.Errorf("asked again, intended before %v: %s", intended, diff)
+		}
+	}
+	if len(s.calls) != 5 {
+		t.Errorf("calls: %v", s.calls)
 	}
 }
 
