@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/run"
+)
+
+func installation(name, parent string, status lsv1alpha1.RunStatus) *lsv1alpha1.Installation {
+	i := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	if parent != "" {
+		i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: parent}
+	}
+	i.Status.RunStatus = status
+	return i
+}
+
+func status(phase lsv1alpha1.Phase, job, finished string) lsv1alpha1.RunStatus {
+	return lsv1alpha1.RunStatus{Phase: phase, JobID: job, JobIDFinished: finished}
+}
+
+func TestStateOfARoot(t *testing.T) {
+	for name, test := range map[string]struct {
+		status lsv1alpha1.RunStatus
+		asked  bool
+		grant  string
+		state  inventory.State
+		phase  string
+	}{
+		"new":                       {lsv1alpha1.RunStatus{}, false, "", inventory.NotStarted, "NotStarted"},
+		"asked":                     {lsv1alpha1.RunStatus{}, true, "", inventory.Requested, "Requested"},
+		"granted":                   {lsv1alpha1.RunStatus{}, false, "a", inventory.Requested, "Requested"},
+		"at work":                   {status(lsv1alpha1.PhaseInit, "a", ""), false, "", inventory.Running, "Init"},
+		"at work, and asked":        {status(lsv1alpha1.PhaseInit, "a", ""), true, "", inventory.Running, "Init"},
+		"triggered":                 {status(lsv1alpha1.PhaseFailed, "b", "a"), false, "", inventory.Running, "Triggered"},
+		"triggered the first time":  {status("", "a", ""), false, "", inventory.Running, "Triggered"},
+		"succeeded":                 {status(lsv1alpha1.PhaseSucceeded, "a", "a"), false, "", inventory.Succeeded, "Succeeded"},
+		"failed":                    {status(lsv1alpha1.PhaseFailed, "a", "a"), false, "", inventory.Failed, "Failed"},
+		"could not be deleted":      {status(lsv1alpha1.PhaseDeleteFailed, "a", "a"), false, "", inventory.Failed, "DeleteFailed"},
+		"asked after a failure":     {status(lsv1alpha1.PhaseFailed, "a", "a"), true, "", inventory.Requested, "Requested"},
+		"continuous, without a job": {status(lsv1alpha1.PhaseProgressing, "", ""), false, "", inventory.Running, "Progressing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := installation("root", "", test.status)
+			root.Annotations = map[string]string{}
+			if test.asked {
+				root.Annotations[lsv1alpha1.OperationAnnotation] = "reconcile"
+			}
+			if test.grant != "" {
+				root.Annotations[run.GrantAnnotation] = run.FormatGrant(test.grant, "root")
+			}
+			var objects inventory.Objects
+			objects.Put(root)
+			node := objects.Forest().Installation("", "root")
+			if node.State() != test.state || node.Phase() != test.phase {
+				t.Errorf("state %s, phase %s", node.State(), node.Phase())
+			}
+		})
+	}
+}
+
+// A nested object is judged by the job of its tree.
+func TestStateWithinATree(t *testing.T) {
+	for name, test := range map[string]struct {
+		root, nested lsv1alpha1.RunStatus
+		want         inventory.State
+	}{
+		"not reached":               {status(lsv1alpha1.PhaseProgressing, "b", "a"), status(lsv1alpha1.PhaseSucceeded, "a", "a"), inventory.Pending},
+		"not reached after failure": {status(lsv1alpha1.PhaseProgressing, "b", "a"), status(lsv1alpha1.PhaseFailed, "a", "a"), inventory.Pending},
+		"reached":                   {status(lsv1alpha1.PhaseProgressing, "b", "a"), status(lsv1alpha1.PhaseSucceeded, "b", "a"), inventory.Running},
+		"done before its tree":      {status(lsv1alpha1.PhaseProgressing, "b", "a"), status(lsv1alpha1.PhaseSucceeded, "b", "b"), inventory.Succeeded},
+		"done with its tree":        {status(lsv1alpha1.PhaseFailed, "b", "b"), status(lsv1alpha1.PhaseFailed, "b", "b"), inventory.Failed},
+		"left out of the last job":  {status(lsv1alpha1.PhaseFailed, "b", "b"), status(lsv1alpha1.PhaseSucceeded, "a", "a"), inventory.Succeeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects inventory.Objects
+			objects.Put(installation("nested", "root", test.nested))
+			objects.Put(installation("root", "", test.root))
+			if got := objects.Forest().Installation("", "nested").State(); got != test.want {
+				t.Errorf("state %s", got)
+			}
+		})
+	}
+}
+
+func TestObjectsLeave(t *testing.T) {
+	var objects inventory.Objects
+	objects.Remove(installation("never", "", lsv1alpha1.RunStatus{}))
+	objects.Put(installation("root", "", lsv1alpha1.RunStatus{}))
+	objects.Put(installation("nested", "root", lsv1alpha1.RunStatus{}))
+	objects.Remove(installation("root", "", lsv1alpha1.RunStatus{}))
+	forest := objects.Forest()
+	if len(forest.Tops) != 1 || forest.Tops[0].Name() != "nested" || forest.Installation("", "root") != nil {
+		t.Errorf("got %+v", forest.Tops)
+	}
+}
+
+// Executions of earlier controllers are found by the reference of their installation where no owner is noted.
+func TestExecutionWithoutOwner(t *testing.T) {
+	root := installation("root", "", lsv1alpha1.RunStatus{})
+	root.Status.ExecutionReference = &lsv1alpha1.ObjectReference{Name: "root"}
+	var objects inventory.Objects
+	objects.Put(root)
+	objects.Put(installation("other", "", lsv1alpha1.RunStatus{}))
+	for _, name := range []string{"root", "other"} {
+		objects.Put(&lsv1alpha1.Execution{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	forest := objects.Forest()
+	if below := forest.Installation("", "root").Below; len(below) != 1 || below[0].Kind != inventory.Execution {
+		t.Errorf("root has %v", below)
+	}
+	if below := forest.Installation("", "other").Below; len(below) != 0 {
+		t.Errorf("an execution that belongs to nobody hangs below other: %v", below)
+	}
+}
