@@ -24,12 +24,12 @@ const (
 
 var userDeeds = []deed{userInterrupts, userAsksAgain, userAlters, userRemoves}
 
-// tended is a tree whose user interferes while it grows, and in the end wants it after all as it was.
-func tended(t *testing.T, s *scene) {
+// tend is a tree whose user interferes while it grows, and in the end wants it after all as it was.
+func tend(t *testing.T, s *scene) {
 	wanted := func() *testkit.InstallationBuilder {
 		return s.root("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Reconcile()
 	}
-	s.create(t, testkit.DataObject(s.namespace, "size", "small").Build(), wanted().Build())
+	s.create(t, s.sized("small"), wanted().Build())
 	s.settles(t, "garden")
 	s.recorder.Quiet(t, restLength)
 	err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(s.installation("garden")), &lsv1alpha1.Installation{})

@@ -21,7 +21,9 @@ func TestNothingIsLeftAfterTheEnd(t *testing.T) {
 	w := workloadNamed(t, "prune")
 	s := newScene(t)
 	p := s.operate(t, faults.Plan{})
-	w.script(t, s)
+	for _, act := range w.acts {
+		act(t, s)
+	}
 	if before := goroutines(); len(before) == 0 {
 		t.Error("not even a running process has goroutines: what is looked for must have another name")
 	}

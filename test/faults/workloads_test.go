@@ -12,15 +12,25 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// workload is what users do in a scene. It ends with a rest.
+// workload is what users do in a scene, act by act. Each act ends with a rest.
 type workload struct {
-	name   string
-	script func(*testing.T, *scene)
+	name string
+	acts []act
 }
 
+type act func(*testing.T, *scene)
+
 var workloads = []workload{
-	{"life", life}, {"repair", repair}, {"interrupt", interrupt}, {"dependents", dependents}, {"abandon", abandon},
-	{"shrink", shrink}, {"prune", prune}, {"successor", successor}, {"alter", alter}, {"tended", tended},
+	{"life", []act{plant, enlarge, fell}},
+	{"repair", []act{sicken, mend}},
+	{"interrupt", []act{cutShort, askAgain}},
+	{"dependents", []act{connect, disconnect}},
+	{"abandon", []act{install, abandon}},
+	{"shrink", []act{spread, shrink}},
+	{"prune", []act{plantHedge, replantHedge, clearHedge}},
+	{"successor", []act{build, rebuild}},
+	{"alter", []act{stack, paint}},
+	{"tended", []act{tend}},
 }
 
 func workloadNamed(t *testing.T, name string) workload {
@@ -75,38 +85,53 @@ func tree(namespace string) blueprint {
 	}
 }
 
-// life is the main workload: a tree comes, changes and goes.
-func life(t *testing.T, s *scene) {
-	size := testkit.DataObject(s.namespace, "size", "small").Build()
-	s.create(t, size, s.root("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Reconcile().Build())
+// The main workload is the life of a tree: it comes, changes and goes.
+
+func plant(t *testing.T, s *scene) {
+	s.create(t, s.sized("small"), s.root("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Reconcile().Build())
 	s.succeeds(t, "garden")
 	s.rest(t, "planted")
-	s.patch(t, size, `{"data":"large"}`)
+}
+
+func enlarge(t *testing.T, s *scene) {
+	s.patch(t, s.sized("small"), `{"data":"large"}`)
 	s.ask(t, "garden", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "garden")
 	s.rest(t, "enlarged")
+}
+
+func fell(t *testing.T, s *scene) {
 	s.remove(t, "garden")
 	s.gone(t, "garden")
 	s.rest(t, "gone")
 }
 
-// repair lets an item fail whose successor must not start, and then mends it.
-func repair(t *testing.T, s *scene) {
-	health := testkit.DataObject(s.namespace, "health", string(lsv1alpha1.PhaseFailed)).Build()
+func (s *scene) sized(size string) *lsv1alpha1.DataObject {
+	return testkit.DataObject(s.namespace, "size", size).Build()
+}
+
+// An item fails whose successor must not start, and then is mended.
+
+func sicken(t *testing.T, s *scene) {
 	b := blueprint{imports: []string{"health"}, items: []any{
 		mockItem("sick", "{{ .imports.health }}", nil), mockItem("next", succeeds, nil, "sick"), mockItem("other", succeeds, nil),
 	}}
+	health := testkit.DataObject(s.namespace, "health", string(lsv1alpha1.PhaseFailed)).Build()
 	s.create(t, health, s.root("plant", b, "health").Reconcile().Build())
 	s.ends(t, "plant", lsv1alpha1.PhaseFailed)
 	s.rest(t, "failed")
-	s.patch(t, health, `{"data":%q}`, succeeds)
+}
+
+func mend(t *testing.T, s *scene) {
+	s.patch(t, testkit.DataObject(s.namespace, "health", "").Build(), `{"data":%q}`, succeeds)
 	s.ask(t, "plant", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "plant")
 	s.rest(t, "mended")
 }
 
-// interrupt ends an item that nobody works on, in a tree, and then deletes everything.
-func interrupt(t *testing.T, s *scene) {
+// An item that nobody works on is interrupted, in a tree; the next job ends it by hand.
+
+func cutShort(t *testing.T, s *scene) {
 	slow := blueprint{items: []any{mockItem("quick", succeeds, nil), endlessItem("endless")}}
 	s.create(t, s.root("maze", blueprint{subs: []any{sub("path", slow, wiring{})}}).Reconcile().Build())
 	s.until(t, "endless", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
@@ -114,15 +139,18 @@ func interrupt(t *testing.T, s *scene) {
 	s.ask(t, "maze", lsv1alpha1.OperationInterrupt)
 	s.ends(t, "maze", lsv1alpha1.PhaseFailed)
 	s.rest(t, "interrupted")
+}
+
+func askAgain(t *testing.T, s *scene) {
 	s.ask(t, "maze", lsv1alpha1.OperationReconcile)
-	s.until(t, "endless", "handed another job", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() })
 	s.finishItem(t, "endless")
 	s.succeeds(t, "maze")
 	s.rest(t, "finished by hand")
 }
 
-// dependents deletes an installation that another one imports from: it waits for the other.
-func dependents(t *testing.T, s *scene) {
+// An installation is deleted that another one imports from: it waits for the other.
+
+func connect(t *testing.T, s *scene) {
 	tap := blueprint{items: []any{mockItem("open", succeeds, map[string]any{"water": "wet"})}, exports: map[string]string{"water": ofItem("open", "water")}}
 	pond := blueprint{imports: []string{"water"}, items: []any{manifestItem("fill", s.namespace, "{{ .imports.water }}", "pond")}}
 	s.create(t, s.root("tap", tap).ExportData("water", "water").Reconcile().Build())
@@ -130,6 +158,9 @@ func dependents(t *testing.T, s *scene) {
 	s.create(t, s.root("pond", pond, "water").Reconcile().Build())
 	s.succeeds(t, "pond")
 	s.rest(t, "filled")
+}
+
+func disconnect(t *testing.T, s *scene) {
 	s.remove(t, "tap")
 	testkit.Eventually(t, s.APIServer, s.installation("tap"), testkit.Is("waiting to be deleted", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.Phase == lsv1alpha1.PhaseInitDelete
@@ -140,85 +171,113 @@ func dependents(t *testing.T, s *scene) {
 	s.rest(t, "gone")
 }
 
-// abandon deletes a tree and keeps what it has installed.
-func abandon(t *testing.T, s *scene) {
+// A tree is deleted, and what it has installed stays.
+
+func install(t *testing.T, s *scene) {
 	leaf := blueprint{items: []any{manifestItem("put", s.namespace, "stays", "bench", "table"), mockItem("sit", succeeds, nil)}}
 	s.create(t, s.root("park", blueprint{subs: []any{sub("lawn", leaf, wiring{})}}).Reconcile().Build())
 	s.succeeds(t, "park")
 	s.rest(t, "installed")
+}
+
+func abandon(t *testing.T, s *scene) {
 	s.patch(t, s.installation("park"), `{"metadata":{"annotations":{%q:"true"}}}`, lsv1alpha1.DeleteWithoutUninstallAnnotation)
 	s.remove(t, "park")
 	s.gone(t, "park")
 	s.rest(t, "abandoned")
 }
 
-// shrink takes a nested installation and an item out of a blueprint.
-func shrink(t *testing.T, s *scene) {
+// A nested installation and an item are taken out of a blueprint.
+
+func field(s *scene) (large, small blueprint) {
 	leaf := func(name string) blueprint {
 		return blueprint{items: []any{manifestItem("put", s.namespace, name, name)}}
 	}
-	large := blueprint{
+	large = blueprint{
 		subs:  []any{sub("east", leaf("east"), wiring{}), sub("west", leaf("west"), wiring{})},
 		items: []any{manifestItem("north", s.namespace, "north", "north"), mockItem("south", succeeds, nil, "north")},
 	}
-	small := blueprint{subs: large.subs[:1], items: []any{mockItem("south", succeeds, nil)}}
+	return large, blueprint{subs: large.subs[:1], items: []any{mockItem("south", succeeds, nil)}}
+}
+
+func spread(t *testing.T, s *scene) {
+	large, _ := field(s)
 	s.create(t, s.root("field", large).Reconcile().Build())
 	s.succeeds(t, "field")
 	s.rest(t, "large")
+}
+
+func shrink(t *testing.T, s *scene) {
+	_, small := field(s)
 	s.replace(t, s.root("field", small).Build())
 	s.ask(t, "field", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "field")
 	s.rest(t, "small")
 }
 
-// prune lets an item deploy other objects than before, and then nothing at all.
-func prune(t *testing.T, s *scene) {
-	hedge := func(value string, configMaps ...string) blueprint {
-		return blueprint{items: []any{manifestItem("plant", s.namespace, value, configMaps...)}}
-	}
-	s.create(t, s.root("hedge", hedge("old", "beech", "yew")).Reconcile().Build())
+// An item deploys other objects than before, and then nothing at all.
+
+func hedge(s *scene, value string, configMaps ...string) blueprint {
+	return blueprint{items: []any{manifestItem("plant", s.namespace, value, configMaps...)}}
+}
+
+func plantHedge(t *testing.T, s *scene) {
+	s.create(t, s.root("hedge", hedge(s, "old", "beech", "yew")).Reconcile().Build())
 	s.succeeds(t, "hedge")
 	s.rest(t, "beech and yew")
-	s.replace(t, s.root("hedge", hedge("new", "yew", "privet")).Build())
+}
+
+func replantHedge(t *testing.T, s *scene) {
+	s.replace(t, s.root("hedge", hedge(s, "new", "yew", "privet")).Build())
 	s.ask(t, "hedge", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "hedge")
 	s.rest(t, "yew and privet")
+}
+
+func clearHedge(t *testing.T, s *scene) {
 	s.remove(t, "hedge")
 	s.gone(t, "hedge")
 	s.rest(t, "gone")
 }
 
-// successor lets a root's new export start a job of the root that imports it.
-func successor(t *testing.T, s *scene) {
-	height := testkit.DataObject(s.namespace, "height", "one").Build()
+// A root's new export starts a job of the root that imports it.
+
+func build(t *testing.T, s *scene) {
 	trunk := blueprint{
-		imports: []string{"height"},
-		items:   []any{mockItem("grow", succeeds, map[string]any{"top": "{{ .imports.height }}"})},
+		imports: []string{"size"},
+		items:   []any{mockItem("grow", succeeds, map[string]any{"top": "{{ .imports.size }}"})},
 		exports: map[string]string{"top": ofItem("grow", "top")},
 	}
-	s.create(t, height, s.root("trunk", trunk, "height").ExportData("top", "top").Reconcile().Build())
+	nest := blueprint{imports: []string{"top"}, items: []any{manifestItem("build", s.namespace, "{{ .imports.top }}", "nest")}}
+	s.create(t, s.sized("one"), s.root("trunk", trunk, "size").ExportData("top", "top").Reconcile().Build())
 	s.succeeds(t, "trunk")
-	s.create(t, s.root("nest", blueprint{imports: []string{"top"}, items: []any{manifestItem("build", s.namespace, "{{ .imports.top }}", "nest")}}, "top").Reconcile().Build())
+	s.create(t, s.root("nest", nest, "top").Reconcile().Build())
 	s.succeeds(t, "nest")
 	s.rest(t, "built")
-	s.patch(t, height, `{"data":"two"}`)
+}
+
+func rebuild(t *testing.T, s *scene) {
+	s.patch(t, s.sized("one"), `{"data":"two"}`)
 	s.ask(t, "trunk", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "trunk")
-	s.succeeds(t, "nest")
 	s.holds(t, "nest", "two")
+	s.succeeds(t, "nest")
 	s.rest(t, "rebuilt")
 }
 
-// alter changes the specification while a job runs. The job ends as failed, and the next one takes the change into account.
-func alter(t *testing.T, s *scene) {
+// The specification changes while a job runs. The job ends as failed, and the next one takes the change into account.
+
+func stack(t *testing.T, s *scene) {
 	s.create(t, s.root("wall", blueprint{items: []any{endlessItem("stack")}}).Reconcile().Build())
 	s.until(t, "stack", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
 	s.replace(t, s.root("wall", blueprint{items: []any{mockItem("paint", succeeds, nil), endlessItem("stack")}}).Build())
 	s.finishItem(t, "stack")
 	s.ends(t, "wall", lsv1alpha1.PhaseFailed)
 	s.rest(t, "stacked")
+}
+
+func paint(t *testing.T, s *scene) {
 	s.ask(t, "wall", lsv1alpha1.OperationReconcile)
-	s.until(t, "stack", "handed another job", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() })
 	s.finishItem(t, "stack")
 	s.succeeds(t, "wall")
 	s.rest(t, "painted")
