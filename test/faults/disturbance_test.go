@@ -4,6 +4,7 @@
 package faults_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,11 +18,12 @@ import (
 )
 
 // disturbance is what befalls the controllers in one run: faults of their connection, or something that is done to their
-// processes at a write. Its printed form is a plan of package faults, or DEED@WRITE.
+// processes at a write. Its printed form is a plan of package faults, or DEED@WRITE, or, where the end is not soon, DEED@WRITE+WRITE.
 type disturbance struct {
-	plan faults.Plan
-	deed deed
-	at   int
+	plan  faults.Plan
+	deed  deed
+	at    int
+	until int // the write of the other process with which it ends
 }
 
 // deed is something that is done to the processes at a write of the first one.
@@ -50,6 +52,9 @@ func (d disturbance) String() string {
 	if d.deed == "" {
 		return d.plan.String()
 	}
+	if d.until > 0 {
+		return fmt.Sprintf("%s@%d+%d", d.deed, d.at, d.until)
+	}
 	return fmt.Sprintf("%s@%d", d.deed, d.at)
 }
 
@@ -59,11 +64,16 @@ func parseDisturbance(text string) (disturbance, error) {
 		plan, err := faults.Parse(text)
 		return disturbance{plan: plan}, err
 	}
-	at, err := strconv.Atoi(write)
-	if err != nil {
-		return disturbance{}, fmt.Errorf("%q is not the number of a write", write)
+	begin, end, ends := strings.Cut(write, "+")
+	at, err := strconv.Atoi(begin)
+	until := 0
+	if ends && err == nil {
+		until, err = strconv.Atoi(end)
 	}
-	d := disturbance{deed: deed(name), at: at}
+	if err != nil {
+		return disturbance{}, fmt.Errorf("%q is not the number of a write, or two with a plus between them", write)
+	}
+	d := disturbance{deed: deed(name), at: at, until: until}
 	if !slices.Contains(append(userDeeds, stopLeader, crashLeader, freezeLeader, twins), d.deed) {
 		return d, fmt.Errorf("there is no deed %q", name)
 	}
@@ -95,7 +105,7 @@ func electing(namespace string) manager.Options {
 	return o
 }
 
-// worked is how many writes of the new leader a frozen one sleeps through.
+// worked is how many writes of the new leader a frozen one sleeps through, unless the plan says otherwise.
 const worked = 3
 
 func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
@@ -114,7 +124,7 @@ func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 			leader.Freeze()
 		}
 	})
-	other.Before(worked, leader.Thaw)
+	other.Before(cmp.Or(d.until, worked), leader.Thaw)
 	s.start(t, other, electing(s.namespace))
 	// Whatever happens, nobody stays frozen: an end has to be possible.
 	context.AfterFunc(t.Context(), leader.Thaw)

@@ -44,13 +44,20 @@ func TestStaleCaches(t *testing.T) {
 	}
 }
 
+// longSleep is a number of writes after which the main workload is in its second job.
+const longSleep = 90
+
 func TestFailover(t *testing.T) {
 	w := workloadNamed(t, "life")
 	var all []disturbance
 	for i, entry := range reference(t, w).log.Writes() {
-		for j, d := range []deed{stopLeader, crashLeader, freezeLeader} {
-			if *full || i%3 == j {
-				all = append(all, disturbance{deed: d, at: entry.Write})
+		kinds := []disturbance{
+			{deed: stopLeader, at: entry.Write}, {deed: crashLeader, at: entry.Write},
+			{deed: freezeLeader, at: entry.Write}, {deed: freezeLeader, at: entry.Write, until: longSleep},
+		}
+		for j, d := range kinds {
+			if *full || i%len(kinds) == j {
+				all = append(all, d)
 			}
 		}
 	}

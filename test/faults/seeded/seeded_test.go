@@ -1,0 +1,116 @@
+//go:build seeded
+
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package seeded
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// root is the folder of the module.
+const root = "../../.."
+
+// Every seeded bug is found by one of the plans that are named with it, and without any of them those plans pass.
+func TestEveryBugIsCaught(t *testing.T) {
+	var table strings.Builder
+	healthy := build(t, nil)
+	checked := map[string]bool{}
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			binary := build(t, &b)
+			for _, run := range b.runs {
+				caught, how := fails(t, binary, run)
+				if !caught {
+					continue
+				}
+				if !checked[run] {
+					if sick, why := fails(t, healthy, run); sick {
+						t.Fatalf("%s fails without the bug, too: %s", run, why)
+					}
+					checked[run] = true
+				}
+				fmt.Fprintf(&table, "%-55s  %-50s  %s\n", b.name, run, how)
+				return
+			}
+			fmt.Fprintf(&table, "%-55s  NOT CAUGHT\n", b.name)
+			t.Errorf("no plan finds it: %s", strings.Join(b.runs, ", "))
+		})
+	}
+	t.Logf("\n%s", table.String())
+}
+
+// build compiles the tests of the folder above with a bug, or without one.
+func build(t *testing.T, b *bug) string {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "faults.test")
+	arguments := []string{"test", "-c", "-vet=off", "-o", binary}
+	if b != nil {
+		arguments = append(arguments, "-overlay", overlay(t, dir, b))
+	}
+	command := exec.CommandContext(t.Context(), "go", append(arguments, "./test/faults")...)
+	command.Dir = root
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("the bug does not compile: %v\n%s", err, output)
+	}
+	return binary
+}
+
+// overlay tells the compiler to read a copy of the file that has the bug.
+func overlay(t *testing.T, dir string, b *bug) string {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join(root, b.file))
+	must(t, err)
+	content, err := os.ReadFile(file)
+	must(t, err)
+	if count := strings.Count(string(content), b.old); count != 1 {
+		t.Fatalf("%s has the text %d times, so the bug cannot be made: write it anew for the code as it is now\n%s", b.file, count, b.old)
+	}
+	copied, list := filepath.Join(dir, "copy.go"), filepath.Join(dir, "overlay.json")
+	must(t, os.WriteFile(copied, []byte(strings.Replace(string(content), b.old, b.new, 1)), 0o600))
+	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: copied}})
+	must(t, err)
+	must(t, os.WriteFile(list, replace, 0o600))
+	return list
+}
+
+// limit ends a run that hangs, which also is a failure.
+const limit = 3 * time.Minute
+
+var violation = regexp.MustCompile(`I\d+: .*|waited .*|the story .*|panic: .*`)
+
+// fails runs one plan and tells how it fails.
+func fails(t *testing.T, binary, run string) (bool, string) {
+	t.Helper()
+	workload, plan, _ := strings.Cut(run, " ")
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	command := exec.CommandContext(ctx, binary, "-test.run", "^TestReplay$", "-workload", workload, "-plan", plan)
+	command.Dir = ".."
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	if err := command.Run(); err == nil {
+		return false, ""
+	}
+	how := violation.FindString(output.String())
+	return true, how[:min(len(how), 150)]
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
