@@ -56,15 +56,18 @@ e2e: ## Run the end-to-end tests of the binaries.
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults
-faults: ## Run the tests that inject crashes and failures at every request.
+faults: ## Run the tests that inject crashes and failures at every request, and the seeded bugs; takes hours.
 	go run ./internal/testkit/apiserver/prebuild
 	go test -vet=off -count=1 -timeout 20m -parallel 8 -run 'Every|Stale|NotIdempotent' ./internal/loop
 	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
+	go test -vet=off -count=1 -timeout 10h -parallel 12 ./test/faults -args -full
+	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/seeded
 
 .PHONY: bench
-bench: ## Run the benchmarks.
-	@grep -rqE '^func Benchmark' --include='*_test.go' . || echo "There are no benchmarks yet."
-	go test -vet=off -run '^$$' -bench . -benchmem ./...
+bench: ## Run the benchmarks: what installations cost, then those of single packages.
+	go run ./internal/testkit/apiserver/prebuild
+	go test -vet=off -count=1 -run '^$$' -bench . -benchtime 1x -timeout 1h ./test/bench
+	go test -vet=off -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /test/)
 
 .PHONY: build
 build: ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-controller.

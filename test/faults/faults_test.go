@@ -20,7 +20,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 func TestCrashAtWritesOfOtherWorkloads(t *testing.T) {
 	for i, w := range workloads[1:] {
 		t.Run(w.name, func(t *testing.T) {
-			sweep(t, w, sample(rotate(reference(t, w).log, faults.CrashPoints...), 4, i))
+			sweep(t, w, sample(rotate(reference(t, w).log, faults.CrashPoints...), 8, i))
 		})
 	}
 }
@@ -31,7 +31,7 @@ func TestErrorsAtWrites(t *testing.T) {
 	}
 	for i, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
-			sweep(t, w, sample(rotate(reference(t, w).log, errors...), 6, i))
+			sweep(t, w, sample(rotate(reference(t, w).log, errors...), 24, 5*i))
 		})
 	}
 }
@@ -39,7 +39,7 @@ func TestErrorsAtWrites(t *testing.T) {
 func TestStaleCaches(t *testing.T) {
 	for i, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
-			sweep(t, w, sample(lagging(reference(t, w).log), 6, i))
+			sweep(t, w, sample(lagging(reference(t, w).log), 24, 7*i))
 		})
 	}
 }
@@ -61,7 +61,7 @@ func TestFailover(t *testing.T) {
 			}
 		}
 	}
-	sweep(t, w, append(sample(all, 12, 0), disturbance{deed: twins}))
+	sweep(t, w, append(sample(all, 23, 4), disturbance{deed: twins}))
 }
 
 // TestReplay runs what the flags say: by default the main workload, undisturbed.

@@ -108,5 +108,5 @@ func TestUserInterferesAtEveryWrite(t *testing.T) {
 			}
 		}
 	}
-	sweep(t, w, sample(all, 2, 0))
+	sweep(t, w, sample(all, 11, 3))
 }

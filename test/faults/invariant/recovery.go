@@ -122,9 +122,12 @@ var (
 	uuidForm = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
 
-// isBookkeeping names the leaves that count writes, or moments of them.
+// isBookkeeping names the leaves that count writes, or moments of them, and the memory of errors that are over.
 func isBookkeeping(path string) bool {
-	for _, prefix := range []string{"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation"} {
+	for _, prefix := range []string{
+		"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation",
+		"status.firstError", "status.lastErrors",
+	} {
 		if strings.HasPrefix(path, prefix) {
 			return true
 		}
