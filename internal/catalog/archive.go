@@ -25,14 +25,15 @@ const (
 // Unpack reads a tar archive, packed with gzip or not, into memory. It takes files and directories that stay inside, and
 // refuses everything else: that is a fault of the archive, which no retry mends.
 func Unpack(data []byte) (blueprint.Files, error) {
-	files, err := unpack(data)
+	files, err := unpack(data, maxArchiveBytes)
 	if err != nil {
 		return nil, Invalid(ReasonBlueprintInvalid, fmt.Errorf("unpack the blueprint: %w", err))
 	}
 	return files, nil
 }
 
-func unpack(data []byte) (blueprint.Files, error) {
+// unpack takes a number of bytes at the most, both of the archive when it is no longer compressed and of its files.
+func unpack(data []byte, most int64) (blueprint.Files, error) {
 	var stream io.Reader = bytes.NewReader(data)
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(stream)
@@ -42,9 +43,9 @@ func unpack(data []byte) (blueprint.Files, error) {
 		stream = unpacked
 	}
 	// One byte more than allowed tells a large archive from one that just fits.
-	limited := &io.LimitedReader{R: stream, N: maxArchiveBytes + 1}
+	limited := &io.LimitedReader{R: stream, N: most + 1}
 	archive := tar.NewReader(limited)
-	u := unpacker{files: blueprint.Files{}}
+	u := unpacker{files: blueprint.Files{}, left: most}
 	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -54,7 +55,7 @@ func unpack(data []byte) (blueprint.Files, error) {
 			err = u.add(header, archive)
 		}
 		if limited.N <= 0 {
-			return nil, errTooLarge
+			return nil, tooLarge(most)
 		}
 		if err != nil {
 			return nil, err
@@ -62,11 +63,12 @@ func unpack(data []byte) (blueprint.Files, error) {
 	}
 }
 
-var errTooLarge = fmt.Errorf("it has more than %d bytes", maxArchiveBytes)
+func tooLarge(most int64) error { return fmt.Errorf("it has more than %d bytes", most) }
 
 type unpacker struct {
 	files blueprint.Files
-	bytes int64
+	// left is how many bytes more there may be.
+	left int64
 }
 
 func (u *unpacker) add(header *tar.Header, content io.Reader) error {
@@ -80,11 +82,11 @@ func (u *unpacker) add(header *tar.Header, content io.Reader) error {
 		return fmt.Errorf("%s: only files and directories are allowed, no links or devices", header.Name)
 	case len(u.files) >= maxArchiveFiles:
 		return fmt.Errorf("there are more than %d files", maxArchiveFiles)
-	case header.Size > maxArchiveBytes-u.bytes:
-		// A sparse file is larger than what the archive holds of it.
-		return errTooLarge
+	case header.Size > u.left:
+		// A sparse file is larger than what the archive holds of it, so it has to be refused before it is read.
+		return fmt.Errorf("%s: it and the files before it are too large", header.Name)
 	}
-	u.bytes += header.Size
+	u.left -= header.Size
 	text, err := io.ReadAll(content)
 	if err != nil {
 		return err

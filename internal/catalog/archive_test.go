@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,16 +77,13 @@ func TestUnpack(t *testing.T) {
 
 func TestUnpackRefuses(t *testing.T) {
 	link := entry{Header: tar.Header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/"}}
-	half := strings.Repeat("\x00", maxArchiveBytes/2)
 	for name, test := range map[string]struct {
 		data []byte
 		want string
 	}{
 		"a way out":                  {pack(t, file("a/../../b", "")), "leads out of the blueprint"},
 		"a link":                     {pack(t, link), "no links or devices"},
-		"a large file":               {compress(t, pack(t, file("a", half+half+"\x00"))), "has more than 33554432 bytes"},
-		"files that are too large":   {compress(t, pack(t, file("a", half), file("b", half+"\x00"))), "has more than 33554432 bytes"},
-		"a hole":                     {sparse(t), "has more than 33554432 bytes"},
+		"a hole":                     {sparse(t), "hole: it and the files before it are too large"},
 		"what is not compressed":     {[]byte("\x1f\x8bnothing"), "unpack the blueprint"},
 		"an archive that is cut off": {pack(t, file("a", strings.Repeat("x", 2000)))[:1024], "unexpected EOF"},
 	} {
@@ -95,6 +93,28 @@ func TestUnpackRefuses(t *testing.T) {
 		}
 		if failure.KindOf(err) != failure.Terminal {
 			t.Errorf("%s: the error is %s", name, failure.KindOf(err))
+		}
+	}
+}
+
+// An archive is measured as it is when it is no longer compressed.
+func TestUnpackIsBounded(t *testing.T) {
+	const most = 8 << 10
+	half := strings.Repeat("\x00", most/2)
+	directory := entry{Header: tar.Header{Name: "d/", Typeflag: tar.TypeDir}}
+	for name, test := range map[string]struct {
+		entries []entry
+		want    string
+	}{
+		"what fits":         {[]entry{file("a", half)}, ""},
+		"a large file":      {[]entry{file("a", half+half+"\x00")}, "a: it and the files before it are too large"},
+		"large files":       {[]entry{file("a", half), file("b", half+"\x00")}, "b: it and the files before it are too large"},
+		"no room for heads": {[]entry{file("a", half), file("b", half)}, "has more than 8192 bytes"},
+		"many directories":  {slices.Repeat([]entry{directory}, most/512+1), "has more than 8192 bytes"},
+	} {
+		_, err := unpack(compress(t, pack(t, test.entries...)), most)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
