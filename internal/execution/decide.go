@@ -18,6 +18,8 @@ func Decide(o Observed) Decision {
 		return Decision{Wait: true, Why: because(ReasonContinuous, "it follows its spec and takes no part in jobs")}
 	case !o.Running():
 		return rest(o)
+	case o.Fresh() && o.Removing() && !o.Complete:
+		return Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
 	case o.Fresh() && o.Removing():
 		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
 	case o.Fresh():
@@ -112,7 +114,7 @@ func (o Observed) await(code string, item Item) Decision {
 	if !item.Since.IsZero() && item.working() {
 		message += ", since " + item.Since.UTC().Format(time.RFC3339)
 	}
-	return Decision{Wait: true, MayLag: true, Why: because(code, message), Again: o.recheck()}
+	return Decision{Wait: true, Why: because(code, message), Again: o.recheck()}
 }
 
 // Bounds of the safety net under the events that end a wait.

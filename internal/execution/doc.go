@@ -16,4 +16,7 @@
 // from Progressing on, what the status records of the items counts if the spec has changed.
 //
 // An item that has been started by a job is not written any more in that job.
+//
+// A status that says that items are awaited may be stored late. So a job can have begun although the status does not tell:
+// the items know, for they carry the job.
 package execution

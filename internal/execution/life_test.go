@@ -121,9 +121,42 @@ func TestJOB72_JOB44_RandomDeletions(t *testing.T) {
 }
 
 func (w *world) remove(id string) {
+	w.markDeleted()
+	w.request(id)
+}
+
+// markDeleted asks the execution to go. Without its finalizer, which comes before everything else, it is gone.
+func (w *world) markDeleted() {
+	if len(w.execution.Finalizers) == 0 {
+		w.release()
+		return
+	}
 	at := metav1.NewTime(w.now)
 	w.execution.DeletionTimestamp = &at
-	w.request(id)
+}
+
+// A deletion in the middle of a job that has started something lets the job finish.
+func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
+	for seed := range uint64(lives) {
+		w := newWorld(seed, newExecution())
+		w.edit()
+		w.request("job")
+		for range w.random.IntN(20) {
+			w.disturb()
+		}
+		began := len(w.started["job"]) > 0
+		w.markDeleted()
+		w.settle()
+		if began {
+			w.checkJob()
+			w.request("job-of-deletion")
+			w.settle()
+		}
+		if w.execution != nil && (began || !w.execution.Status.Phase.IsCompleted()) {
+			w.violated("it is left in phase %s", w.execution.Status.Phase)
+		}
+		w.report(t, seed)
+	}
 }
 
 func TestJOB50_JOB51_RandomInterrupts(t *testing.T) {

@@ -37,8 +37,11 @@ func Look(s Snapshot) Observed {
 	for i := range s.Items {
 		l.objects[i] = &s.Items[i]
 	}
+	l.o.Begun = slices.ContainsFunc(l.objects, func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.JobID == o.Job.ID && i.DeletionTimestamp.IsZero()
+	})
 	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
-	if o.Removing() {
+	if l.o.Removing() {
 		l.lookForRemoval()
 	} else {
 		l.lookForRun()

@@ -26,6 +26,8 @@ type Observed struct {
 	Finalizer bool
 	// WithoutUninstall asks the deletion to leave alone what was deployed.
 	WithoutUninstall bool
+	// Begun says that the job has started an item to deploy it, whether or not the status tells so yet.
+	Begun bool
 	// InterruptAsked is set while the annotation is there. Interrupted says that the current job was cut short by it.
 	InterruptAsked, Interrupted bool
 	// Invalid is what makes the spec impossible to carry out; nil if nothing does.
@@ -122,7 +124,7 @@ func (o Observed) Running() bool { return o.Job.ID != "" && o.Job.Running() }
 // Removing tells whether the execution is in the deletion flow, or begins it. An execution that was deleted during a job
 // finishes that first.
 func (o Observed) Removing() bool {
-	return o.Running() && o.Deleted && (o.Fresh() || o.Phase.IsDeletion())
+	return o.Running() && o.Deleted && (o.Fresh() && !o.Begun || o.Phase.IsDeletion())
 }
 
 // preparing tells whether the job has not come beyond Init. A phase that executions do not have is begun anew.
@@ -131,7 +133,7 @@ func (o Observed) preparing() bool {
 }
 
 // NeedsComplete tells whether the next decision needs to know for certain which objects exist: an interrupt must miss
-// none, and a deletion ends when there is none left that could still go.
+// none, a deletion must not begin while the job runs, and it ends when there is none left that could still go.
 func NeedsComplete(o Observed) bool {
 	if !o.Running() || o.Complete {
 		return false
@@ -139,7 +141,7 @@ func NeedsComplete(o Observed) bool {
 	if o.InterruptAsked || o.Interrupted {
 		return true
 	}
-	return o.Removing() && removalOf(o.Leaving).over()
+	return o.Removing() && (o.Fresh() || removalOf(o.Leaving).over())
 }
 
 // NeedsExports tells whether the exports of the items are what the next decision needs.

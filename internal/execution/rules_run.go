@@ -95,7 +95,9 @@ func progress(o Observed) Decision {
 		}
 	}
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
-		return o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
+		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
+		d.MayLag = true
+		return d
 	}
 	if len(p.Done) == len(o.Wanted) {
 		return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(ReasonDeployed, fmt.Sprintf("all %d deploy items have succeeded", len(o.Wanted)))}

@@ -14,7 +14,7 @@ import (
 
 // Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
-	if o.Continuous || !o.Running() {
+	if o.Continuous || !o.Running() || o.Fresh() && o.Removing() && !o.Complete {
 		return o
 	}
 	status := &e.Status

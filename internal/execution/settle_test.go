@@ -24,7 +24,7 @@ func TestJOB03_JOB30_AnErrorBeforeTheFirstDecisionDoesNotFinishTheJob(t *testing
 			at := metav1.NewTime(noon)
 			e.DeletionTimestamp, first = &at, lsv1alpha1.PhaseInitDelete
 		}
-		o := execution.Look(execution.Snapshot{Execution: e, Now: noon})
+		o := execution.Look(execution.Snapshot{Execution: e, Complete: true, Now: noon})
 		execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away"))
 		if e.Status.IsFinished() || e.Status.Phase != first || e.Status.LastError == nil {
 			t.Errorf("status %+v", e.Status)
@@ -92,5 +92,33 @@ func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
 	e.UID = "a copy"
 	if look(e).Interrupted {
 		t.Error("a copy of the execution is interrupted as well")
+	}
+}
+
+// The status of a job that has begun may not be stored yet when the execution is deleted. The items know.
+func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
+	e := begun(template("a"))
+	object := stored(t, e, "a")
+	at := metav1.NewTime(noon)
+	e.DeletionTimestamp, e.Status.Phase = &at, ""
+
+	o := look(e, object)
+	if d := execution.Decide(o); !execution.NeedsComplete(o) || !d.Wait || len(d.Do) > 0 || d.Next != "" {
+		t.Errorf("without certainty: decided %+v", d)
+	}
+	if after := execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away")); e.Status.Phase != "" || after.Phase != "" {
+		t.Errorf("without certainty the status becomes %+v", e.Status)
+	}
+	o.Complete = true
+	if d := execution.Decide(o); d.Next != lsv1alpha1.PhaseInitDelete {
+		t.Errorf("nothing was started: decided %+v", d)
+	}
+	object.Status.JobID = job
+	if d := execution.Decide(look(e, object)); d.Next != lsv1alpha1.PhaseInit {
+		t.Errorf("an item was started: decided %+v", d)
+	}
+	object.DeletionTimestamp = &at
+	if o := look(e, object); !o.Removing() {
+		t.Error("an item that the job is deleting counts as started")
 	}
 }

@@ -120,7 +120,8 @@ func (w *world) findRecorded(s *execution.Snapshot) {
 	}
 }
 
-// pass is what the loop does with an execution. With a chance, the process dies in the middle.
+// pass is what the loop does with an execution. With a chance, the process dies in the middle, or the status is not stored
+// yet where it may lag.
 func (w *world) pass(crashes bool) {
 	w.now = w.now.Add(time.Second)
 	s := w.snapshot()
@@ -143,6 +144,9 @@ func (w *world) pass(crashes bool) {
 		}
 		if !errors.Is(err, errConflict) {
 			o = execution.Settle(e, o, d, err)
+		}
+		if d.MayLag && err == nil && crashes && w.random.IntN(2) == 0 {
+			return
 		}
 		if err != nil || d.Wait {
 			w.store(e)
@@ -180,7 +184,8 @@ func (w *world) act(e *lsv1alpha1.Execution, effect execution.Effect, crashes bo
 		w.execution.Finalizers = append(w.execution.Finalizers, lsv1alpha1.Finalizer)
 		return nil, nil
 	case execution.RemoveFinalizer:
-		return nil, w.release()
+		w.release()
+		return nil, nil
 	case execution.AcceptInterrupt:
 		execution.AnnotateInterrupted(e, w.execution.Annotations, x.JobID)
 		return nil, nil
@@ -194,12 +199,11 @@ func (w *world) act(e *lsv1alpha1.Execution, effect execution.Effect, crashes bo
 	}
 }
 
-func (w *world) release() error {
+func (w *world) release() {
 	if len(w.items()) > 0 {
 		w.violated("the execution goes, and %v exist", slices.Sorted(maps.Keys(w.items())))
 	}
 	w.execution = nil
-	return nil
 }
 
 func (w *world) actOnEach(e *lsv1alpha1.Execution, effect execution.Effect, crashes bool) (map[string]execution.Object, error) {

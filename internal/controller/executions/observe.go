@@ -28,7 +28,7 @@ func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 	if !o.Running() || o.Continuous {
 		return o, nil
 	}
-	if err := k.readItems(ctx, &s, o); err != nil {
+	if err := k.readItems(ctx, &s); err != nil {
 		return o, err
 	}
 	o = execution.Look(s)
@@ -49,7 +49,7 @@ func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 
 // readItems reads the deploy items from the cache. One that is recorded and not visible is asked for at the API server,
 // except during a deletion: there the end alone needs certainty.
-func (k *kind) readItems(ctx context.Context, s *execution.Snapshot, o execution.Observed) error {
+func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	e := s.Execution
 	var list lsv1alpha1.DeployItemList
 	err := k.cluster.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingFields{itemsOfExecution: e.Name}, client.UnsafeDisableDeepCopy)
@@ -57,7 +57,7 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot, o execution
 		return fmt.Errorf("list the deploy items: %w", err)
 	}
 	s.Items = list.Items
-	if o.Removing() {
+	if execution.Look(*s).Removing() {
 		return nil
 	}
 	found, gone, err := k.readNamed(ctx, e.Namespace, missing(execution.Recorded(e), s.Items))

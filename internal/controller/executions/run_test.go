@@ -45,6 +45,7 @@ func TestJOB02_JOB70_ItemsStartWhenWhatTheyDependOnHasSucceeded(t *testing.T) {
 	if b.Status.JobID != e.Status.JobID || c.Status.JobID != e.Status.JobID {
 		t.Errorf("jobs %s and %s, want that of the execution, %s", b.Status.JobID, c.Status.JobID, e.Status.JobID)
 	}
+	s.inPhase(t, e, lsv1alpha1.PhaseProgressing)
 	s.finish(t, e, "c", script{})
 	if d := s.items(t)["d"]; d.Status.JobID != "" {
 		t.Errorf("d has job %s while b runs", d.Status.JobID)
@@ -169,7 +170,8 @@ func TestAForeignObjectOfTheSameNameIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A job of one item without exports costs four requests, whatever else there is in the namespace.
+// A job of one item without exports costs four requests, whatever else there is in the namespace. One that does not take
+// long enough for anybody to look at it saves the status in between.
 func TestOneItemCostsFourRequests(t *testing.T) {
 	s := newStage(t)
 	transport := faults.New(faults.Plan{})
@@ -179,7 +181,10 @@ func TestOneItemCostsFourRequests(t *testing.T) {
 	e := testkit.Execution(s.ns, "app").MockItem("a", anything).Finalizer(lsv1alpha1.Finalizer).Build()
 	recorder := s.record(t)
 	defer examine(t, recorder)
-	s.finished(t, s.launch(t, e), lsv1alpha1.PhaseSucceeded)
+	s.script("a", script{hold: true})
+	s.inPhase(t, s.launch(t, e), lsv1alpha1.PhaseProgressing)
+	s.finish(t, e, "a", script{})
+	s.finished(t, e, lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 
 	about := transport.Log().Where(func(r faults.Entry) bool { return strings.HasPrefix(r.Name, "app") })
@@ -189,9 +194,15 @@ func TestOneItemCostsFourRequests(t *testing.T) {
 	first := len(transport.Log())
 	s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
-	if again := transport.Log()[first:]; len(again) != 3 {
-		t.Errorf("an unchanged item costs %d requests, want 3:\n%s", len(again), again)
+	if again := transport.Log()[first:]; len(again) > 3 {
+		t.Errorf("an unchanged item costs %d requests, want at most 3:\n%s", len(again), again)
 	}
+}
+
+// inPhase waits until a phase of an execution is stored.
+func (s *stage) inPhase(t *testing.T, e *lsv1alpha1.Execution, phase lsv1alpha1.Phase) {
+	t.Helper()
+	testkit.Eventually(t, s.APIServer, e, testkit.Is("in phase "+string(phase), func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == phase }))
 }
 
 func TestJOB71_ExportsAreCollectedInOneObject(t *testing.T) {
@@ -307,7 +318,7 @@ func TestJOB71_AnItemThatVanishesCountsAsFailed(t *testing.T) {
 	s.start(t, s.Config())
 	e := s.launch(t, diamond(s.ns).Build())
 	a := s.started(t, e, "a")
-	testkit.Eventually(t, s.APIServer, e, testkit.Is("progressing", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	s.inPhase(t, e, lsv1alpha1.PhaseProgressing)
 	if err := s.client.Delete(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

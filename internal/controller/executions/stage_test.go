@@ -56,10 +56,16 @@ type script struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	server := testkit.Server(t)
-	s := &stage{APIServer: server, ns: server.Namespace(t), client: server.Client(), scripts: map[string]script{}}
+	s := newEmptyStage(t)
 	s.hireDeployer(t)
 	return s
+}
+
+// newEmptyStage is one on which nobody deploys.
+func newEmptyStage(t *testing.T) *stage {
+	t.Helper()
+	server := testkit.Server(t)
+	return &stage{APIServer: server, ns: server.Namespace(t), client: server.Client(), scripts: map[string]script{}}
 }
 
 func (s *stage) script(item string, does script) {
@@ -205,7 +211,13 @@ type process struct {
 	ended  chan error
 }
 
-func (s *stage) start(t *testing.T, cfg *rest.Config) *process {
+type manager = ctrl.Manager
+
+// start runs a controller of executions over the given connection.
+func (s *stage) start(t *testing.T, cfg *rest.Config) *process { return s.startWith(t, cfg) }
+
+// startWith runs other controllers in the same process.
+func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager) error) *process {
 	t.Helper()
 	skip, grace := true, time.Second
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
@@ -217,6 +229,11 @@ func (s *stage) start(t *testing.T, cfg *rest.Config) *process {
 	})
 	if err == nil {
 		err = executions.Setup(mgr, executions.Options{Workers: 2})
+	}
+	for _, setup := range others {
+		if err == nil {
+			err = setup(mgr)
+		}
 	}
 	if err != nil {
 		t.Fatalf("set up the controller: %v", err)

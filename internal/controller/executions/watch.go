@@ -52,11 +52,15 @@ func executionsOf(_ context.Context, item client.Object) []reconcile.Request {
 }
 
 // worthALook lets those events of deploy items through that an execution may wait for: one has finished a job, has been
-// asked to go, or has gone. What else a deployer writes is none of the execution's business. An item that appears was
-// created by the execution itself, or is looked for by its name.
+// asked to go, or has gone. What else a deployer writes is none of the execution's business, nor is that an item appears:
+// it was created by the execution itself. But a watch that was interrupted may show an item for the first time when all of
+// that has happened to it.
 func worthALook() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
+		CreateFunc: func(e event.CreateEvent) bool {
+			item, ok := e.Object.(*lsv1alpha1.DeployItem)
+			return !ok || item.Status.JobID != "" && item.Status.IsFinished() || !item.DeletionTimestamp.IsZero()
+		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, okBefore := e.ObjectOld.(*lsv1alpha1.DeployItem)
 			after, okAfter := e.ObjectNew.(*lsv1alpha1.DeployItem)
