@@ -150,8 +150,7 @@ func TestAnObjectInDeletionIsAwaited(t *testing.T) {
 		t.Fatalf("%+v, %v", progress, err)
 	}
 	held := w.configMap("one")
-	w.change(held, func() { held.Finalizers = nil })
-	w.mustGoOn()
+	w.endsAfter(func() { w.change(held, func() { held.Finalizers = nil }) })
 	if again := w.configMap("one"); again == nil || again.UID == old.UID {
 		t.Errorf("the object is %+v", again)
 	}

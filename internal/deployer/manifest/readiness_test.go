@@ -70,16 +70,14 @@ func TestADeploymentIsAwaitedByItsEvents(t *testing.T) {
 	w := newWorld(t)
 	w.waits(these(web, one1), cluster.WaitingForReadiness, "Deployment NAMESPACE/web")
 	seen := len(w.transport.Log())
-	w.roll("web")
-	w.mustGoOn()
+	w.endsAfter(func() { w.roll("web") })
 	for _, request := range w.requests(&seen) {
 		if request != "get deployments" {
 			t.Errorf("after the first pass there was %s", request)
 		}
 	}
 	w.waits(these(replace(web, "image: web", "image: new"), one1), cluster.WaitingForReadiness, "Deployment NAMESPACE/web")
-	w.roll("web")
-	w.mustGoOn()
+	w.endsAfter(func() { w.roll("web") })
 }
 
 func TestADeploymentIsAwaitedAfterARestart(t *testing.T) {
@@ -93,8 +91,7 @@ func TestADeploymentIsAwaitedAfterARestart(t *testing.T) {
 	if got := w.requests(&seen); !allGets(got) {
 		t.Errorf("the requests were %v", got)
 	}
-	w.roll("web")
-	w.mustGoOn()
+	w.endsAfter(func() { w.roll("web") })
 }
 
 func TestDefaultReadinessCanBeTurnedOff(t *testing.T) {
@@ -116,8 +113,7 @@ func TestAnObjectThatDisappearsIsAppliedAgain(t *testing.T) {
 	if progress, err := w.pass(); err != nil || progress.Waiting.Code != cluster.WaitingForReadiness {
 		t.Fatalf("%+v, %v", progress, err)
 	}
-	w.roll("web")
-	w.mustGoOn()
+	w.endsAfter(func() { w.roll("web") })
 }
 
 func TestAJobIsAwaitedToItsEnd(t *testing.T) {
@@ -134,8 +130,7 @@ func TestAJobIsAwaitedToItsEnd(t *testing.T) {
 			w.waits(these(job), cluster.WaitingForReadiness, "Job NAMESPACE/job", "not complete")
 			object := &batchv1.Job{}
 			w.read("job", object)
-			w.setStatus(object, func() { finish(object, c.condition) })
-			_, err := w.goOn()
+			_, err := w.goOnAfter(func() { w.setStatus(object, func() { finish(object, c.condition) }) })
 			if (err != nil) != c.fails || failure.KindOf(err) != c.kind {
 				t.Errorf("the error is %v", err)
 			}
@@ -201,21 +196,23 @@ func TestOperatorsOfCustomChecks(t *testing.T) {
 func TestACustomCheckIsAwaitedByEvents(t *testing.T) {
 	w := newWorld(t)
 	w.waits(check(selectOne, "{jsonPath: .data.ready, operator: '==', values: [{value: 'yes'}]}"), cluster.WaitingForCheck, "does not exist")
-	object := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE}}`)
-	w.change(object, func() { object.Object["data"] = map[string]any{"ready": "yes"} })
-	w.mustGoOn()
+	w.endsAfter(func() {
+		object := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE}}`)
+		w.change(object, func() { object.Object["data"] = map[string]any{"ready": "yes"} })
+	})
 }
 
 func TestACustomCheckByLabel(t *testing.T) {
 	w := newWorld(t)
 	text := check("labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {world: NAMESPACE}}", "{jsonPath: .data.ready, operator: exists}")
 	w.waits(text, cluster.WaitingForCheck, "mine", "none has the labels")
-	object := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}, data: {ready: "yes"}}`)
-	w.mustGoOn()
-	w.change(object, func() { delete(object.Object, "data") })
+	w.endsAfter(func() {
+		w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}, data: {ready: "yes"}}`)
+	})
+	object := w.configMap("one")
+	w.change(object, func() { object.Data = nil })
 	w.waits(text, cluster.WaitingForCheck, "mine", "ConfigMap NAMESPACE/one")
-	w.change(object, func() { object.Object["data"] = map[string]any{"ready": "yes"} })
-	w.mustGoOn()
+	w.endsAfter(func() { w.change(object, func() { object.Data = map[string]string{"ready": "yes"} }) })
 }
 
 func TestADisabledCheckIsNotMade(t *testing.T) {
@@ -264,10 +261,9 @@ func TestAnExportIsAwaitedByEvents(t *testing.T) {
 	text := "exports: {exports: [{key: mine, jsonPath: .data.late, fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}}]}\n" + these(one1)
 	w.waits(text, cluster.WaitingForExport, "export mine", "ConfigMap NAMESPACE/one", ".data.late")
 	object := w.configMap("one")
-	w.change(object, func() { object.Data["late"] = "here" })
-	progress, err := w.goOn()
-	if err != nil || progress.Exports["mine"] != "here" {
-		t.Errorf("%+v, %v", progress, err)
+	progress := w.endsAfter(func() { w.change(object, func() { object.Data["late"] = "here" }) })
+	if progress.Exports["mine"] != "here" {
+		t.Errorf("%+v", progress)
 	}
 }
 
@@ -290,8 +286,7 @@ manifests:
 	if object := w.configMap("one"); object.Data["state"] != "" {
 		t.Error("it was patched before everything was ready")
 	}
-	w.roll("web")
-	w.mustGoOn()
+	w.endsAfter(func() { w.roll("web") })
 	if object := w.configMap("one"); object.Data["state"] != "done" {
 		t.Errorf("it was not patched: %v", object.Data)
 	}
@@ -300,8 +295,7 @@ manifests:
 	if object := w.configMap("one"); object.Data["state"] != "" {
 		t.Error("the patch of the last job is still there")
 	}
-	w.roll("web")
-	w.mustGoOn()
+	w.endsAfter(func() { w.roll("web") })
 	if object := w.configMap("one"); object.Data["state"] != "done" {
 		t.Errorf("it was not patched again: %v", object.Data)
 	}

@@ -47,8 +47,7 @@ func TestDeletionWaitsForFinalizersAndNamesThem(t *testing.T) {
 		t.Error("the next group was begun before this one was gone")
 	}
 	held := w.configMap("one")
-	w.change(held, func() { held.Finalizers = nil })
-	w.mustGoOn()
+	w.endsAfter(func() { w.change(held, func() { held.Finalizers = nil }) })
 	if w.configMap("one") != nil || w.clusterRole() {
 		t.Error("something is left")
 	}

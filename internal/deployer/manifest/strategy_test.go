@@ -94,6 +94,26 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
+// Nothing else tells that a field has gone: all that is left of the manifest is there.
+func TestAFieldThatGoesFromTheManifest(t *testing.T) {
+	for strategy, left := range map[string]bool{"update": false, "patch": false, "serverSideApply": false, "merge": true, "mergeOverwrite": true} {
+		t.Run(strategy, func(t *testing.T) {
+			w := newWorld(t)
+			head := "updateStrategy: " + strategy + "\n"
+			long := replace(one1, "data: {key: value}", "data: {key: value, more: value}")
+			w.succeed(head + these(replace(long, "name: one", "name: one, finalizers: [example.com/ours]")))
+			w.succeed(head + these(one1))
+			object := w.configMap("one")
+			if _, there := object.Data["more"]; there != left {
+				t.Errorf("the field is there: %v", there)
+			}
+			if there := len(object.Finalizers) > 0; there != left {
+				t.Errorf("the finalizer is there: %v", there)
+			}
+		})
+	}
+}
+
 // What the API server fills in must neither count as a difference nor be taken away.
 const fullKinds = `
 manifests:

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -175,6 +176,13 @@ func (w *world) run() (deployer.Progress, error) {
 // goOn calls the deployer, again whenever it is woken, until it is done or fails.
 func (w *world) goOn() (deployer.Progress, error) {
 	w.t.Helper()
+	return w.goOnAfter(func() {})
+}
+
+// goOnAfter lets something happen once the item waits. Only an event can have it looked at again.
+func (w *world) goOnAfter(something func()) (deployer.Progress, error) {
+	w.t.Helper()
+	happen := sync.OnceFunc(something)
 	limit, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	for {
@@ -182,8 +190,19 @@ func (w *world) goOn() (deployer.Progress, error) {
 		if err != nil || progress.Done {
 			return progress, err
 		}
+		happen()
 		w.await(limit, progress)
 	}
+}
+
+// endsAfter is goOnAfter for what must be done in the end.
+func (w *world) endsAfter(something func()) deployer.Progress {
+	w.t.Helper()
+	progress, err := w.goOnAfter(something)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return progress
 }
 
 // await waits for an event, or for a recheck that is due in moments. The usual one would hide an event that is missing.

@@ -6,6 +6,7 @@ package session
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,19 +22,29 @@ import (
 // watched is a cluster in which nothing can be done but watch. It counts who does.
 type watched struct {
 	cluster.Cluster
+	fails bool
+
+	mutex  sync.Mutex
 	active map[client.ObjectKey]int
-	fails  bool
 }
 
 func (w *watched) Watch(_ schema.GroupVersionKind, key client.ObjectKey, _ func()) (func(), error) {
 	if w.fails {
 		return nil, errors.New("no watches today")
 	}
-	w.active[key]++
-	return func() { w.active[key]-- }, nil
+	w.add(key, 1)
+	return func() { w.add(key, -1) }, nil
+}
+
+func (w *watched) add(key client.ObjectKey, number int) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.active[key] += number
 }
 
 func (w *watched) count() (total int) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	for _, n := range w.active {
 		total += n
 	}
