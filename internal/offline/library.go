@@ -79,7 +79,7 @@ func (l *Library) readComponents(directory fs.FS, name string) error {
 	}
 	l.directory, l.source, l.folders = directory, source, map[component.ID]string{}
 	return fs.WalkDir(directory, ".", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasPrefix(entry.Name(), "component-descriptor") {
+		if err != nil || !entry.Type().IsRegular() || !strings.HasPrefix(entry.Name(), "component-descriptor") {
 			return err
 		}
 		text, err := fs.ReadFile(directory, file)

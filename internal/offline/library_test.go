@@ -58,6 +58,10 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	if _, err := renderText(t, tree(t, inside, map[string]string{"installer": "elsewhere"}), app); err != nil {
 		t.Errorf("a link within the directory: %v", err)
 	}
+	beside := map[string]string{"installer": "elsewhere", "component-descriptor.md": filepath.Join(outside, "blueprint.yaml")}
+	if _, err := renderText(t, tree(t, inside, beside), app); err != nil {
+		t.Errorf("a link that nobody follows: %v", err)
+	}
 	for name, links := range map[string]map[string]string{
 		"the blueprint beside": {"installer": outside},
 		"a relative way out":   {"installer": "../" + filepath.Base(outside)},
