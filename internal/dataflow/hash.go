@@ -49,6 +49,13 @@ func (h Hasher) Hash(resolved Resolved) Hashes {
 	return hashes
 }
 
+// IsHash tells whether a text was written by a Hasher. A status may hold hashes that an earlier controller of this API has
+// computed in another way: they say nothing about whether imports have changed.
+func IsHash(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size
+}
+
 // sum hashes the JSON form of a value, in which the keys of objects are sorted. The purpose keeps the hashes of
 // different things apart.
 func (h Hasher) sum(purpose string, value any) string {

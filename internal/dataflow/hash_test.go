@@ -136,3 +136,16 @@ func TestEqualValuesUnderOtherNames(t *testing.T) {
 		t.Error("a target became a list and the hash is the same")
 	}
 }
+
+func TestHashesOfEarlierControllersAreTold(t *testing.T) {
+	for text, want := range map[string]bool{
+		hasher(t, "k").Hash(hashable(t, nil)).All: true,
+		"": false,
+		"0c8a40c2e3dbe4c41b7a1d6f4f2f0c0f2ab6c0de":                         false,
+		"zz8a40c2e3dbe4c41b7a1d6f4f2f0c0f2ab6c0de0c8a40c2e3dbe4c41b7a1d6f": false,
+	} {
+		if got := dataflow.IsHash(text); got != want {
+			t.Errorf("IsHash(%q) = %v", text, got)
+		}
+	}
+}

@@ -40,7 +40,8 @@ func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o inst
 	return o, k.removeLeftovers(ctx, inst)
 }
 
-// checkImports compares the imports with those that the job began with.
+// checkImports compares the imports with those that the job began with. Of a job that an earlier controller began it is
+// not known which they were.
 func (k *kind) checkImports(ctx context.Context, in blueprint.Input) error {
 	hasher, err := k.keys.get(ctx)
 	if err != nil {
@@ -50,7 +51,7 @@ func (k *kind) checkImports(ctx context.Context, in blueprint.Input) error {
 	if err != nil {
 		return changed(fmt.Errorf("an import has changed during the job: %w", err))
 	}
-	if hasher.Hash(resolved).All != in.Installation.Status.ImportsHash {
+	if began := in.Installation.Status.ImportsHash; dataflow.IsHash(began) && hasher.Hash(resolved).All != began {
 		return changed(fmt.Errorf("the imports were changed during the job, so the exports would not belong to them; request a new job"))
 	}
 	return nil
