@@ -50,9 +50,9 @@ test: ## Run all tests of all modules, house rules and conformance included.
 	cd cmd/espalier && go test -vet=off -timeout 20m ./...
 
 .PHONY: e2e
-e2e: ## Run the end-to-end tests of the binaries.
+e2e: ## Run the end-to-end tests.
 	go run ./internal/testkit/apiserver/prebuild
-	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller
+	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults

@@ -147,13 +147,15 @@ func (w *world) leaveBehind(changes ...string) {
 			objects = w.change(objects, change)
 		}
 	}
+	var deleted []*unstructured.Unstructured
 	for _, object := range objects {
+		if _, found, _ := unstructured.NestedString(object.Object, "metadata", "deletionTimestamp"); found {
+			deleted = append(deleted, object)
+		}
 		w.leave(object)
 	}
-	for _, object := range objects {
-		if _, deleted, _ := unstructured.NestedString(object.Object, "metadata", "deletionTimestamp"); deleted {
-			w.remove(object)
-		}
+	for _, object := range deleted {
+		w.remove(object)
 	}
 }
 

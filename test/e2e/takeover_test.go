@@ -23,6 +23,9 @@ const (
 	newJob = "8c2b4f6e-0d3a-4c1e-9b57-2e6d1f90ab34"
 )
 
+// emptyExports says that the items of front export nothing. Landscaper stores that, too; whoever runs the next job of front drops it.
+const emptyExports = "w2pb6x7t3w5vk7wcc6v6bouautw6c6v2"
+
 // takenOver are the objects of the tree.
 var takenOver = map[string][]string{
 	"Installation": {"front-9wd2r", "shop", "store-p4x7k"},
@@ -57,7 +60,9 @@ func (w *world) inventory() map[string][]string {
 // checkTree checks that a job was run over the objects of the tree, and over nothing else.
 func (w *world) checkTree(job string) {
 	w.Helper()
-	if difference := cmp.Diff(takenOver, w.inventory()); difference != "" {
+	left := w.inventory()
+	left["DataObject"] = slices.DeleteFunc(left["DataObject"], func(name string) bool { return name == emptyExports })
+	if difference := cmp.Diff(takenOver, left); difference != "" {
 		w.Errorf("the objects are not those that were taken over:\n%s", difference)
 	}
 	for _, object := range w.tree() {
