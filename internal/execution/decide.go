@@ -18,12 +18,8 @@ func Decide(o Observed) Decision {
 		return Decision{Wait: true, Why: because(ReasonContinuous, "it follows its spec and takes no part in jobs")}
 	case !o.Running():
 		return rest(o)
-	case o.Fresh() && o.Removing() && !o.Complete:
-		return Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
-	case o.Fresh() && o.Removing():
-		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
 	case o.Fresh():
-		return Decision{Next: lsv1alpha1.PhaseInit, Why: because(ReasonStarted, "job "+o.Job.ID+" has arrived")}
+		return start(o)
 	case o.InterruptAsked:
 		return Decision{Do: []Effect{AcceptInterrupt{JobID: o.Job.ID}}, Why: because(ReasonInterruptAccepted, "job "+o.Job.ID+" is cut short by an annotation")}
 	case o.Interrupted:
@@ -36,6 +32,18 @@ func Decide(o Observed) Decision {
 		return complete(o)
 	default:
 		return progress(o)
+	}
+}
+
+// start begins a job that has arrived.
+func start(o Observed) Decision {
+	switch {
+	case o.undetermined():
+		return Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
+	case o.Removing():
+		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
+	default:
+		return Decision{Next: lsv1alpha1.PhaseInit, Why: because(ReasonStarted, "job "+o.Job.ID+" has arrived")}
 	}
 }
 

@@ -9,15 +9,12 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/run"
 )
 
 // Look turns what was read into what a decision depends on.
 func Look(s Snapshot) Observed {
 	e := s.Execution
 	o := Observed{
-		Phase:            e.Status.Phase,
-		Job:              run.JobOf(&e.Status.RunStatus),
 		Now:              s.Now,
 		Continuous:       e.Spec.Flow == lsv1alpha1.FlowContinuous,
 		Deleted:          !e.DeletionTimestamp.IsZero(),
@@ -27,9 +24,7 @@ func Look(s Snapshot) Observed {
 		Interrupted:      interruptedJob(e) != "" && interruptedJob(e) == e.Status.JobID,
 		Complete:         s.Complete,
 	}
-	if at := e.Status.PhaseTransitionTime; at != nil {
-		o.PhaseSince = at.Time
-	}
+	o = o.at(&e.Status.RunStatus)
 	if !o.Running() || o.Continuous {
 		return o
 	}

@@ -127,6 +127,10 @@ func (o Observed) Removing() bool {
 	return o.Running() && o.Deleted && (o.Fresh() && !o.Begun || o.Phase.IsDeletion())
 }
 
+// undetermined tells whether it is not known for certain that a job which arrived is to delete the execution: it may have
+// started items before the execution was deleted.
+func (o Observed) undetermined() bool { return o.Fresh() && o.Removing() && !o.Complete }
+
 // preparing tells whether the job has not come beyond Init. A phase that executions do not have is begun anew.
 func (o Observed) preparing() bool {
 	return !o.Removing() && o.Phase != lsv1alpha1.PhaseProgressing && o.Phase != lsv1alpha1.PhaseCompleting

@@ -14,7 +14,7 @@ import (
 
 // Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
-	if o.Continuous || !o.Running() || o.Fresh() && o.Removing() && !o.Complete {
+	if o.Continuous || !o.Running() || o.undetermined() {
 		return o
 	}
 	status := &e.Status
@@ -32,7 +32,12 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 	if d.Wait && !preparing {
 		noteWait(&status.RunStatus, o.Now)
 	}
-	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
+	return o.at(&status.RunStatus)
+}
+
+// at returns the facts with those that a status tells.
+func (o Observed) at(status *lsv1alpha1.RunStatus) Observed {
+	o.Phase, o.Job = status.Phase, run.JobOf(status)
 	if status.PhaseTransitionTime != nil {
 		o.PhaseSince = status.PhaseTransitionTime.Time
 	}

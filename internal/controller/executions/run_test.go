@@ -398,3 +398,26 @@ func TestJOB70_TwoHundredItems(t *testing.T) {
 	}
 	t.Logf("%d requests, %d writes of its own status", len(transport.Log()), len(own))
 }
+
+// A server that is away for a moment costs a retry of the phase and nothing else. The last error tells of it, and is over
+// when it is over.
+func TestJOB30_ANormalErrorIsRepeatedAndTold(t *testing.T) {
+	s := newStage(t)
+	recorder := s.record(t)
+	defer examine(t, recorder)
+	transport := faults.New(faults.MustParse("create/deployitems=" + execution.ItemName("app", "c") + ":1:503"))
+	s.start(t, transport.Config(s.Config()))
+	e := s.finished(t, s.launch(t, diamond(s.ns).Build()), lsv1alpha1.PhaseSucceeded)
+	if e.Status.LastError != nil {
+		t.Errorf("last error %+v", e.Status.LastError)
+	}
+	told := recorder.Of(e).Where(func(r testkit.Revision) bool {
+		return r.Field("status.phase") == "Init" && strings.Contains(r.Field("status.lastError.message"), "create deploy items")
+	})
+	if len(told) != 1 {
+		t.Errorf("the error was told %d times:\n%s", len(told), recorder.Of(e))
+	}
+	if created, err := transport.Log().Matching("create/deployitems"); err != nil || len(created) != 5 {
+		t.Errorf("%d items were created, want four and one repetition: %v", len(created), err)
+	}
+}
