@@ -52,7 +52,7 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	// Reader reads the object itself, usually from the cache.
 	Reader client.Reader
 	// Writer writes its status.
-	Writer client.StatusClient
+	Writer client.Client
 	Clock  clock.PassiveClock
 	// Announce is told of each pass that changed a phase, after the write. Optional.
 	Announce func(ctx context.Context, news News[T, P])

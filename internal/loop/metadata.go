@@ -11,7 +11,6 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,10 +24,11 @@ func PatchMetadata(ctx context.Context, c client.Client, object client.Object, c
 	if err != nil || diff == nil {
 		return err
 	}
-	if err := c.Patch(ctx, changed, client.RawPatch(types.MergePatchType, diff)); err != nil {
+	answer, err := patchObject(ctx, c, object, diff)
+	if err != nil {
 		return fmt.Errorf("patch the metadata of %s: %w", client.ObjectKeyFromObject(object), err)
 	}
-	takeMetadata(object, changed)
+	takeMetadata(object, answer)
 	return nil
 }
 

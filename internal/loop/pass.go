@@ -12,7 +12,6 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/decision"
@@ -21,7 +20,7 @@ import (
 // pass is one walk over one object: as many decisions as can be made without waiting.
 type pass[T client.Object, O any, P ~string, E any] struct {
 	loop *Loop[T, O, P, E]
-	// object is a private copy; stored is its status as the API server has it.
+	// object belongs to the pass; stored is its status as the API server has it.
 	object      T
 	stored      []byte
 	last        decision.Of[P, E]
@@ -32,7 +31,7 @@ type pass[T client.Object, O any, P ~string, E any] struct {
 }
 
 func newPass[T client.Object, O any, P ~string, E any](l *Loop[T, O, P, E], object T) *pass[T, O, P, E] {
-	p := &pass[T, O, P, E]{loop: l, object: object.DeepCopyObject().(T)}
+	p := &pass[T, O, P, E]{loop: l, object: object}
 	p.stored = p.status()
 	return p
 }
@@ -130,8 +129,7 @@ func (p *pass[T, O, P, E]) write(ctx context.Context, patch, status []byte) erro
 	ledger := &p.loop.ledger
 	key := client.ObjectKeyFromObject(p.object)
 	ledger.writing(key, status)
-	answer := p.object.DeepCopyObject().(T)
-	err := p.loop.Writer.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch))
+	answer, err := PatchStatus(ctx, p.loop.Writer, p.object, patch)
 	if apierrors.IsNotFound(err) {
 		ledger.forget(key)
 		return nil
@@ -161,12 +159,12 @@ func mustJSON(value any) []byte {
 
 // statusPatch returns the locked merge patch from before to after, nil if they are equal.
 func statusPatch(object client.Object, before, after []byte) ([]byte, error) {
+	if bytes.Equal(before, after) {
+		return nil, nil
+	}
 	diff, err := jsonpatch.CreateMergePatch(before, after)
 	if err != nil {
 		return nil, fmt.Errorf("compute the status patch: %w", err)
-	}
-	if string(diff) == "{}" {
-		return nil, nil
 	}
 	return lockedPatch(object, diff), nil
 }

@@ -13,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -22,7 +21,7 @@ import (
 
 // PassJob makes a job the current one of a sub-object. The sub-object must be one that was read or written by the
 // caller: if it has changed since, the API server answers with a conflict.
-func PassJob(ctx context.Context, c client.StatusClient, child client.Object, jobID string, now time.Time) error {
+func PassJob(ctx context.Context, c client.Client, child client.Object, jobID string, now time.Time) error {
 	at := metav1.NewTime(now)
 	status := map[string]any{
 		"jobID":           jobID,
@@ -38,9 +37,11 @@ func PassJob(ctx context.Context, c client.StatusClient, child client.Object, jo
 	if err != nil {
 		return fmt.Errorf("write the patch: %w", err)
 	}
-	if err := c.Status().Patch(ctx, child, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	answer, err := loop.PatchStatus(ctx, c, child, patch)
+	if err != nil {
 		return fmt.Errorf("pass the job to %s: %w", child.GetName(), err)
 	}
+	child.SetResourceVersion(answer.GetResourceVersion())
 	return nil
 }
 
