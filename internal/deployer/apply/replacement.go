@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"espalier.dev/internal/deployer/cluster"
@@ -104,7 +103,7 @@ type metadataNames struct{ labels, annotations, finalizers map[string]bool }
 func ownMetadata(live *unstructured.Unstructured) metadataNames {
 	names := metadataNames{labels: map[string]bool{}, annotations: map[string]bool{}, finalizers: map[string]bool{}}
 	for _, record := range live.GetManagedFields() {
-		if record.Manager != cluster.FieldManager || record.Operation != metav1.ManagedFieldsOperationUpdate || record.FieldsV1 == nil {
+		if record.Manager != cluster.FieldManager || record.FieldsV1 == nil {
 			continue
 		}
 		var fields struct {

@@ -82,13 +82,20 @@ type verdict struct {
 // verdicts are in the order in which they are tried. The last one always applies.
 var verdicts = []verdict{
 	{applies: isAdmission, reason: ReasonRefused, code: lsv1alpha1.ErrorWebhook, tell: messageOf},
-	{applies: apierrors.IsForbidden, reason: ReasonForbidden, code: lsv1alpha1.ErrorUnauthorized, tell: messageOf},
+	{applies: lacksRights, reason: ReasonForbidden, code: lsv1alpha1.ErrorUnauthorized, tell: messageOf},
+	{applies: apierrors.IsForbidden, reason: ReasonRefused, tell: messageOf},
 	{applies: apierrors.IsUnauthorized, reason: ReasonForbidden, code: lsv1alpha1.ErrorUnauthorized, tell: messageOf},
 	{applies: apierrors.IsInvalid, reason: ReasonRefused, code: lsv1alpha1.ErrorConfigurationProblem, terminal: true, tell: causesOf},
 	{applies: isMalformed, reason: ReasonRefused, code: lsv1alpha1.ErrorConfigurationProblem, terminal: true, tell: messageOf},
 	{applies: isConflict, reason: ReasonConflict, tell: func(apierrors.APIStatus, bool) string { return "somebody else changed it at the same time" }},
 	{applies: apierrors.IsNotFound, reason: ReasonRefused, tell: func(status apierrors.APIStatus, _ bool) string { return messageOf(status, false) }},
 	{applies: func(error) bool { return true }, reason: ReasonUnreachable, tell: messageOf},
+}
+
+// lacksRights tells a user who may not do something from an object that is forbidden for other reasons, such as a quota or
+// a namespace that is being deleted.
+func lacksRights(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " cannot ")
 }
 
 func isMalformed(err error) bool {

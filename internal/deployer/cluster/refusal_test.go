@@ -42,7 +42,8 @@ func TestRefused(t *testing.T) {
 		code    string
 		text    string
 	}{
-		"forbidden":        {configMap, apierrors.NewForbidden(resource, "one", errors.New("no")), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "forbidden"},
+		"forbidden":        {configMap, apierrors.NewForbidden(resource, "one", errors.New(`User "u" cannot create resource`)), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "forbidden"},
+		"a quota":          {configMap, apierrors.NewForbidden(resource, "one", errors.New("exceeded quota: q")), failure.Retryable, ReasonRefused, "", "quota"},
 		"unauthorized":     {configMap, apierrors.NewUnauthorized("who"), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "who"},
 		"invalid":          {configMap, invalid("hunter2", "must be a number"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be a number"},
 		"invalid: colon":   {configMap, invalid("x: hunter2: y", "must be: a number"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be: a number"},

@@ -19,22 +19,25 @@ const maxLength = 1024
 // Path is a path that has been read. It may be used by one goroutine at a time.
 type Path struct{ parsed *jsonpath.JSONPath }
 
-// Parse reads a path like .status.phase, status.phase or .items[0].name.
+// Parse reads a path like .status.phase, status.phase or .items[0].name. Braces around it are allowed.
 func Parse(path string) (Path, error) {
+	if inner, bare := strings.CutPrefix(path, "{"); bare {
+		path = strings.TrimSuffix(inner, "}")
+	}
 	if path == "" {
 		return Path{}, errors.New("is empty: write a path like .status.phase")
 	}
 	if len(path) > maxLength {
 		return Path{}, fmt.Errorf("is longer than %d characters", maxLength)
 	}
-	if !strings.ContainsAny(path[:1], ".[$@{") {
+	if strings.ContainsAny(path, "{}") {
+		return Path{}, errors.New("contains braces: write a single path like .status.phase")
+	}
+	if !strings.ContainsAny(path[:1], ".[$@") {
 		path = "." + path
 	}
-	if !strings.HasPrefix(path, "{") {
-		path = "{" + path + "}"
-	}
 	parsed := jsonpath.New("path").AllowMissingKeys(true)
-	if err := parsed.Parse(path); err != nil {
+	if err := parsed.Parse("{" + path + "}"); err != nil {
 		return Path{}, fmt.Errorf("is not a path like .status.phase: %w", err)
 	}
 	return Path{parsed: parsed}, nil

@@ -97,11 +97,11 @@ func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 
 // NextRepair follows continuousReconcile.
 func (d *Deployer) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool) {
-	config, err := readConfiguration(item)
-	if err != nil || config.ContinuousReconcile == nil {
+	continuous := continuousReconcile(item)
+	if continuous == nil {
 		return time.Time{}, false
 	}
-	plan := schedule.Plan{Cron: config.ContinuousReconcile.Cron, Every: config.ContinuousReconcile.Every}
+	plan := schedule.Plan{Cron: continuous.Cron, Every: continuous.Every}
 	next, ok, err := plan.Next(after)
 	return next, ok && err == nil
 }

@@ -46,11 +46,8 @@ func (p *pass) intend() runtime.Object {
 	return statusOf(p.known)
 }
 
-// step is a part of a pass. It returns what it has to wait for; nil if it is done.
-type step func(context.Context) (*cluster.Wait, error)
-
 func (p *pass) deploy(ctx context.Context) (deployer.Progress, error) {
-	return p.walk(ctx, []step{p.apply, p.prune, p.awaitReadiness, p.awaitChecks, p.readExports, p.patchAfter})
+	return p.walk(ctx, p.apply, p.prune, p.awaitReadiness, p.awaitChecks, p.readExports, p.patchAfter)
 }
 
 func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
@@ -59,41 +56,22 @@ func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
 		return deployer.Progress{}, err
 	}
 	run := &removal.Run{Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: groups, Inventory: p.known}
-	return p.walk(ctx, []step{run.Pass})
+	return p.walk(ctx, run.Pass)
 }
 
-// walk goes through the steps until one has to wait. Whatever happens, the inventory is up to date.
-func (p *pass) walk(ctx context.Context, steps []step) (deployer.Progress, error) {
-	for _, step := range steps {
-		wait, err := p.untilWatched(ctx, step)
-		if err != nil {
-			return deployer.Progress{ProviderStatus: statusOf(p.known)}, err
-		}
-		if wait != nil {
-			return deployer.Progress{Waiting: wait.Reason, Recheck: wait.RecheckAfter(recheck), ProviderStatus: statusOf(p.known)}, nil
-		}
+// walk goes through the steps as far as it can. Whatever happens, the inventory is up to date.
+func (p *pass) walk(ctx context.Context, steps ...session.Step) (deployer.Progress, error) {
+	wait, err := p.session.Walk(ctx, p.work.Wake, steps...)
+	progress := deployer.Progress{ProviderStatus: statusOf(p.known)}
+	switch {
+	case err != nil:
+		return progress, err
+	case wait != nil:
+		progress.Waiting, progress.Recheck = wait.Reason, wait.RecheckAfter(recheck)
+	default:
+		progress.Done, progress.Exports = true, p.exports
 	}
-	return deployer.Progress{Done: true, ProviderStatus: statusOf(p.known), Exports: p.exports}, nil
-}
-
-// maxLooks bounds how often a step is repeated because it waits for objects that were not watched before.
-const maxLooks = 4
-
-// untilWatched repeats a step that waits until everything that it waits for was watched before it looked, so that no
-// change in between is missed.
-func (p *pass) untilWatched(ctx context.Context, step step) (*cluster.Wait, error) {
-	for range maxLooks {
-		wait, err := step(ctx)
-		if wait == nil || err != nil {
-			return nil, err
-		}
-		fresh, err := p.session.Follow(wait.On, p.work.Wake)
-		if err != nil || !fresh {
-			return wait, err
-		}
-	}
-	p.work.Wake()
-	return step(ctx)
+	return progress, nil
 }
 
 func (p *pass) applier() apply.Applier {
