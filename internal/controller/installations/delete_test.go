@@ -115,7 +115,8 @@ var stuck = strings.Replace(item("one"), "landscaper.gardener.cloud/mock", "exam
 func TestJOB44_JOB41_JOB60_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(stuck)})).Reconcile().Build())
-	w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	w.executing(running.Status.SubInstCache.ActiveSubs[0].ObjectName)
 	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 	w.finished("app", lsv1alpha1.PhaseFailed)
 	w.delete("app")

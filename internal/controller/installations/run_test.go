@@ -204,12 +204,18 @@ func TestJOB25_ChangesDuringAJobMakeItFail(t *testing.T) {
 	}
 }
 
-// finishItems ends the deploy items of an installation, as a deployer would.
-func (w *world) finishItems(name string) {
+// executing waits until the execution of an installation has started its deploy items.
+func (w *world) executing(name string) {
 	w.Helper()
 	execution := &lsv1alpha1.Execution{}
 	execution.Namespace, execution.Name = w.namespace, name
 	testkit.Eventually(w.T, w.server, execution, testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+}
+
+// finishItems ends the deploy items of an installation, as a deployer would.
+func (w *world) finishItems(name string) {
+	w.Helper()
+	w.executing(name)
 	var list lsv1alpha1.DeployItemList
 	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
 		w.Fatal(err)
