@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"espalier.dev/api/deployer"
+	manifest "espalier.dev/api/deployer/manifest/v1alpha2"
 	"espalier.dev/internal/deployer/cluster"
 	"espalier.dev/internal/deployer/inventory"
 )
@@ -64,7 +65,7 @@ func (a Applier) Apply(ctx context.Context, o Object, entry inventory.Entry) (Ou
 	for range attempts {
 		outcome, err := attempt.once(ctx, mayExist)
 		if !errors.Is(err, errChanged) {
-			outcome.FieldsHash = attempt.fieldsHash()
+			outcome.FieldsHash = attempt.fieldsHash(outcome.Verdict)
 			return outcome, err
 		}
 		mayExist = true
@@ -122,12 +123,25 @@ func (a *attempt) adjust(ctx context.Context, live *unstructured.Unstructured) (
 	return Outcome{Verdict: Changed, Live: written}, nil
 }
 
+// partly stands in the place of a hash if the object has fields of an earlier manifest that were not taken away.
+const partly = "partly"
+
 // fieldsHash is what to remember of the manifest.
-func (a *attempt) fieldsHash() string {
+func (a *attempt) fieldsHash(verdict Verdict) string {
 	if a.SameManifests && a.entry.FieldsHash != "" {
 		return a.entry.FieldsHash
 	}
-	return FieldsHash(a.desired)
+	current := FieldsHash(a.desired)
+	if verdict == Created || a.takesAway() || a.entry.FieldsHash == current {
+		return current
+	}
+	return partly
+}
+
+// takesAway tells whether fields that are not in the manifest any more are taken away.
+func (a *attempt) takesAway() bool {
+	adds := a.Strategy == manifest.UpdateStrategyMerge || a.Strategy == manifest.UpdateStrategyMergeOverwrite
+	return !adds && a.object.Policy != deployer.PolicyImmutable
 }
 
 // mayTouch tells whether an object that exists is one to work with. What somebody else created belongs to him under the

@@ -114,6 +114,30 @@ func TestAFieldThatGoesFromTheManifest(t *testing.T) {
 	}
 }
 
+// While fields are only added, or nothing is changed at all, those that go from the manifest stay. They go when the strategy or the
+// policy changes to one that takes them away.
+func TestAFieldThatWentEarlier(t *testing.T) {
+	long := replace(one1, "data: {key: value}", "data: {key: value, more: value}")
+	for name, meanwhile := range map[string]string{
+		"strategy merge":          "updateStrategy: merge\n" + these(one1),
+		"strategy mergeOverwrite": "updateStrategy: mergeOverwrite\n" + these(one1),
+		"policy immutable":        "manifests: [{policy: immutable, manifest: " + one1 + "}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.succeed(these(long))
+			w.succeed(meanwhile)
+			if object := w.configMap("one"); object.Data["more"] == "" {
+				t.Error("it was taken away at once")
+			}
+			w.succeed(these(one1))
+			if object := w.configMap("one"); object.Data["more"] != "" {
+				t.Error("it is still there")
+			}
+		})
+	}
+}
+
 // What the API server fills in must neither count as a difference nor be taken away.
 const fullKinds = `
 manifests:
