@@ -247,3 +247,21 @@ func (w *world) compressItems(execution *unstructured.Unstructured) {
 	delete(spec, "deployItems")
 	spec["deployItemsCompressed"] = base64.StdEncoding.EncodeToString(packed.Bytes())
 }
+
+// create creates objects that are written in YAML.
+func (w *world) create(texts ...string) {
+	w.Helper()
+	for _, text := range texts {
+		for _, object := range w.parse(text) {
+			w.put(object)
+		}
+	}
+}
+
+// clusterTarget leads to the API server of the test.
+const clusterTarget = `
+apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Target
+metadata: {name: cluster}
+spec: {type: landscaper.gardener.cloud/kubernetes-cluster, config: {kubeconfig: KUBECONFIG}}
+`

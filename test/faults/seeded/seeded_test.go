@@ -68,21 +68,29 @@ func build(t *testing.T, b *bug) string {
 	return binary
 }
 
-// overlay tells the compiler to read a copy of the file that has the bug.
+// overlay tells the compiler to read copies of the files that have the bug.
 func overlay(t *testing.T, dir string, b *bug) string {
 	t.Helper()
-	file, err := filepath.Abs(filepath.Join(root, b.file))
-	must(t, err)
-	content, err := os.ReadFile(file)
-	must(t, err)
-	if count := strings.Count(string(content), b.old); count != 1 {
-		t.Fatalf("%s has the text %d times, so the bug cannot be made: write it anew for the code as it is now\n%s", b.file, count, b.old)
+	replace := map[string]string{}
+	for i, e := range b.edits {
+		file, err := filepath.Abs(filepath.Join(root, e.file))
+		must(t, err)
+		source := file
+		if replace[file] != "" {
+			source = replace[file]
+		}
+		content, err := os.ReadFile(source)
+		must(t, err)
+		if count := strings.Count(string(content), e.old); count != 1 {
+			t.Fatalf("%s has the text %d times, so the bug cannot be made: write it anew for the code as it is now\n%s", e.file, count, e.old)
+		}
+		replace[file] = filepath.Join(dir, fmt.Sprintf("copy%d.go", i))
+		must(t, os.WriteFile(replace[file], []byte(strings.Replace(string(content), e.old, e.new, 1)), 0o600))
 	}
-	copied, list := filepath.Join(dir, "copy.go"), filepath.Join(dir, "overlay.json")
-	must(t, os.WriteFile(copied, []byte(strings.Replace(string(content), b.old, b.new, 1)), 0o600))
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: copied}})
+	list := filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	must(t, err)
-	must(t, os.WriteFile(list, replace, 0o600))
+	must(t, os.WriteFile(list, text, 0o600))
 	return list
 }
 
