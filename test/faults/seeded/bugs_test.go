@@ -47,7 +47,7 @@ var bugs = []bug{
 	},
 	{
 		name:  "what is no longer wanted is pruned first",
-		edits: []edit{{"internal/deployer/manifest/pass.go", "return p.walk(ctx, []step{p.apply, p.prune,", "return p.walk(ctx, []step{p.prune, p.apply,"}},
+		edits: []edit{{"internal/deployer/manifest/pass.go", "return p.walk(ctx, p.apply, p.prune,", "return p.walk(ctx, p.prune, p.apply,"}},
 		runs:  []string{"prune "},
 	},
 	{
