@@ -9,6 +9,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/dataflow"
 )
 
 // Reasons that matter here, beside those of the API.
@@ -69,13 +70,35 @@ func adviceForFailed(link Link, root string) Advice {
 	return advice
 }
 
+// Reasons of deploy items that meet a closed door. They are those of the packages that speak to targets, which this one
+// cannot see.
+const (
+	reasonTargetInvalid        = "TargetInvalid"
+	reasonTargetAddressRefused = "TargetAddressRefused"
+	reasonTargetSecretMissing  = "TargetSecretMissing"
+	reasonTargetTokenRefused   = "TargetTokenRefused"
+	reasonTargetForbidden      = "TargetForbidden"
+)
+
+var closedDoors = []string{
+	reasonTargetInvalid, reasonTargetAddressRefused, reasonTargetSecretMissing, reasonTargetTokenRefused, reasonTargetForbidden,
+}
+
 // needsSomebody are the reasons of waits that end only when somebody acts.
-var needsSomebody = []string{lsv1alpha1.ReasonWaitingForImports, lsv1alpha1.ReasonNoTargetFound}
+var needsSomebody = slices.Concat(
+	[]string{lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound, lsv1alpha1.ReasonNoTargetFound}, closedDoors,
+)
 
 func adviceForRunning(link Link, root string) Advice {
+	if slices.Contains(closedDoors, link.Reason) {
+		return Advice{
+			Somebody: true, Hint: fmt.Sprintf("correct the access to target %s, or the rights there; the attempt is repeated by itself", link.Node.Target()),
+			Kubectl: [][]string{describe(link.Node)}, Ours: [][]string{{"wait", root}},
+		}
+	}
 	advice := Advice{Somebody: slices.Contains(needsSomebody, link.Reason), Ours: [][]string{{"wait", root}}}
 	switch link.Reason {
-	case lsv1alpha1.ReasonWaitingForImports:
+	case lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound:
 		advice.Hint = "create what is missing, or correct the import; the job then goes on by itself"
 		advice.Kubectl = [][]string{{"get", "dataobjects,targets"}}
 	case lsv1alpha1.ReasonNoTargetFound:

@@ -72,6 +72,9 @@ func (r *waiting) timedOut(node *inventory.Node, chains []cause.Chain) *End {
 		end.JobID, end.Phase = node.Status.JobID, node.Status.Phase
 		end.Verdict += ", in phase " + node.Phase()
 	}
+	if r.outdated != nil {
+		end.Verdict += " when last seen, for the API server does not answer any more"
+	}
 	if len(chains) > 0 && cause.AdviceFor(chains[0]).Somebody && chains[0].Cause().Node.State() != inventory.Failed {
 		end.Code = cli.ExitNeedsSomebody
 		end.Verdict += ", and somebody has to act before it goes on"

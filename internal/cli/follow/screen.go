@@ -16,7 +16,7 @@ import (
 // screen shows how the awaited installations get on.
 type screen interface {
 	draw(forest *inventory.Forest)
-	// note tells something beside the trees.
+	// note tells something beside the trees, until it is told otherwise; nothing means that it is over.
 	note(text string)
 	// finish shows the last state of things; it stays.
 	finish(forest *inventory.Forest)
@@ -61,7 +61,12 @@ func (l *live) draw(forest *inventory.Forest) {
 	l.area.Draw(l.tops(forest), l.notes)
 }
 
-func (l *live) note(text string) { l.notes = []string{text} }
+func (l *live) note(text string) {
+	l.notes = nil
+	if text != "" {
+		l.notes = []string{text}
+	}
+}
 
 func (l *live) finish(forest *inventory.Forest) {
 	l.notes = nil
@@ -100,7 +105,11 @@ func (l *lines) draw(forest *inventory.Forest) {
 }
 
 func (l *lines) note(text string) {
-	if l.noted != text {
+	switch {
+	case l.noted == text:
+	case text == "":
+		l.print("the connection is back")
+	case l.noted == "": // Each attempt may fail in words of its own.
 		l.print(text)
 	}
 	l.noted = text

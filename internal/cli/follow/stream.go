@@ -9,6 +9,8 @@ package follow
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -26,8 +28,10 @@ type event struct {
 	gone   bool
 	// synced is set in one event without an object: all that existed at the beginning has been told.
 	synced bool
-	// failed is set in an event without an object: why a watch has ended. It is taken up again unless it was refused.
+	// failed is set in an event without an object: why a request has failed. It is repeated unless it was refused.
 	failed error
+	// restored is set in an event without an object: the server answers again.
+	restored bool
 }
 
 // stream tells of every revision of the objects that trees consist of, in the order in which they were stored as far
@@ -44,6 +48,8 @@ func stream(ctx context.Context, config *rest.Config, namespace string) (<-chan 
 		case <-ctx.Done():
 		}
 	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sentry{next: next, tell: tell} })
 	objects, err := cache.New(config, cache.Options{
 		Scheme: scheme, Mapper: cluster.Mapper(), DefaultTransform: slim,
 		DefaultNamespaces:        map[string]cache.Config{namespace: {}},
@@ -75,6 +81,26 @@ func stream(ctx context.Context, config *rest.Config, namespace string) (<-chan 
 		}
 	}()
 	return events, nil
+}
+
+// sentry tells when the server cannot be reached, and when it can again. Watches keep silent about the former.
+type sentry struct {
+	next http.RoundTripper
+	tell func(event)
+	lost atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *sentry) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := s.next.RoundTrip(request)
+	switch {
+	case err != nil && request.Context().Err() == nil:
+		s.lost.Store(true)
+		s.tell(event{failed: err})
+	case err == nil && s.lost.Swap(false):
+		s.tell(event{restored: true})
+	}
+	return response, err
 }
 
 func handler(tell func(event)) toolscache.ResourceEventHandler {

@@ -83,6 +83,8 @@ type waiting struct {
 	screen  screen
 	// judges is set once the objects were read as a whole. Those of the stream lack what it needs.
 	judges cause.Judge
+	// outdated is why the objects could not be read at the end.
+	outdated error
 }
 
 func (r *waiting) follow(parent context.Context) error {
@@ -128,6 +130,8 @@ func (r *waiting) see(e event) error {
 		return e.failed
 	case e.failed != nil:
 		r.screen.note("the connection is disturbed, and tried again: " + display.Clean(e.failed.Error()))
+	case e.restored:
+		r.screen.note("")
 	case e.synced:
 		r.synced = true
 		for _, a := range r.Awaited {
@@ -184,12 +188,16 @@ func (r *waiting) draw() {
 func (r *waiting) readAgain(ctx context.Context) {
 	c, err := r.Access.Client()
 	if err != nil {
+		r.outdated = err
 		return
 	}
-	if objects, err := inventory.Read(ctx, c, r.Namespace); err == nil {
-		r.objects = objects
-		r.judges = judge.Read(ctx, c, r.Namespace, r.Env.Now())
+	objects, err := inventory.Read(ctx, c, r.Namespace)
+	if err != nil {
+		r.outdated = err
+		return
 	}
+	r.objects = objects
+	r.judges = judge.Read(ctx, c, r.Namespace, r.Env.Now())
 }
 
 // detached tells the user how to come back.

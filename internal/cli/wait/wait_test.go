@@ -99,3 +99,22 @@ func TestSmallTerminal(t *testing.T) {
 	frame, _, _ := strings.Cut(got.Stderr, "\x1b")
 	testkit.Golden(t, "small-terminal", frame)
 }
+
+// A server that is away for a while does not end the waiting.
+func TestLostConnection(t *testing.T) {
+	server := testkit.NewServer(t, testkit.Persistent(), testkit.ProjectCRDs())
+	namespace := server.Namespace(t)
+	busy := testkit.Installation(namespace, "busy").Build()
+	busy.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing)
+	clitest.Store(t, server, busy)
+	command := clitest.Start(t, server, namespace, clitest.Call{Command: wait.New, Args: []string{"busy"}})
+	command.Until(t, "Installation/busy Progressing")
+	server.Stop(t)
+	command.Until(t, "the connection is disturbed, and tried again: ")
+	server.Start(t)
+	command.Until(t, "the connection is back")
+	clitest.Controller{Server: server}.Settle(t, busy, lsv1alpha1.PhaseSucceeded, lsv1alpha1.ReasonSucceeded, "")
+	if got := command.Wait(t); got.Code != cli.ExitOK || got.Stdout != "installation busy has succeeded\n" {
+		t.Errorf("%+v", got)
+	}
+}
