@@ -36,10 +36,14 @@ func (a *Access) ReadForest(ctx context.Context, names []string) (*inventory.For
 	return objects.Forest(), namespace, nil
 }
 
-// Select returns the installations with the given names, or all tops of the forest if there are none.
-func (a *Access) Select(forest *inventory.Forest, namespace string, names []string) ([]*inventory.Node, error) {
-	if len(names) == 0 {
+// Select returns the installations that arguments name, or all tops of the forest if there are none.
+func (a *Access) Select(forest *inventory.Forest, namespace string, arguments []string) ([]*inventory.Node, error) {
+	if len(arguments) == 0 {
 		return forest.Tops, nil
+	}
+	names, err := inventory.InstallationNames(arguments)
+	if err != nil {
+		return nil, err
 	}
 	var nodes []*inventory.Node
 	for _, name := range names {

@@ -38,9 +38,13 @@ func NewDesk(access *cluster.Access) (*Desk, error) {
 	return &Desk{Access: access, Client: c, Namespace: namespace}, nil
 }
 
-// Roots reads root installations. A name that belongs to none is an error that says what to do instead with the verb,
-// which is the command's name, and its flags.
-func (d *Desk) Roots(ctx context.Context, names []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
+// Roots reads the root installations that arguments name. A name that belongs to none is an error that says what to do
+// instead with the verb, which is the command's name, and its flags.
+func (d *Desk) Roots(ctx context.Context, arguments []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
+	names, err := inventory.InstallationNames(arguments)
+	if err != nil {
+		return nil, err
+	}
 	var roots []*lsv1alpha1.Installation
 	for _, name := range names {
 		installation, err := d.read(ctx, name)

@@ -25,7 +25,7 @@ func TestTrees(t *testing.T) {
 		"all":     nil,
 		"wide":    {"-o", "wide"},
 		"failed":  {"--failed"},
-		"subtree": {"shop-web"},
+		"subtree": {"installation.landscaper.gardener.cloud/shop-web"},
 		"names":   {"blog", "-o", "name"},
 		"json":    {"blog", "-o", "json"},
 		"yaml":    {"--failed", "-o", "yaml"},

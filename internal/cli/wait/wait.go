@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/cluster"
 	"espalier.dev/internal/cli/follow"
+	"espalier.dev/internal/cli/inventory"
 	"espalier.dev/internal/cli/request"
 )
 
@@ -89,8 +90,12 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
+	names, err := inventory.InstallationNames(opts.names)
+	if err != nil {
+		return err
+	}
 	var started []follow.Started
-	for _, name := range opts.names {
+	for _, name := range names {
 		_, err := desk.Roots(ctx, []string{name}, "wait", "--for="+opts.goal)
 		if err != nil && !(opts.goal == forDeleted && isAbsent(err)) {
 			return err

@@ -34,6 +34,8 @@ func TestExitCodes(t *testing.T) {
 		stderr []string
 	}{
 		"succeeded":             {[]string{"done"}, cli.ExitOK, "installation done has succeeded\n", nil},
+		"twice":                 {[]string{"done", "Installation/done", "inst/done"}, cli.ExitOK, "installation done has succeeded\n", nil},
+		"another kind":          {[]string{"deployitem/done"}, cli.ExitError, "", []string{`"deployitem/done" does not name an installation`}},
 		"name":                  {[]string{"done", "-o", "name"}, cli.ExitOK, "installation.landscaper.gardener.cloud/done\n", nil},
 		"gone":                  {[]string{"nope", "--for=deleted"}, cli.ExitOK, "installation nope has been deleted\n", nil},
 		"failed, and who cares": {[]string{"blog", "--for=finished"}, cli.ExitOK, "installation blog has ended as Failed\n", nil},

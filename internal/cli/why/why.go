@@ -70,7 +70,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	kind, name, err := parse(opts.name)
+	kind, name, err := inventory.ParseName(opts.name)
 	if err != nil {
 		return err
 	}
@@ -92,26 +92,6 @@ func run(ctx context.Context, opts options) error {
 		return answer.print(printer)
 	}
 	return printer.Data(answer.report(), format)
-}
-
-// kinds are what may stand before a name.
-var kinds = map[string]inventory.Kind{
-	"installation": inventory.Installation, "inst": inventory.Installation,
-	"execution": inventory.Execution, "exec": inventory.Execution,
-	"deployitem": inventory.DeployItem, "di": inventory.DeployItem,
-}
-
-// parse reads the argument: a name, with a kind before it if it is not an installation's.
-func parse(argument string) (inventory.Kind, string, error) {
-	prefix, name, found := strings.Cut(argument, "/")
-	if !found {
-		return inventory.Installation, argument, nil
-	}
-	kind, _, _ := strings.Cut(strings.ToLower(prefix), ".")
-	if known, ok := kinds[strings.TrimSuffix(kind, "s")]; ok && name != "" {
-		return known, name, nil
-	}
-	return "", "", fmt.Errorf("cannot explain %q: give the name of an installation, execution/NAME or deployitem/NAME", argument)
 }
 
 func (o options) notFound(kind inventory.Kind, namespace, name string) error {

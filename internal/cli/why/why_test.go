@@ -249,7 +249,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"absent":        {[]string{"nope"}, cli.ExitNotFound, "installation nope does not exist"},
 		"an absent one": {[]string{"deployitem/nope"}, cli.ExitNotFound, "deployitem nope does not exist"},
-		"another kind":  {[]string{"pod/nope"}, cli.ExitError, `cannot explain "pod/nope"`},
+		"another kind":  {[]string{"pod/nope"}, cli.ExitError, `"pod/nope" is not understood`},
 		"no name":       {nil, cli.ExitError, "accepts 1 arg(s)"},
 		"forbidden":     {[]string{"nope", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
 	} {
