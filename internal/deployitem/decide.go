@@ -40,7 +40,7 @@ func Decide(o Observed) Decision {
 	switch {
 	case !o.Mine:
 		return wait(CodeNotMine, "another deployer is responsible for "+o.Name)
-	case !o.Job.Running():
+	case !o.Running():
 		return idle(o)
 	case o.Deleting && o.WithoutUninstall:
 		return wait(CodeLeftToWatchdog, o.Name+" is deleted without uninstalling anything")
@@ -52,10 +52,13 @@ func Decide(o Observed) Decision {
 
 // working tells whether the deployer has a job to do on the item.
 func working(o Observed) bool {
-	return o.Mine && o.Job.Running() && !(o.Deleting && o.WithoutUninstall)
+	return o.Mine && o.Running() && !(o.Deleting && o.WithoutUninstall)
 }
 
 func work(o Observed) Decision {
+	if o.startsOver() {
+		return startOver(o)
+	}
 	switch o.Phase {
 	case lsv1alpha1.PhaseInit:
 		return pickUp(o)
@@ -97,6 +100,8 @@ func deploy(o Observed) Decision {
 		return awaitTarget(o)
 	case o.timeIsUp():
 		return awaitEnd(o)
+	case o.Operation:
+		return dropOperation(o)
 	case o.Target == TargetMissing:
 		return awaitTargetObject(o)
 	case !o.Intended:
@@ -130,6 +135,8 @@ func remove(o Observed) Decision {
 		return letGo(o, CodeClusterRemoved, "there is nothing to uninstall from: Target "+o.TargetName+" does not exist")
 	case o.timeIsUp():
 		return awaitEnd(o)
+	case o.Operation:
+		return dropOperation(o)
 	case o.Target == TargetMissing:
 		return awaitTargetObject(o)
 	default:

@@ -28,6 +28,8 @@ type (
 	DropExports struct{}
 	// RemoveFinalizer lets the item go.
 	RemoveFinalizer struct{}
+	// DropOperation removes the annotation that has asked for work, in the continuous flow.
+	DropOperation struct{}
 	// Fail does nothing but return the error.
 	Fail struct {
 		While string
@@ -43,6 +45,7 @@ func (Repair) effect()          {}
 func (StoreExports) effect()    {}
 func (DropExports) effect()     {}
 func (RemoveFinalizer) effect() {}
+func (DropOperation) effect()   {}
 func (Fail) effect()            {}
 
 // String names the effect in errors.
@@ -68,6 +71,9 @@ func (DropExports) String() string { return "drop the exports" }
 
 // String names the effect in errors.
 func (RemoveFinalizer) String() string { return "remove the finalizer" }
+
+// String names the effect in errors.
+func (DropOperation) String() string { return "remove the operation annotation" }
 
 // String names what failed.
 func (f Fail) String() string { return f.While }

@@ -53,6 +53,9 @@ type Observed struct {
 
 	Phase lsv1alpha1.Phase
 	Job   run.Job
+	// Continuous is set if the item follows the continuous flow. Then Due says that there is something to do about it that
+	// has not begun; Restart, that its spec has changed since the work began; Operation, that an annotation asks for work.
+	Continuous, Due, Restart, Operation bool
 	// Mine is set if this deployer is the one for the item.
 	Mine bool
 	// Deleting is set once the deletion was asked for; WithoutUninstall, if nothing in the target shall be touched.
@@ -119,6 +122,7 @@ func Look(s Snapshot) Observed {
 		Now:              s.Now,
 		Deployer:         s.Role.Info,
 	}
+	o.lookContinuously(item)
 	o.Target, o.TargetName, o.Problem = targetOf(item, s.Target)
 	o.Mine = mine(s)
 	deadline, err := DeadlineOf(item, beganOr(status, s.Now))
@@ -169,7 +173,7 @@ func invalid(cause error) error {
 // item belongs to a deployer without selectors, and to the one that has worked on it before.
 func mine(s Snapshot) bool {
 	switch {
-	case s.Item.Spec.Type != s.Role.Type || s.Item.Spec.Flow == lsv1alpha1.FlowContinuous:
+	case s.Item.Spec.Type != s.Role.Type:
 		return false
 	case len(s.Role.Selectors) == 0:
 		return true
@@ -186,5 +190,5 @@ func mine(s Snapshot) bool {
 func Repairable(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	return status.IsFinished() && status.Phase == lsv1alpha1.PhaseSucceeded && status.ObservedGeneration == item.Generation &&
-		item.DeletionTimestamp.IsZero() && item.Spec.Flow != lsv1alpha1.FlowContinuous
+		item.DeletionTimestamp.IsZero() && !HasWork(item)
 }

@@ -113,15 +113,15 @@ func TestWhoIsResponsible(t *testing.T) {
 		selectors []deployitem.TargetSelector
 		want      bool
 	}{
-		"no selectors":                       {on("north"), aTarget(), nil, true},
-		"no selectors, no Target":            {on(""), nil, nil, true},
-		"chosen":                             {on("north"), aTarget(), []deployitem.TargetSelector{blue}, true},
-		"not chosen":                         {on("north"), aTarget(), []deployitem.TargetSelector{red}, false},
-		"selectors, but no Target":           {on(""), nil, []deployitem.TargetSelector{blue}, false},
-		"selectors, and the Target is gone":  {on("north"), nil, []deployitem.TargetSelector{blue}, false},
-		"the same, but worked on it before":  {before, nil, []deployitem.TargetSelector{blue}, true},
-		"another type":                       {other, aTarget(), nil, false},
-		"the continuous flow has no job IDs": {continuous, aTarget(), nil, false},
+		"no selectors":                      {on("north"), aTarget(), nil, true},
+		"no selectors, no Target":           {on(""), nil, nil, true},
+		"chosen":                            {on("north"), aTarget(), []deployitem.TargetSelector{blue}, true},
+		"not chosen":                        {on("north"), aTarget(), []deployitem.TargetSelector{red}, false},
+		"selectors, but no Target":          {on(""), nil, []deployitem.TargetSelector{blue}, false},
+		"selectors, and the Target is gone": {on("north"), nil, []deployitem.TargetSelector{blue}, false},
+		"the same, but worked on it before": {before, nil, []deployitem.TargetSelector{blue}, true},
+		"another type":                      {other, aTarget(), nil, false},
+		"the continuous flow":               {continuous, aTarget(), nil, true},
 	}
 	for name, test := range tests {
 		r := role

@@ -30,11 +30,14 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 		return o // A step on the way; what it leads to is told by the one that ends it.
 	}
 	run.Settle(&status.RunStatus, run.Outcome{
-		Next: d.Next, Why: d.Why, Err: err, Deleting: InDeletionFlow(o.Deleting, status.Phase), Now: o.Now,
+		Next: d.Next, Why: d.Why, Err: err, Deleting: !o.Continuous && InDeletionFlow(o.Deleting, status.Phase), Now: o.Now,
 	})
 	RecordError(status)
 	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
-	o.Ended = !o.Job.Running()
+	if o.Continuous && o.Phase.IsFinal() {
+		o = endContinuously(item, o)
+	}
+	o.Ended = !o.Running()
 	return o
 }
 
@@ -44,6 +47,7 @@ func advance(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 	switch d.Next {
 	case lsv1alpha1.PhaseInit, lsv1alpha1.PhaseInitDelete:
 		Begin(status, d.Next, o.Now)
+		o.Restart, o.Intended = false, o.Intended && !o.Continuous
 	case lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting:
 		recordPickUp(status, o)
 		o.Stored = false
@@ -67,6 +71,8 @@ func called(item *lsv1alpha1.DeployItem, o Observed, d Decision) Observed {
 		o.Stored = true
 	case does[Deploy](d):
 		o.Stored = true
+	case does[DropOperation](d):
+		o.Stored, o.Operation = true, false
 	case d.Wait && o.Answer != nil && !o.Answer.Done:
 		recordWait(&item.Status, o)
 	}

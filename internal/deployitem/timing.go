@@ -15,9 +15,9 @@ const (
 	DefaultProgressTimeout = 10 * time.Minute
 )
 
-// PickedUp tells whether a deployer works on the current job: a stored phase that is not final says so.
+// PickedUp tells whether a deployer works on the item: a stored phase that is not final says so.
 func PickedUp(status *lsv1alpha1.DeployItemStatus) bool {
-	return !status.IsFinished() && status.Phase != "" && !status.Phase.IsFinal()
+	return status.Phase != "" && !status.Phase.IsFinal()
 }
 
 // Began returns when the deployer that has picked up the current job began; zero if nobody has noted it.

@@ -3,7 +3,11 @@
 
 package execution
 
-import "slices"
+import (
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
 
 // After returns the facts as they are once an effect was carried out. Objects are the versions that it led to, by name.
 func After(o Observed, effect Effect, objects map[string]Object) Observed {
@@ -41,6 +45,10 @@ func itemsOf(effect Effect) []Item {
 		return e.Items
 	case TriggerItems:
 		return e.Items
+	case ConvertItems:
+		return e.Items
+	case AskItems:
+		return e.Items
 	default:
 		return nil
 	}
@@ -73,18 +81,44 @@ func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
 	if object, known := objects[i.ObjectName()]; known {
 		i.Object = object
 	}
-	switch effect.(type) {
+	switch e := effect.(type) {
 	case CreateItems:
 		i.State, i.Write = StateIdle, nil
+		i.follow(o, StateRunning)
 	case UpdateItems:
-		i.Write = nil
+		i.updated(o, e)
+	case ConvertItems:
+		i.Flow, i.Write, i.SpecDiffers, i.OnlyFlow = e.Flow, nil, false, false
+	case AskItems:
+		i.follow(o, StateRunning)
 	case KeepDeployed:
 		i.WithoutUninstall = true
 	case DeleteItems:
-		i.Terminating, i.Unsettled = true, true
+		i.Terminating = true
+		i.follow(o, StateRunning)
 	case TriggerItems:
 		i.State, i.Since = StateRunning, o.Now
 	case InterruptItems:
 		i.State, i.CutShort = StateFailed, nil
 	}
+}
+
+// follow gives the item a state that only the continuous flow concludes from a write: its deployer works because of it.
+func (i *Item) follow(o Observed, state State) {
+	if o.Continuous {
+		i.State = state
+	}
+}
+
+// updated is what an update of the object makes of the item.
+func (i *Item) updated(o Observed, e UpdateItems) {
+	at := slices.IndexFunc(e.Items, func(other Item) bool { return other.ObjectName() == i.ObjectName() })
+	if i.SpecDiffers || at >= 0 && asks(e.Items[at].Write) {
+		i.follow(o, StateRunning)
+	}
+	i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false
+}
+
+func asks(item *lsv1alpha1.DeployItem) bool {
+	return item != nil && item.Annotations[lsv1alpha1.OperationAnnotation] != ""
 }

@@ -264,6 +264,9 @@ func letsGoOnlyForCertain(o execution.Observed, d execution.Decision) error {
 	if d.Next == lsv1alpha1.PhaseDeleteFailed && (!o.Complete || len(o.Leaving) == 0) {
 		return fmt.Errorf("it fails without certainty, or without anything left")
 	}
+	if d.Next == lsv1alpha1.PhaseDeleteFailed && !slices.ContainsFunc(o.Leaving, stuck) {
+		return fmt.Errorf("it fails although no item has")
+	}
 	moves := len(d.Do) > 0 || d.Next != "" || slices.ContainsFunc(o.Leaving, working)
 	if !moves && o.Complete {
 		return fmt.Errorf("it waits for nothing")
@@ -272,6 +275,11 @@ func letsGoOnlyForCertain(o execution.Observed, d execution.Decision) error {
 		return fmt.Errorf("it waits for certainty that nobody is asked for")
 	}
 	return nil
+}
+
+// stuck tells whether an item has finished the job and is still there.
+func stuck(i execution.Item) bool {
+	return i.Terminating && (i.State == execution.StateFailed || i.State == execution.StateSucceeded)
 }
 
 func TestJOB20_OrphansGoBeforeAnythingStarts(t *testing.T) {
@@ -289,6 +297,12 @@ func TestJOB20_OrphansGoBeforeAnythingStarts(t *testing.T) {
 			complain(t, removesInOrder(leaving, d, true), o, d)
 			if d.Next == lsv1alpha1.PhaseProgressing || startsAny(d, "new") {
 				complain(t, fmt.Errorf("the new item does not wait"), o, d)
+			}
+			if idle := len(d.Do) == 0 && !slices.ContainsFunc(leaving, working); idle {
+				complain(t, fmt.Errorf("it waits for nothing"), o, d)
+			}
+			if d.Next == lsv1alpha1.PhaseFailed && !slices.ContainsFunc(leaving, stuck) {
+				complain(t, fmt.Errorf("it fails although no item has"), o, d)
 			}
 		}
 	})
@@ -381,10 +395,10 @@ func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 
 func TestContinuousExecutionsAreLeftAlone(t *testing.T) {
 	e := &lsv1alpha1.Execution{Spec: lsv1alpha1.ExecutionSpec{Flow: lsv1alpha1.FlowContinuous, DeployItems: []lsv1alpha1.DeployItemTemplate{{Name: "a", Type: "t"}}}}
-	e.Status.JobID = job
+	e.Status.JobID, e.Status.JobIDFinished = job, job
 	o := execution.Look(execution.Snapshot{Execution: e, Now: noon})
 	d := execution.Decide(o)
-	if !d.Wait || len(d.Do) > 0 {
+	if !o.Continuous || !d.Wait || len(d.Do) > 0 {
 		t.Errorf("decided %+v", d)
 	}
 	before := e.DeepCopy()

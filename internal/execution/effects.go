@@ -43,6 +43,24 @@ type (
 		JobID string
 		Items []Item
 	}
+	// ConvertItems changes the flow of items, and has their status say that this is nothing to deploy.
+	ConvertItems struct {
+		Flow  lsv1alpha1.Flow
+		Items []Item
+	}
+	// AskItems sets the operation annotation of items, in the continuous flow.
+	AskItems struct {
+		Operation lsv1alpha1.Operation
+		Items     []Item
+	}
+	// DropOperation removes the operation annotation of the execution, in the continuous flow.
+	DropOperation struct{}
+	// NoteItems has it remembered that items are as the spec wants them. The status write does it.
+	NoteItems struct{ Items []Item }
+	// RedoItems forgets that items are as the spec wants them. The status write does it.
+	RedoItems struct{ Items []Item }
+	// LeaveFlow makes the execution one of another flow. The status write does it.
+	LeaveFlow struct{}
 	// WriteExport stores the exports.
 	WriteExport struct {
 		Object *lsv1alpha1.DataObject
@@ -69,6 +87,12 @@ func (UpdateItems) effect()     {}
 func (KeepDeployed) effect()    {}
 func (DeleteItems) effect()     {}
 func (TriggerItems) effect()    {}
+func (ConvertItems) effect()    {}
+func (AskItems) effect()        {}
+func (DropOperation) effect()   {}
+func (NoteItems) effect()       {}
+func (RedoItems) effect()       {}
+func (LeaveFlow) effect()       {}
 func (WriteExport) effect()     {}
 func (RemoveExport) effect()    {}
 func (Refuse) effect()          {}
@@ -86,6 +110,14 @@ func (e KeepDeployed) String() string {
 }
 func (e DeleteItems) String() string  { return "delete deploy items " + list(e.Items) }
 func (e TriggerItems) String() string { return "start deploy items " + list(e.Items) }
+func (e ConvertItems) String() string { return "change the flow of deploy items " + list(e.Items) }
+func (e AskItems) String() string {
+	return "ask deploy items " + list(e.Items) + " to " + string(e.Operation)
+}
+func (DropOperation) String() string  { return "remove the operation annotation" }
+func (e NoteItems) String() string    { return "note deploy items " + list(e.Items) }
+func (e RedoItems) String() string    { return "do deploy items " + list(e.Items) + " again" }
+func (LeaveFlow) String() string      { return "leave the continuous flow" }
 func (WriteExport) String() string    { return "store the exports" }
 func (e RemoveExport) String() string { return "delete DataObject " + e.Name }
 func (e Refuse) String() string       { return e.Doing }

@@ -16,7 +16,7 @@ func Look(s Snapshot) Observed {
 	e := s.Execution
 	o := Observed{
 		Now:              s.Now,
-		Continuous:       e.Spec.Flow == lsv1alpha1.FlowContinuous,
+		Continuous:       FlowOf(e) == lsv1alpha1.FlowContinuous,
 		Deleted:          !e.DeletionTimestamp.IsZero(),
 		Finalizer:        slices.Contains(e.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: e.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",

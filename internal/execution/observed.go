@@ -54,8 +54,6 @@ type Item struct {
 	Since time.Time
 	// Terminating is set once the object has been asked to go.
 	Terminating bool
-	// Unsettled says that this pass has changed the object and does not know its version: an event will tell.
-	Unsettled bool
 	// Replaced says that the object stands among Leaving and a new one has to take its place.
 	Replaced bool
 	// WithoutUninstall says that the object carries that annotation.
@@ -65,6 +63,10 @@ type Item struct {
 	Codes   []string
 	// Write is what to create or update; nil if the object is as it should be.
 	Write *lsv1alpha1.DeployItem
+	// Flow is that of the object. SpecDiffers says that Write has another spec than the object, OnlyFlow that nothing but
+	// the flow is another one. They matter in the continuous flow.
+	Flow                  lsv1alpha1.Flow
+	SpecDiffers, OnlyFlow bool
 	// CutShort is the status that an interrupt gives to the object; nil if it has none to give.
 	CutShort *lsv1alpha1.DeployItemStatus
 }
@@ -74,6 +76,8 @@ type Object struct {
 	Name    string
 	UID     types.UID
 	Version string
+	// Generation is that of the spec.
+	Generation int64
 }
 
 // State is how far an item has come in the current job.

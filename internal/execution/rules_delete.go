@@ -62,7 +62,8 @@ func keepDeployed(o Observed) []Effect {
 	return []Effect{KeepDeployed{Items: items}}
 }
 
-// removal is what can be done about objects that have to go: each goes when none that depends on it is left.
+// removal is what can be done about objects that have to go: each goes when none that depends on it is left. One that was
+// deleted gets the job in a later pass, when an event has brought the version in which it is being deleted.
 type removal struct {
 	delete, trigger, working, left []Item
 	// awaited is the first item that something can be expected of.
@@ -74,7 +75,7 @@ func removalOf(items []Item) removal {
 	needed := neededObjects(items)
 	for _, item := range items {
 		switch {
-		case item.working() || item.Unsettled:
+		case item.working():
 			r.working = append(r.working, item)
 		case item.State == StateFailed && item.Terminating, item.State == StateSucceeded && item.Terminating:
 			r.left = append(r.left, item)

@@ -120,9 +120,14 @@ var layers = slices.Concat(
 func decisionLayers() []layer {
 	var result []layer
 	for _, folder := range decisions {
+		sees := []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"}
+		if folder == "internal/continuous" {
+			// The other flow of the same kinds: their facts and effects are its own.
+			sees = append(sees, "internal/installation", "internal/execution")
+		}
 		result = append(result, layer{
 			folders:   []string{folder},
-			sees:      []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"},
+			sees:      sees,
 			libraries: apimachinery,
 		})
 	}

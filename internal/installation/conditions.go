@@ -5,6 +5,9 @@ package installation
 
 import (
 	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
@@ -14,6 +17,12 @@ import (
 var steps = []lsv1alpha1.ConditionType{
 	lsv1alpha1.ConditionValidateImports, lsv1alpha1.ConditionCreateImports, lsv1alpha1.ConditionEnsureSubInstallations,
 	lsv1alpha1.ConditionEnsureExecutions, lsv1alpha1.ConditionValidateExport, lsv1alpha1.ConditionCreateExports,
+}
+
+// MarkSteps records which steps were done, and which one failed.
+func MarkSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1alpha1.ConditionType, err error) {
+	at := metav1.NewTime(now)
+	markSteps(status, lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}, done, err)
 }
 
 // markSteps records which steps were done, and which one failed: errors name it as their operation. A condition that

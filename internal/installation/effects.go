@@ -41,6 +41,16 @@ type (
 	CleanUp struct{}
 	// Release removes the finalizer.
 	Release struct{}
+	// Ask sets the operation annotation of children, in the continuous flow.
+	Ask struct {
+		Operation lsv1alpha1.Operation
+		Children  []Child
+	}
+	// Convert changes the flow of children, and nothing else about them.
+	Convert struct {
+		Flow     lsv1alpha1.Flow
+		Children []Child
+	}
 )
 
 // String implements Effect.
@@ -78,6 +88,14 @@ func (CleanUp) String() string { return "clean up" }
 
 // String implements Effect.
 func (Release) String() string { return "remove the finalizer" }
+
+// String implements Effect.
+func (e Ask) String() string { return "ask " + names(e.Children) + " to " + string(e.Operation) }
+
+// String implements Effect.
+func (e Convert) String() string {
+	return "change the flow of " + names(e.Children) + " to " + string(e.Flow)
+}
 
 // maxNames is how many children a message names.
 const maxNames = 5

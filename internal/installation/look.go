@@ -40,7 +40,7 @@ func Look(s Snapshot) Observed {
 	root := IsRoot(inst)
 	asked := operation == lsv1alpha1.OperationReconcile
 	o := Observed{
-		Name: inst.Name, Root: root, Continuous: inst.Spec.Flow == lsv1alpha1.FlowContinuous,
+		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
 		Phase: status.Phase, Job: run.JobOf(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
 		Deleting: !inst.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
@@ -72,6 +72,15 @@ func changed(inst *lsv1alpha1.Installation) bool {
 	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration
 }
 
+// FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
+// what is below has been told of the change, too.
+func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
+	if inst.Status.IsFinished() && inst.Status.ConfigGeneration != "" {
+		return lsv1alpha1.FlowContinuous
+	}
+	return run.FlowOf(inst.Spec.Flow, &inst.Status.RunStatus)
+}
+
 // IsRoot tells whether an installation is nested in no other one.
 func IsRoot(inst *lsv1alpha1.Installation) bool {
 	return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
@@ -86,6 +95,8 @@ func siblings(installations []*lsv1alpha1.Installation) []Sibling {
 		result = append(result, Sibling{
 			Name: inst.Name, Job: job, Phase: inst.Status.Phase, Deleting: !inst.DeletionTimestamp.IsZero(),
 			Asked: IsRoot(inst) && (asked || granted != "" && granted != job.RequestedID), Since: timeOf(inst.Status.PhaseTransitionTime),
+			Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous, UpToDate: inst.Generation == inst.Status.ObservedGeneration,
+			Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
 		})
 	}
 	return result
@@ -111,7 +122,7 @@ func Children(s Snapshot) (wanted, leaving []Child) {
 	}
 	for _, sub := range s.Subinstallations {
 		seen[sub.Name] = true
-		child := childOf(ChildInstallation, sub, &sub.Status.RunStatus)
+		child := childOf(ChildInstallation, sub, &sub.Status.RunStatus, sub.Spec.Flow)
 		if cache == nil || active[sub.Name] {
 			wanted = append(wanted, child)
 		} else {
@@ -141,19 +152,21 @@ func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
 	case s.Execution == nil:
 		return append(wanted, missing(ChildExecution, reference.Name, s.ExecutionGone)), leaving
 	}
-	child := childOf(ChildExecution, s.Execution, &s.Execution.Status.RunStatus)
+	child := childOf(ChildExecution, s.Execution, &s.Execution.Status.RunStatus, s.Execution.Spec.Flow)
 	if reference == nil {
 		return wanted, append(leaving, child)
 	}
 	return append(wanted, child), leaving
 }
 
-func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus) Child {
+func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus, flow lsv1alpha1.Flow) Child {
 	c := Child{
 		Kind: kind, Name: object.GetName(), Presence: Present, Job: run.JobOf(status), Phase: status.Phase,
 		Deleting:         !object.GetDeletionTimestamp().IsZero(),
 		WithoutUninstall: object.GetAnnotations()[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		UID:              string(object.GetUID()), Version: object.GetResourceVersion(),
+		Flow: flow.OrDefault(), UpToDate: object.GetGeneration() == status.ObservedGeneration,
+		Operation: lsv1alpha1.Operation(object.GetAnnotations()[lsv1alpha1.OperationAnnotation]),
 	}
 	if status.LastError != nil {
 		c.Problem = status.LastError.Message

@@ -81,6 +81,12 @@ type Sibling struct {
 	// Asked is set while a job of it is requested or granted and has not begun.
 	Asked bool
 	Since time.Time
+
+	// Continuous, UpToDate and Operation matter in the continuous flow: whether the sibling follows it, whether its status
+	// speaks of its present spec, and what its annotation asks for.
+	Continuous bool
+	UpToDate   bool
+	Operation  lsv1alpha1.Operation
 }
 
 // ChildKind tells nested installations from executions.
@@ -116,6 +122,11 @@ type Child struct {
 	WithoutUninstall bool
 	// Problem is what the child says went wrong.
 	Problem string
+	// Flow, UpToDate and Operation matter in the continuous flow: what the child's spec says of the flow, whether its
+	// status speaks of its present spec, and what its annotation asks for.
+	Flow      lsv1alpha1.Flow
+	UpToDate  bool
+	Operation lsv1alpha1.Operation
 	// UID and Version identify the child as it was read, so that a write to it can be refused if it has changed.
 	UID, Version string
 }
@@ -131,8 +142,12 @@ func (c Child) finished(job string) bool { return c.has(job) && !c.Job.Running()
 
 // Prepared is what the effect Prepare came to.
 type Prepared struct {
-	Generation   int64
-	ImportsHash  string
+	Generation  int64
+	ImportsHash string
+	// Imports and ConfigGeneration are the versions that the continuous flow remembers.
+	Imports          []lsv1alpha1.ImportStatus
+	ConfigGeneration string
+
 	Subs         *lsv1alpha1.SubInstCache
 	ExecutionRef *lsv1alpha1.ObjectReference
 }

@@ -17,9 +17,7 @@ func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Ob
 		o = settleSteps(inst, o, d)
 	}
 	if !status.IsFinished() {
-		at := metav1.NewTime(o.Now)
-		stamp := lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
-		markSteps(status, stamp, o.Done, err)
+		MarkSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: o.Phase.IsDeletion(), Now: o.Now})
@@ -37,8 +35,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		startJob(inst, &o)
 	}
 	if o.Prepared != nil {
-		status.ObservedGeneration, status.ImportsHash = o.Prepared.Generation, o.Prepared.ImportsHash
-		status.SubInstCache, status.ExecutionReference = o.Prepared.Subs, o.Prepared.ExecutionRef
+		o.Prepared.Record(status)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
 	if d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
@@ -86,4 +83,10 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 		next.NumberOfReconciles = o.Automatic.Count + 1
 	}
 	inst.Status.AutomaticReconcileStatus = next
+}
+
+// Record puts into a status what the effect Prepare came to.
+func (p Prepared) Record(status *lsv1alpha1.InstallationStatus) {
+	status.ObservedGeneration, status.ImportsHash = p.Generation, p.ImportsHash
+	status.SubInstCache, status.ExecutionReference = p.Subs, p.ExecutionRef
 }

@@ -81,7 +81,7 @@ const (
 func Decide(o Observed) Decision {
 	switch {
 	case o.Continuous:
-		return idle(o)
+		return watchContinuously(o)
 	case o.Idle != "":
 		return Decision{Do: []Effect{RemoveOperation{}}, Why: decision.Reason{
 			Code: CodeNoEffect, Message: fmt.Sprintf("operation %s has no effect on a deploy item", o.Idle)}}
@@ -91,6 +91,19 @@ func Decide(o Observed) Decision {
 		return open(o)
 	default:
 		return watch(o)
+	}
+}
+
+// watchContinuously lets go what is deleted without uninstall, and ends what takes too long. How long an item waits for a
+// deployer is not limited in the continuous flow: nobody has asked for it at a certain time.
+func watchContinuously(o Observed) Decision {
+	switch {
+	case o.Deleting && o.WithoutUninstall && o.Finalizer:
+		return letGo(o)
+	case o.PickedUp && !o.Since.IsZero():
+		return watch(o)
+	default:
+		return idle(o)
 	}
 }
 

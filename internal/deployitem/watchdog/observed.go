@@ -72,7 +72,7 @@ func Look(s Snapshot) Observed {
 			GrantedID: run.ParseGrant(item.Annotations[run.GrantAnnotation], string(item.UID)),
 		},
 		NewJobID:         s.NewJobID,
-		Continuous:       item.Spec.Flow == lsv1alpha1.FlowContinuous,
+		Continuous:       deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous,
 		Deleting:         !item.DeletionTimestamp.IsZero(),
 		WithoutUninstall: item.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		Finalizer:        slices.Contains(item.Finalizers, lsv1alpha1.Finalizer),
@@ -133,5 +133,5 @@ func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]
-	return asked || granted || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero()
+	return asked || granted || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() || deployitem.PickedUp(&item.Status)
 }

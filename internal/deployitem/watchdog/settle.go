@@ -44,7 +44,10 @@ func note(status *lsv1alpha1.DeployItemStatus, o Observed) {
 // end finishes the current job as failed. What a job that nobody has begun finds in the status is of the one before.
 func end(item *lsv1alpha1.DeployItem, o Observed, err error) {
 	status := &item.Status
-	deletion := deployitem.InDeletionFlow(o.Deleting, o.Phase)
+	deletion := !o.Continuous && deployitem.InDeletionFlow(o.Deleting, o.Phase)
+	if o.Continuous {
+		status.ObservedGeneration = item.Generation
+	}
 	if !o.PickedUp {
 		first := lsv1alpha1.PhaseInit
 		if deletion {

@@ -34,7 +34,7 @@ func does[E watchdog.Effect](d watchdog.Decision) bool {
 
 var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 	"time runs out only for running jobs": func(o watchdog.Observed, d watchdog.Decision) bool {
-		return !does[watchdog.TimeOut](d) || o.Job.Running() && !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
+		return !does[watchdog.TimeOut](d) || (o.Job.Running() || o.Continuous && o.PickedUp) && !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
 	},
 	"a finalizer goes only from what is deleted without uninstall": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !does[watchdog.RemoveFinalizer](d) || o.Deleting && o.WithoutUninstall && o.Finalizer
@@ -48,8 +48,8 @@ var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 	"a request is kept while a job runs": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !does[watchdog.RemoveOperation](d) || o.Idle != ""
 	},
-	"items of the continuous flow are left alone": func(o watchdog.Observed, d watchdog.Decision) bool {
-		return !o.Continuous || len(d.Do) == 0
+	"items of the continuous flow have no jobs": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !o.Continuous || !does[watchdog.Grant](d) && !does[watchdog.Adopt](d) && !does[watchdog.NoteJob](d)
 	},
 	"a wait says why": func(_ watchdog.Observed, d watchdog.Decision) bool {
 		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
@@ -68,13 +68,14 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 			for _, request := range requests {
 				for _, since := range moments {
 					for _, deadline := range moments {
-						for bits := range 1 << 6 {
+						for bits := range 1 << 7 {
 							o := watchdog.Observed{Phase: phase, Job: job, Request: request, Since: since, Deadline: deadline, Now: noon}
 							on := func(bit int) bool { return bits&(1<<bit) != 0 }
 							o.Continuous, o.Deleting, o.WithoutUninstall, o.Finalizer, o.Exported = on(0), on(1), on(2), on(3), on(4)
 							if on(5) {
 								o.Idle = lsv1alpha1.OperationInterrupt
 							}
+							o.PickedUp = on(6)
 							seen++
 							d := watchdog.Decide(o)
 							for name, holds := range rules {

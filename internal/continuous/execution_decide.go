@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/failure"
+)
+
+// DecideExecution says what an execution of the continuous flow does next. It is total.
+func DecideExecution(o Execution) execution.Decision {
+	switch {
+	case o.Ignored && o.Phase.IsCompleted():
+		return idle(ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+	case !o.Deleted && !o.Finalizer:
+		return execution.Decision{Do: []execution.Effect{execution.AddFinalizer{}}, Why: because(ReasonHeld, "the finalizer comes before everything else")}
+	case o.leaves():
+		return leaveExecution(o)
+	case o.Deleted:
+		return deleteExecution(o)
+	case o.Operation != "":
+		return answer(o)
+	case o.Phase.IsCompleted() && o.UpToDate:
+		return recheckExecution(o)
+	default:
+		return reconcile(o)
+	}
+}
+
+// answer decides what an annotation leads to. It goes once that is stored.
+func answer(o Execution) execution.Decision {
+	switch {
+	case !asked(o.Operation) || o.Accepted:
+		return execution.Decision{Do: []execution.Effect{execution.DropOperation{}}, SaveFirst: o.Accepted, Why: because(ReasonOperation, "operation "+string(o.Operation)+" is answered")}
+	case o.Operation == lsv1alpha1.OperationAbort:
+		return abortExecution(o)
+	default:
+		return accept(o)
+	}
+}
+
+func idle(code, message string) execution.Decision {
+	return execution.Decision{Wait: true, Why: because(code, message)}
+}
+
+// accept takes up a request: with force all items are deployed again, otherwise those that have failed.
+func accept(o Execution) execution.Decision {
+	var redo []execution.Item
+	for _, item := range o.Wanted {
+		if o.Operation == lsv1alpha1.OperationForceReconcile || item.State == execution.StateFailed {
+			redo = append(redo, item)
+		}
+	}
+	return execution.Decision{
+		Do: []execution.Effect{execution.RedoItems{Items: redo}}, Next: lsv1alpha1.PhaseProgressing,
+		Why: because(ReasonOperation, "operation "+string(o.Operation)+" is asked for"),
+	}
+}
+
+// recheckExecution goes on only if something has happened to the items since they were completed. While one has failed and
+// nothing was asked for, a reconcile would come to the same end.
+func recheckExecution(o Execution) execution.Decision {
+	pairs := o.Pairs()
+	switch {
+	case o.Own:
+		return idle(ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
+	case o.Phase == lsv1alpha1.PhaseFailed && len(of(pairs, Broken)) > 0:
+		return idle(ReasonIdle, "deploy items have failed: "+execution.Names(of(pairs, Broken)))
+	case o.Phase == lsv1alpha1.PhaseSucceeded && len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0:
+		return idle(ReasonIdle, "nothing has changed")
+	default:
+		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "deploy items have changed")}
+	}
+}
+
+// reconcile brings the items in line with the spec. It does so from Progressing, so that an error on the way is told.
+func reconcile(o Execution) execution.Decision {
+	if o.Phase != lsv1alpha1.PhaseProgressing {
+		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(string(lsv1alpha1.PhaseProgressing), "its deploy items are brought in line with the spec")}
+	}
+	if o.Invalid != nil {
+		return refuse("read spec.deployItems", o.Invalid)
+	}
+	if orphans := deletable(o.Leaving); len(orphans) > 0 {
+		return execution.Decision{Do: []execution.Effect{execution.DeleteItems{Items: orphans}}, Why: because(ReasonUpdated, "deploy items that the spec does not contain are deleted")}
+	}
+	pairs := o.Pairs()
+	if broken := append(of(pairs, Broken), failedDeletions(o.Leaving)...); len(broken) > 0 {
+		text, codes := execution.Problems(broken)
+		return refuse("deploy the items", failure.Terminalf(failure.Details{Operation: "DeployItems", Reason: ReasonSubObjectFailed, Codes: codes}, "%s", text))
+	}
+	if len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0 {
+		return execution.Collect(o.Observed)
+	}
+	if do := updates(pairs); len(do) > 0 {
+		return execution.Decision{Do: do, Why: because(ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due)))}
+	}
+	return await(o, pairs)
+}
+
+func refuse(doing string, err error) execution.Decision {
+	return execution.Decision{
+		Do: []execution.Effect{execution.Refuse{Doing: doing, Err: err}}, Next: lsv1alpha1.PhaseFailed, Wait: true,
+		Why: because(failure.DetailsOf(err).Reason, doing+": "+err.Error()),
+	}
+}
+
+// updates are what makes all items of class Due as the spec wants them. What is so already is noted.
+func updates(pairs []Pair) []execution.Effect {
+	work := map[task][]execution.Item{}
+	for _, pair := range pairs {
+		if pair.Class != Due {
+			continue
+		}
+		t := taskOf(pair)
+		if t == writeIt && pair.Redo && !pair.SpecDiffers {
+			pair.Write = askedFor(pair.Write)
+		}
+		work[t] = append(work[t], pair.Item)
+	}
+	do := execution.Updates(work[writeIt])
+	if items := work[convertIt]; len(items) > 0 {
+		do = append(do, execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: items})
+	}
+	if items := work[askIt]; len(items) > 0 {
+		do = append(do, execution.AskItems{Operation: lsv1alpha1.OperationReconcile, Items: items})
+	}
+	if items := work[noteIt]; len(items) > 0 {
+		do = append(do, execution.NoteItems{Items: items})
+	}
+	return do
+}
+
+// task is what makes an item as the spec wants it.
+type task int
+
+const (
+	noteIt task = iota
+	writeIt
+	convertIt
+	askIt
+)
+
+// taskOf chooses the least that has to be done. An item of another flow that somebody has deployed before changes its flow
+// and is not deployed again.
+func taskOf(pair Pair) task {
+	settled := pair.State == execution.StateSucceeded || pair.State == execution.StateFailed
+	switch {
+	case pair.OnlyFlow && settled && !pair.Redo:
+		return convertIt
+	case pair.Write != nil:
+		return writeIt
+	case pair.Redo:
+		return askIt
+	default:
+		return noteIt
+	}
+}
+
+func askedFor(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
+	item = item.DeepCopy()
+	if item.Annotations == nil {
+		item.Annotations = map[string]string{}
+	}
+	item.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
+	return item
+}
+
+// await waits for items, and says which others wait for them.
+func await(o Execution, pairs []Pair) execution.Decision {
+	message := "waiting for "
+	switch inWork, pending := of(pairs, InWork), of(pairs, Pending); {
+	case len(inWork) > 0:
+		message += "deploy items " + execution.Names(inWork)
+		if len(pending) > 0 {
+			message += "; then come " + execution.Names(pending)
+		}
+	default:
+		message += "the deletion of deploy items " + execution.Names(o.Leaving)
+	}
+	return execution.Decision{Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
+}
+
+// abortExecution ends the work on all items, and stays.
+func abortExecution(o Execution) execution.Decision {
+	if o.Aborted {
+		return execution.Decision{SaveFirst: true, Do: []execution.Effect{execution.DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "it is aborted")}
+	}
+	if !o.Complete {
+		return execution.Decision{Wait: true, Again: time.Second, Why: because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet")}
+	}
+	var cut []execution.Item
+	for _, item := range slices.Concat(o.Wanted, o.Leaving) {
+		if item.CutShort != nil && !item.Terminating {
+			cut = append(cut, item)
+		}
+	}
+	message := fmt.Sprintf("aborted by annotation %s=%s; a reconcile or a change of the spec goes on", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationAbort)
+	d := execution.Decision{Next: lsv1alpha1.PhaseFailed, Why: because(lsv1alpha1.ReasonAborted, message)}
+	if len(cut) > 0 {
+		d.Do = []execution.Effect{execution.InterruptItems{Items: cut}}
+	}
+	return d
+}
+
+// leaves tells whether the execution is to leave the continuous flow now.
+func (o Execution) leaves() bool {
+	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal())
+}
+
+// leaveExecution tells the items of the other flow, as soon as no deployer works on them.
+func leaveExecution(o Execution) execution.Decision {
+	var convert, busy []execution.Item
+	for _, item := range slices.Concat(o.Wanted, o.Leaving) {
+		switch {
+		case item.State == execution.StateRunning || item.State == execution.StateUnseen:
+			busy = append(busy, item)
+		case item.Flow != "" && item.Flow != o.Chosen:
+			convert = append(convert, item)
+		}
+	}
+	why := because(ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen))
+	switch {
+	case len(busy) > 0:
+		return execution.Decision{Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once deploy items are completed: "+execution.Names(busy))}
+	case len(convert) > 0:
+		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: o.Chosen, Items: convert}}, Why: why}
+	default:
+		return execution.Decision{Do: []execution.Effect{execution.LeaveFlow{}}, Wait: true, Again: time.Millisecond, Why: why}
+	}
+}

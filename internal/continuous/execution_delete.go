@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous
+
+import (
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+)
+
+// deleteExecution deletes the items in reverse order, and then lets the execution go.
+func deleteExecution(o Execution) execution.Decision {
+	failed, do := failedDeletions(o.Leaving), deletions(o)
+	switch {
+	case !o.Finalizer:
+		return idle(ReasonDeleting, "it is gone as soon as others let it go")
+	case o.Operation != "":
+		return answerDeletion(o, failed)
+	case len(do) > 0 && o.Phase == lsv1alpha1.PhaseDeleting:
+		return execution.Decision{Do: do, Why: deleting()}
+	case len(do) == 0 && len(failed) > 0:
+		return failDeletion(o, failed)
+	case o.Phase != lsv1alpha1.PhaseDeleting:
+		return execution.Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
+	case len(o.Leaving) > 0:
+		return execution.Decision{Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of deploy items "+execution.Names(o.Leaving))}
+	case !o.Complete:
+		return execution.Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+	default:
+		return execution.LetGo(o.Observed)
+	}
+}
+
+// deletions are what can be done now: all items know first whether what they have deployed stays.
+func deletions(o Execution) []execution.Effect {
+	if keep := execution.KeepingDeployed(o.Observed); len(keep) > 0 {
+		return keep
+	}
+	if ready := deletable(o.Leaving); len(ready) > 0 {
+		return []execution.Effect{execution.DeleteItems{Items: ready}}
+	}
+	return nil
+}
+
+// answerDeletion has items that could not be deleted try again, if that is asked for.
+func answerDeletion(o Execution, failed []execution.Item) execution.Decision {
+	if len(failed) > 0 && asked(o.Operation) && o.Operation != lsv1alpha1.OperationAbort {
+		return execution.Decision{Do: []execution.Effect{execution.AskItems{Operation: o.Operation, Items: failed}}, Why: deleting()}
+	}
+	return execution.Decision{Do: []execution.Effect{execution.DropOperation{}}, Why: deleting()}
+}
+
+// failDeletion says that items could not be deleted, unless that was said before.
+func failDeletion(o Execution, failed []execution.Item) execution.Decision {
+	d := idle(ReasonNotDeleted, notDeleted(failed))
+	if o.Phase != lsv1alpha1.PhaseFailed {
+		d.Next = lsv1alpha1.PhaseFailed
+	}
+	return d
+}
+
+// NeedsComplete tells whether the next decision needs to know for certain which objects exist: an abort must miss none, and
+// a deletion ends when none is left.
+func NeedsComplete(o Execution) bool {
+	return !o.Complete && (o.Operation == lsv1alpha1.OperationAbort || o.Deleted && len(o.Leaving) == 0)
+}
+
+func notDeleted(items []execution.Item) string {
+	text, _ := execution.Problems(items)
+	return "deploy items could not be deleted: " + text
+}
+
+// deletable are the objects that were not asked to go and that no other one depends on.
+func deletable(leaving []execution.Item) []execution.Item {
+	needed := execution.Needed(leaving)
+	var ready []execution.Item
+	for _, item := range leaving {
+		if !item.Terminating && !needed[item.Object.Name] {
+			ready = append(ready, item)
+		}
+	}
+	return ready
+}
+
+// failedDeletions are the objects that were asked to go and will not.
+func failedDeletions(leaving []execution.Item) []execution.Item {
+	var failed []execution.Item
+	for _, item := range leaving {
+		if item.Terminating && item.State == execution.StateFailed {
+			failed = append(failed, item)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous
+
+import (
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/run"
+)
+
+// SettleExecution writes into the status of an execution what a decision has come to, and returns the facts as they are
+// then.
+func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision, err error) Execution {
+	status := &e.Status
+	reconciles := !o.Deleted && (status.Phase == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseProgressing)
+	if err == nil {
+		for _, effect := range d.Do {
+			o = noted(o, effect)
+		}
+		status.DeployItemGenerations = o.Generations
+	}
+	if reconciles {
+		status.ObservedGeneration, o.UpToDate = e.Generation, true
+		status.DeployItemCache = execution.Record(o.Observed)
+	}
+	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
+		status.ExportReference = o.Export.Reference
+	}
+	settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
+	o.Phase, o.Own = status.Phase, own(&status.RunStatus)
+	o.Aborted = o.Phase == lsv1alpha1.PhaseFailed && reasonOf(&status.RunStatus) == lsv1alpha1.ReasonAborted
+	if status.PhaseTransitionTime != nil {
+		o.PhaseSince = status.PhaseTransitionTime.Time
+	}
+	return o
+}
+
+// noted returns the facts with what an effect has made of the generations of the items.
+func noted(o Execution, effect execution.Effect) Execution {
+	switch e := effect.(type) {
+	case execution.CreateItems:
+		return o.note(e.Items)
+	case execution.UpdateItems:
+		return o.note(e.Items)
+	case execution.ConvertItems:
+		return o.note(e.Items)
+	case execution.AskItems:
+		return o.note(e.Items)
+	case execution.NoteItems:
+		return o.note(e.Items)
+	case execution.RedoItems:
+		o.Accepted = true
+		for _, item := range e.Items {
+			o = o.set(lsv1alpha1.DeployItemGeneration{Name: item.Name})
+		}
+	case execution.LeaveFlow:
+		o.Generations = nil
+	case execution.DropOperation:
+		o.Operation, o.Accepted = "", false
+	}
+	return o
+}
+
+// note remembers of items that they are as the present spec wants them, in the generation that they have now.
+func (o Execution) note(items []execution.Item) Execution {
+	for _, item := range items {
+		i := slices.IndexFunc(o.Wanted, func(w execution.Item) bool { return w.Name == item.Name })
+		if i >= 0 && !o.Deleted && o.Chosen == lsv1alpha1.FlowContinuous {
+			o = o.set(lsv1alpha1.DeployItemGeneration{Name: item.Name, ExecutionGeneration: o.Generation, DeployItemGeneration: o.Wanted[i].Object.Generation})
+		}
+	}
+	return o
+}
+
+// set replaces what is remembered of an item, and forgets items that the spec no longer contains.
+func (o Execution) set(generation lsv1alpha1.DeployItemGeneration) Execution {
+	kept := slices.DeleteFunc(slices.Clone(o.Generations), func(g lsv1alpha1.DeployItemGeneration) bool {
+		wanted := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return i.Name == g.Name })
+		return g.Name == generation.Name || !wanted
+	})
+	o.Generations = append(kept, generation)
+	return o
+}

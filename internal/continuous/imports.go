@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
+)
+
+// Read is what was found when the imports of an installation were read.
+type Read struct {
+	// Versions tells which version of each import was found, in the order of names; Hash is a hash of all contents.
+	Versions []lsv1alpha1.ImportStatus
+	Hash     string
+	// Err is why the imports cannot be used, nil if they can. Then there are no versions.
+	Err error
+}
+
+// Mark is what the objects that an installation exports carry, and by which its importers know that they are of its
+// present state: the version of its last update, or its last job.
+func Mark(exporter *lsv1alpha1.Installation) string {
+	if installation.FlowOf(exporter) == lsv1alpha1.FlowContinuous {
+		return exporter.Status.ConfigGeneration
+	}
+	return exporter.Status.JobIDFinished
+}
+
+// Versions tells of all imports which version they have. Imports that installations export have the versions of those,
+// marks by name; all others have a hash of their content.
+func Versions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks map[string]string) []lsv1alpha1.ImportStatus {
+	var versions []lsv1alpha1.ImportStatus
+	for _, name := range slices.Sorted(maps.Keys(resolved)) {
+		version := lsv1alpha1.ImportStatus{Name: name, ConfigGeneration: hashes.ByImport[name]}
+		var exported []string
+		for _, exporter := range resolved[name].Exporters {
+			if mark := marks[exporter]; mark != "" {
+				exported = append(exported, mark)
+				version.SourceReference = &lsv1alpha1.ObjectReference{Name: exporter}
+			}
+		}
+		if len(exported) > 0 {
+			version.ConfigGeneration = strings.Join(exported, ",")
+		}
+		versions = append(versions, version)
+	}
+	return versions
+}
+
+// maxMark is how long a version may be to serve as the value of a label.
+const maxMark = 40
+
+// ConfigGeneration is the version of an update: another one for each spec and each set of imports, and always the same for
+// the same, so that an update which is repeated after a crash is no new one.
+func ConfigGeneration(inst *lsv1alpha1.Installation, read Read) string {
+	text := fmt.Sprintf("%s/%d/%s", inst.UID, inst.Generation, read.Hash)
+	for _, version := range read.Versions {
+		text += fmt.Sprintf("/%s=%s", version.Name, version.ConfigGeneration)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:maxMark]
+}
+
+// changedImports names the imports of which the last update has used another version. The content of exports may change
+// while the version of the exporter stays; then all that can be said is that something has changed.
+func changedImports(status *lsv1alpha1.InstallationStatus, read Read) []string {
+	if read.Err != nil {
+		return nil
+	}
+	used := map[string]string{}
+	for _, version := range status.Imports {
+		used[version.Name] = version.ConfigGeneration
+	}
+	var changed []string
+	for _, version := range read.Versions {
+		if before, known := used[version.Name]; !known || before != version.ConfigGeneration {
+			changed = append(changed, version.Name)
+		}
+	}
+	if len(changed) == 0 && (read.Hash != status.ImportsHash || len(read.Versions) != len(status.Imports)) {
+		changed = append(changed, "(content)")
+	}
+	return changed
+}

@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
+)
+
+// Leave is the effect by which an installation or execution leaves the continuous flow. The status write does it.
+type Leave struct{}
+
+// String implements installation.Effect.
+func (Leave) String() string { return "leave the continuous flow" }
+
+// DecideInstallation says what an installation of the continuous flow does next. It is total.
+func DecideInstallation(o Installation) installation.Decision {
+	switch {
+	case o.Ignored && o.Phase.IsCompleted():
+		return rest(ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+	case !o.Deleting && !o.Finalizer:
+		return installation.Decision{Do: []installation.Effect{installation.Hold{}}, Wait: true, Why: because(ReasonHeld, "the finalizer comes before everything else")}
+	case o.leaves():
+		return leave(o)
+	case o.Updated && !o.Deleting:
+		return afterUpdate(o)
+	case o.Deleting:
+		return deleteInstallation(o)
+	default:
+		return proceed(o)
+	}
+}
+
+// proceed decides about an installation that is to be there.
+func proceed(o Installation) installation.Decision {
+	switch o.Operation {
+	case "":
+		if o.Phase.IsCompleted() && o.outdated() == "" {
+			return recheck(o)
+		}
+		return standard(o)
+	case lsv1alpha1.OperationReconcile:
+		return standard(o)
+	case lsv1alpha1.OperationForceReconcile:
+		return update(o)
+	case lsv1alpha1.OperationAbort:
+		return abort(o)
+	default:
+		return dropOperation(fmt.Sprintf("operation %s has no effect in the continuous flow", o.Operation), false)
+	}
+}
+
+// outdated says why what is below has to be updated, nothing if it need not. An aborted installation waits for a word or a
+// new spec.
+func (o Installation) outdated() string {
+	switch misfits := o.misfits(lsv1alpha1.FlowContinuous); {
+	case o.Changed:
+		return "the spec has changed"
+	case o.Own && o.Phase == lsv1alpha1.PhaseAborted:
+		return ""
+	case !o.Entered:
+		return "nothing has been done in the continuous flow yet"
+	case len(o.ImportsChanged) > 0:
+		return "imports have changed: " + list(o.ImportsChanged)
+	case len(misfits) > 0:
+		return misfits[0].String() + " follows another flow"
+	}
+	for _, c := range o.Children {
+		if c.Presence == installation.Gone {
+			return c.String() + " is gone"
+		}
+	}
+	return ""
+}
+
+// recheck goes on only if the state of what is below is another one than the installation's.
+func recheck(o Installation) installation.Decision {
+	if o.Own {
+		return rest(ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
+	}
+	combined := o.combined()
+	if combined == "" {
+		combined = lsv1alpha1.PhaseSucceeded
+	}
+	if busy := filter(o.every(), Busy); len(busy) == 0 && combined == o.Phase {
+		return rest(ReasonIdle, "nothing has changed")
+	}
+	return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "the state of what is below has changed")}
+}
+
+// standard is the usual way: wait for what is below, update it if need be, and take over its state.
+func standard(o Installation) installation.Decision {
+	if busy := filter(o.every(), Busy); len(busy) > 0 {
+		message := "waiting for " + names(busy)
+		if why := o.outdated(); why != "" {
+			message += fmt.Sprintf("; %s, which has no effect before (annotation %s=%s does not wait)", why, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)
+		}
+		return waitIn(lsv1alpha1.PhaseProgressing, lsv1alpha1.ReasonWaitingForSubObjects, message)
+	}
+	retry := o.Operation == lsv1alpha1.OperationReconcile && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted)
+	if o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry {
+		return update(o)
+	}
+	return complete(o)
+}
+
+// update updates what is below once dependencies and imports allow it. With force, the state of dependencies does not
+// count, and neither does that something below is busy.
+func update(o Installation) installation.Decision {
+	if o.Phase != lsv1alpha1.PhasePendingDependencies {
+		return installation.Decision{Next: lsv1alpha1.PhasePendingDependencies, Why: because(string(lsv1alpha1.PhasePendingDependencies), "an update is required: "+o.occasion())}
+	}
+	if o.Trouble != nil {
+		return raise(o.Trouble)
+	}
+	if waiting := unready(o.Predecessors); len(waiting) > 0 && o.Operation != lsv1alpha1.OperationForceReconcile {
+		return waitIn(o.Phase, lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting))
+	}
+	if o.ImportsMissing != nil {
+		return raise(o.ImportsMissing)
+	}
+	return installation.Decision{
+		Do: []installation.Effect{installation.Prepare{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated"),
+	}
+}
+
+func (o Installation) occasion() string {
+	if why := o.outdated(); why != "" {
+		return why
+	}
+	return "the operation annotation asks for it"
+}
+
+func raise(err error) installation.Decision {
+	return installation.Decision{
+		Do: []installation.Effect{installation.Raise{Err: err}}, Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForImports, err.Error()),
+	}
+}
+
+// unready says of all predecessors that have no valid exports at present what is the matter with them.
+func unready(predecessors []installation.Sibling) []string {
+	var waiting []string
+	for _, p := range predecessors {
+		if problem := problemOf(p); problem != "" {
+			waiting = append(waiting, fmt.Sprintf("installation %s, which %s", p.Name, problem))
+		}
+	}
+	return waiting
+}
+
+func problemOf(p installation.Sibling) string {
+	switch {
+	case p.Deleting:
+		return "is being deleted"
+	case p.Job.Running() || p.Asked && !p.Continuous:
+		return "has an unfinished job"
+	case p.Continuous && p.Operation != "":
+		return "is asked to " + string(p.Operation)
+	case p.Continuous && !p.UpToDate:
+		return "has not taken its new spec into account"
+	case p.Phase != lsv1alpha1.PhaseSucceeded:
+		return "is in phase " + phaseName(p.Phase)
+	default:
+		return ""
+	}
+}
+
+// afterUpdate hands on what children would not notice by themselves, and answers the annotation once the update is stored.
+func afterUpdate(o Installation) installation.Decision {
+	if o.Operation == lsv1alpha1.OperationForceReconcile {
+		untold := filter(o.every(), func(c installation.Child) bool {
+			return c.Presence == installation.Present && !c.Deleting && c.Operation != lsv1alpha1.OperationForceReconcile
+		})
+		if len(untold) > 0 {
+			return ask(o.Operation, untold)
+		}
+	}
+	failed := filter(o.every(), func(c installation.Child) bool { return !Busy(c) && c.Phase != lsv1alpha1.PhaseSucceeded })
+	if o.Retries && len(failed) > 0 {
+		return ask(lsv1alpha1.OperationReconcile, failed)
+	}
+	if o.Operation == lsv1alpha1.OperationForceReconcile || o.Operation == lsv1alpha1.OperationReconcile {
+		d := dropOperation("operation "+string(o.Operation)+" has led to an update", true)
+		d.Wait = false
+		return d
+	}
+	return standard(o)
+}
+
+func ask(operation lsv1alpha1.Operation, children []installation.Child) installation.Decision {
+	return installation.Decision{
+		Do: []installation.Effect{installation.Ask{Operation: operation, Children: children}}, Why: because(ReasonOperation, "operation "+string(operation)+" is passed on"),
+	}
+}
+
+// dropOperation removes the annotation; after the status is stored if that tells of what the annotation has led to.
+func dropOperation(why string, stored bool) installation.Decision {
+	return installation.Decision{Do: []installation.Effect{installation.DropOperation{}}, SaveFirst: stored, Wait: !stored, Why: because(ReasonOperation, why)}
+}
+
+// complete takes over the state of what is below. It does so from Progressing, so that an error on the way is told.
+func complete(o Installation) installation.Decision {
+	combined := o.combined()
+	switch {
+	case o.Exported && o.Operation != "":
+		return dropOperation("operation "+string(o.Operation)+" has been done", true)
+	case o.Exported:
+		return rest(ReasonIdle, "everything is installed")
+	case o.Phase != lsv1alpha1.PhaseProgressing:
+		return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "the state of what is below is taken over")}
+	case combined == "" || combined == lsv1alpha1.PhaseSucceeded:
+		return succeed(o)
+	}
+	d := installation.Decision{Next: combined, Wait: o.Operation == "", Why: because(ReasonSubObjectFailed, problems(o.every()))}
+	if combined == lsv1alpha1.PhaseAborted {
+		d.Why.Code = ReasonSubObjectAborted
+	}
+	return d
+}
+
+func succeed(o Installation) installation.Decision {
+	d := installation.Decision{
+		Do: []installation.Effect{installation.Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: o.Operation == "",
+		Why: because(lsv1alpha1.ReasonSucceeded, "everything is installed"),
+	}
+	var successors []string
+	for _, s := range o.Successors {
+		if !s.Deleting {
+			successors = append(successors, s.Name)
+		}
+	}
+	if len(successors) > 0 {
+		d.Do = append(d.Do, installation.Notify{Successors: successors})
+	}
+	return d
+}
+
+// abort stops what is below, and stays.
+func abort(o Installation) installation.Decision {
+	if o.Phase == lsv1alpha1.PhaseAborted && o.Own {
+		d := dropOperation("it is aborted", true)
+		d.Wait = true
+		return d
+	}
+	d := installation.Decision{Next: lsv1alpha1.PhaseAborted, Why: because(lsv1alpha1.ReasonAborted,
+		fmt.Sprintf("aborted by annotation %s=%s; a reconcile or a change of the spec goes on", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationAbort))}
+	running := filter(o.every(), func(c installation.Child) bool {
+		return c.Presence == installation.Present && !c.Deleting && Busy(c) && c.Operation != lsv1alpha1.OperationAbort
+	})
+	if len(running) > 0 {
+		d.Do = []installation.Effect{installation.Ask{Operation: lsv1alpha1.OperationAbort, Children: running}}
+	}
+	return d
+}
+
+// leaves tells whether the installation is to leave the continuous flow now.
+func (o Installation) leaves() bool {
+	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal())
+}
+
+// leave tells what is below of the other flow, as soon as nothing of it is on its way.
+func leave(o Installation) installation.Decision {
+	if busy := filter(o.every(), func(c installation.Child) bool { return c.Flow == lsv1alpha1.FlowContinuous && Busy(c) }); len(busy) > 0 {
+		d := rest(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+names(busy))
+		d.Again = safetyRecheck
+		return d
+	}
+	why := because(ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen))
+	if misfits := o.misfits(o.Chosen); len(misfits) > 0 {
+		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: o.Chosen, Children: misfits}}, Why: why}
+	}
+	return installation.Decision{Do: []installation.Effect{Leave{}}, Wait: true, Again: time.Millisecond, Why: why}
+}
+
+func rest(code, message string) installation.Decision {
+	return installation.Decision{Wait: true, Why: because(code, message)}
+}
+
+// waitIn waits in a phase for something that an event tells about.
+func waitIn(phase lsv1alpha1.Phase, code, message string) installation.Decision {
+	return installation.Decision{Next: phase, Wait: true, Again: safetyRecheck, Why: because(code, message)}
+}
+
+// maxNames is how many objects a message names.
+const maxNames = 5
+
+func names(children []installation.Child) string {
+	var words []string
+	for _, c := range children {
+		words = append(words, c.String())
+	}
+	return list(words)
+}
+
+// problems says what is wrong with the children that have not succeeded.
+func problems(children []installation.Child) string {
+	var words []string
+	for _, c := range children {
+		if c.Phase == lsv1alpha1.PhaseSucceeded {
+			continue
+		}
+		text := c.String() + " is in phase " + phaseName(c.Phase)
+		if c.Problem != "" {
+			text += ": " + c.Problem
+		}
+		words = append(words, text)
+	}
+	return list(words)
+}
+
+func phaseName(phase lsv1alpha1.Phase) string {
+	if phase == "" {
+		return string(lsv1alpha1.PhaseInit)
+	}
+	return string(phase)
+}
+
+func list(words []string) string {
+	if len(words) > maxNames {
+		words = append(words[:maxNames:maxNames], fmt.Sprintf("%d more", len(words)-maxNames))
+	}
+	return strings.Join(words, "; ")
+}
