@@ -5,7 +5,6 @@ package executions
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -69,7 +68,7 @@ func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
 	}
 	err := k.cluster.Create(ctx, object)
 	if apierrors.IsAlreadyExists(err) {
-		return stale(object, err)
+		return stale("dataobjects", object.Name, err)
 	}
 	return err
 }
@@ -81,7 +80,6 @@ func (k *kind) removeExport(ctx context.Context, namespace, name string) error {
 }
 
 // stale is the conflict that an object is not as it was thought to be: the pass ends and the next one looks again.
-func stale(object client.Object, cause error) error {
-	resource := lsv1alpha1.SchemeGroupVersion.WithResource(fmt.Sprintf("%T", object)).GroupResource()
-	return apierrors.NewConflict(resource, object.GetName(), cause)
+func stale(resource, name string, cause error) error {
+	return apierrors.NewConflict(lsv1alpha1.SchemeGroupVersion.WithResource(resource).GroupResource(), name, cause)
 }

@@ -6,6 +6,7 @@ package executions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func (k *kind) actOnItems(ctx context.Context, e *lsv1alpha1.Execution, o execut
 	err := subobject.Each(ctx, items, func(ctx context.Context, item execution.Item) error {
 		object, err := do(ctx, item)
 		if apierrors.IsNotFound(err) {
-			return stale(object, err)
+			return stale("deployitems", object.Name, err)
 		}
 		if err != nil {
 			return err
@@ -99,7 +100,7 @@ func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execut
 		return item, err
 	}
 	if existing.Labels[lsv1alpha1.ExecutionManagedByLabel] == e.Name || metav1.IsControlledBy(&existing, e) {
-		return item, stale(item, err)
+		return item, stale("deployitems", item.Name, err)
 	}
 	return item, failure.Terminalf(configurationProblem,
 		"deploy item %s of another owner has the name that deploy item %q of this execution needs: delete it or rename the execution", existing.Name, i.Name)
@@ -136,7 +137,8 @@ func refusal(i execution.Item, err error) error {
 		return err
 	}
 	var problems []string
-	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Details != nil {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {
 			if strings.HasPrefix(cause.Field, "spec.config") {
 				cause.Message = "is invalid"
