@@ -219,3 +219,11 @@ func (w *world) removed(name string) {
 	w.remove(w.installation(name))
 	testkit.EventuallyGone(w.T, w.server, w.installation(name))
 }
+
+// nextJob waits until an installation has finished another job than the given one.
+func (w *world) nextJob(name, before string) *lsv1alpha1.Installation {
+	w.Helper()
+	return testkit.Eventually(w.T, w.server, w.installation(name), testkit.Is("finished with another job", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.IsFinished() && i.Status.JobID != before
+	}))
+}
