@@ -25,14 +25,10 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 	f := &findings{rule: "I7"}
 	kept := map[testkit.ObjectID]bool{}
 	replay(history, func(s step) {
-		switch {
-		case s.id.Kind == kindDeployItem:
+		if s.id.Kind == kindDeployItem {
 			judgeInventory(f, s, kept)
-		case s.before != nil && s.before.runs() || s.after != nil && s.after.runs():
-		case s.after == nil:
-			judgePruning(f, s, kept)
-		case s.before == nil && !isListed(s.world, s.id):
-			f.add(s, "it was created, and no inventory lists it")
+		} else if s.isAboutDeployed() {
+			judgeDeployed(f, s, kept)
 		}
 	})
 	replayEnd(history, func(s step) {
@@ -41,6 +37,18 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 		}
 	})
 	return f.found
+}
+
+// isAboutDeployed tells whether the step is one of an object in the target.
+func (s step) isAboutDeployed() bool { return s.after != nil && isDeployed(s.after) || s.before != nil && isDeployed(s.before) }
+
+func judgeDeployed(f *findings, s step, kept map[testkit.ObjectID]bool) {
+	switch {
+	case s.after == nil:
+		judgePruning(f, s, kept)
+	case s.before == nil && !isListed(s.world, s.id):
+		f.add(s, "it was created, and no inventory lists it")
+	}
 }
 
 // judgeInventory looks at what an item has stopped to list.

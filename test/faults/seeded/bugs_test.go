@@ -1,7 +1,7 @@
-//go:build seeded
-
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
+
+//go:build seeded
 
 package seeded
 
