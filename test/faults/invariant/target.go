@@ -40,7 +40,9 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 }
 
 // isAboutDeployed tells whether the step is one of an object in the target.
-func (s step) isAboutDeployed() bool { return s.after != nil && isDeployed(s.after) || s.before != nil && isDeployed(s.before) }
+func (s step) isAboutDeployed() bool {
+	return s.after != nil && isDeployed(s.after) || s.before != nil && isDeployed(s.before)
+}
 
 func judgeDeployed(f *findings, s step, kept map[testkit.ObjectID]bool) {
 	switch {
