@@ -189,7 +189,7 @@ func await(o Execution, pairs []Pair) execution.Decision {
 
 // abortExecution ends the work on all items, and stays.
 func abortExecution(o Execution) execution.Decision {
-	if o.Aborted {
+	if o.Aborted && o.UpToDate {
 		return execution.Decision{SaveFirst: true, Do: []execution.Effect{execution.DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "it is aborted")}
 	}
 	if !o.Complete {

@@ -22,6 +22,10 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 		}
 		status.DeployItemGenerations = o.Generations
 	}
+	if err == nil && d.Why.Code == lsv1alpha1.ReasonAborted && d.Next == lsv1alpha1.PhaseFailed {
+		// It is this very spec that is not to be pursued.
+		status.ObservedGeneration, o.UpToDate = e.Generation, true
+	}
 	if reconciles {
 		status.ObservedGeneration, o.UpToDate = e.Generation, true
 		status.DeployItemCache = execution.Record(o.Observed)

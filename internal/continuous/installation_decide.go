@@ -242,7 +242,7 @@ func succeed(o Installation) installation.Decision {
 
 // abort stops what is below, and stays.
 func abort(o Installation) installation.Decision {
-	if o.Phase == lsv1alpha1.PhaseAborted && o.Own {
+	if o.Phase == lsv1alpha1.PhaseAborted && o.Own && !o.Changed {
 		d := dropOperation("it is aborted", true)
 		d.Wait = true
 		return d

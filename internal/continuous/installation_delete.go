@@ -52,7 +52,7 @@ func beginDeletion(o Installation, standing []installation.Child) installation.D
 			names(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile))
 	case len(misfits) > 0:
 		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: misfits}}, Why: deleting()}
-	case o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0):
+	case len(standing) == len(o.every()) && o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0):
 		return updateBeforeDeletion(o, standing)
 	default:
 		return deleteChildren(o, standing)

@@ -26,6 +26,10 @@ func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d install
 		remember(status, o.attempt)
 		o.Entered, o.Changed, o.ImportsChanged = true, false, nil
 	}
+	if err == nil && d.Next == lsv1alpha1.PhaseAborted && d.Why.Code == lsv1alpha1.ReasonAborted {
+		// It is this very spec that is not to be pursued.
+		status.ObservedGeneration, o.Changed = inst.Generation, false
+	}
 	if !status.Phase.IsFinal() {
 		installation.MarkSteps(status, o.Now, o.Done, err)
 	}

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous_test
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/execution"
+)
+
+// finishedGarden is one in which everything was deployed once.
+func finishedGarden(t *testing.T) *garden {
+	t.Helper()
+	g := newGarden(1)
+	g.settle()
+	if g.execution.Status.Phase != lsv1alpha1.PhaseSucceeded || g.deployments != 3 {
+		t.Fatalf("phase %s after %d deployments, %+v", g.execution.Status.Phase, g.deployments, g.execution.Status)
+	}
+	return g
+}
+
+func (g *garden) phase() lsv1alpha1.Phase { return g.execution.Status.Phase }
+
+func TestCON53_OnlyWhatHasChangedIsDeployed(t *testing.T) {
+	g := finishedGarden(t)
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = template("c", "2") })
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 4 {
+		t.Errorf("phase %s after %d deployments", g.phase(), g.deployments)
+	}
+	writes := g.writes
+	for range 3 {
+		g.pass(false)
+	}
+	if g.writes != writes {
+		t.Errorf("an unchanged execution was written to %d times", g.writes-writes)
+	}
+	g.report(t, "change")
+}
+
+func TestCON54_DriftOfItemsIsRepairedOnce(t *testing.T) {
+	g := finishedGarden(t)
+	edited := g.items[execution.ItemName("e", "a")]
+	edited.Spec.Configuration.Raw, edited.Generation = []byte(`{"by":"hand"}`), edited.Generation+1
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployed[edited.Name] != string(template("a", "1").Configuration.Raw) {
+		t.Errorf("phase %s, %s", g.phase(), g.deployed[edited.Name])
+	}
+	deployments := g.deployments
+	g.deleteItem(execution.ItemName("e", "c"))
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != deployments+1 || g.items[execution.ItemName("e", "c")] == nil {
+		t.Errorf("after a deletion: phase %s, %d deployments", g.phase(), g.deployments-deployments)
+	}
+	g.report(t, "drift")
+}
+
+func TestCON52_ForceDeploysEverythingAgainAndReconcileWhatHasFailed(t *testing.T) {
+	g := finishedGarden(t)
+	g.ask(lsv1alpha1.OperationForceReconcile)
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 6 || len(g.execution.Annotations) > 0 {
+		t.Errorf("force: phase %s after %d deployments, %v", g.phase(), g.deployments, g.execution.Annotations)
+	}
+	g.broken[string(template("c", "bad").Configuration.Raw)] = true
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = template("c", "bad") })
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseFailed || g.deployments != 7 {
+		t.Errorf("broken: phase %s after %d deployments", g.phase(), g.deployments)
+	}
+	clear(g.broken)
+	g.pass(false)
+	if g.phase() != lsv1alpha1.PhaseFailed {
+		t.Errorf("nobody asked: phase %s", g.phase())
+	}
+	g.ask(lsv1alpha1.OperationReconcile)
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 8 {
+		t.Errorf("reconcile: phase %s after %d deployments", g.phase(), g.deployments)
+	}
+	g.report(t, "operations")
+}
+
+func TestCON25_AbortedItemsFailAndStay(t *testing.T) {
+	g := newGarden(1)
+	g.pass(false)
+	g.ask(lsv1alpha1.OperationAbort)
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseFailed || g.deployments != 0 || len(g.items) != 2 || len(g.execution.Annotations) > 0 {
+		t.Errorf("phase %s, %d deployments, %d items", g.phase(), g.deployments, len(g.items))
+	}
+	for _, item := range g.items {
+		if item.Status.Phase != lsv1alpha1.PhaseFailed || item.Status.LastError == nil || item.Status.LastError.Reason != lsv1alpha1.ReasonInterrupted {
+			t.Errorf("item %s: %+v", item.Name, item.Status)
+		}
+	}
+	g.ask(lsv1alpha1.OperationReconcile)
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 3 {
+		t.Errorf("reconcile: phase %s, %d deployments", g.phase(), g.deployments)
+	}
+	g.report(t, "abort")
+}
+
+func TestCON50_IgnoredExecutionsRest(t *testing.T) {
+	g := finishedGarden(t)
+	g.execution.Annotations = map[string]string{lsv1alpha1.IgnoreAnnotation: "true"}
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems = nil })
+	writes := g.writes
+	g.settle()
+	if g.writes != writes || len(g.items) != 3 {
+		t.Errorf("%d writes, %d items", g.writes-writes, len(g.items))
+	}
+	delete(g.execution.Annotations, lsv1alpha1.IgnoreAnnotation)
+	g.settle()
+	if g.phase() != lsv1alpha1.PhaseSucceeded || len(g.items) != 0 {
+		t.Errorf("then: phase %s, %d items", g.phase(), len(g.items))
+	}
+}
+
+func TestCON55_ItemsAreDeletedInReverseOrder(t *testing.T) {
+	g := finishedGarden(t)
+	at := metav1.NewTime(noon)
+	g.execution.DeletionTimestamp, g.execution.Generation = &at, g.execution.Generation+1
+	g.pass(false)
+	if a, b := g.items[execution.ItemName("e", "a")], g.items[execution.ItemName("e", "b")]; !a.DeletionTimestamp.IsZero() || b.DeletionTimestamp.IsZero() || g.phase() != lsv1alpha1.PhaseDeleting {
+		t.Errorf("first: a %v, b %v, phase %s", a.DeletionTimestamp, b.DeletionTimestamp, g.phase())
+	}
+	stuck := g.items[execution.ItemName("e", "b")]
+	stuck.Status.Phase, stuck.Status.ObservedGeneration = lsv1alpha1.PhaseFailed, stuck.Generation
+	g.pass(false)
+	if g.phase() != lsv1alpha1.PhaseFailed {
+		t.Errorf("an item could not be deleted: phase %s", g.phase())
+	}
+	delete(g.items, stuck.Name)
+	g.settle()
+	if g.execution != nil || len(g.items) > 0 {
+		t.Errorf("left: %v, %v", g.execution, g.items)
+	}
+	g.report(t, "deletion")
+}
+
+func TestCON05_CON52_ClassesOfAPair(t *testing.T) {
+	recorded := func(e, i int64) []lsv1alpha1.DeployItemGeneration {
+		return []lsv1alpha1.DeployItemGeneration{{Name: "a", ExecutionGeneration: e, DeployItemGeneration: i}}
+	}
+	for name, test := range map[string]struct {
+		state     execution.State
+		recorded  []lsv1alpha1.DeployItemGeneration
+		dependsOn []string
+		want      continuous.Class
+	}{
+		"succeeded":                {execution.StateSucceeded, recorded(2, 3), nil, continuous.Deployed},
+		"failed":                   {execution.StateFailed, recorded(2, 3), nil, continuous.Broken},
+		"in work":                  {execution.StateRunning, recorded(2, 3), nil, continuous.InWork},
+		"not visible yet":          {execution.StateUnseen, recorded(2, 3), nil, continuous.InWork},
+		"not there":                {execution.StateAbsent, recorded(2, 3), nil, continuous.Due},
+		"never updated":            {execution.StateSucceeded, nil, nil, continuous.Due},
+		"a new execution":          {execution.StateSucceeded, recorded(1, 3), nil, continuous.Due},
+		"changed by somebody":      {execution.StateSucceeded, recorded(2, 2), nil, continuous.Due},
+		"the same, but depends":    {execution.StateSucceeded, recorded(2, 2), []string{"b"}, continuous.Pending},
+		"depends, but is deployed": {execution.StateSucceeded, recorded(2, 3), []string{"b"}, continuous.Deployed},
+	} {
+		o := continuous.Execution{Generation: 2, Generations: test.recorded}
+		o.Wanted = []execution.Item{
+			{Name: "a", State: test.state, DependsOn: test.dependsOn, Object: execution.Object{Name: "x", Generation: 3}},
+			{Name: "b", State: execution.StateAbsent},
+		}
+		if got := o.Pairs()[0].Class; got != test.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Whatever happens, in whatever order, with crashes: in the end everything is as the spec wants it, and nothing was called
+// Succeeded before.
+func TestCON53_RandomLives(t *testing.T) {
+	for seed := range uint64(400) {
+		g := newGarden(seed)
+		for range 5 + g.random.IntN(40) {
+			g.disturb()
+		}
+		g.ask(lsv1alpha1.OperationReconcile)
+		g.settle()
+		if g.phase() != lsv1alpha1.PhaseSucceeded {
+			g.violated("it ends in phase %s: %+v", g.phase(), g.execution.Status.LastError)
+		}
+		g.report(t, fmt.Sprint("seed ", seed))
+	}
+}
+
+func (g *garden) disturb() {
+	switch g.random.IntN(12) {
+	case 0, 1, 2, 3:
+		g.pass(true)
+	case 4, 5, 6, 7:
+		g.deploy()
+	case 8:
+		i := g.random.IntN(3)
+		g.edit(func(s *lsv1alpha1.ExecutionSpec) {
+			s.DeployItems[i] = template(s.DeployItems[i].Name, fmt.Sprint(g.random.IntN(5)), s.DeployItems[i].DependsOn...)
+		})
+	case 9:
+		for _, item := range g.items {
+			item.Spec.Configuration.Raw, item.Generation = []byte(`{"by":"hand"}`), item.Generation+1
+			return
+		}
+	case 10:
+		for name := range g.items {
+			g.deleteItem(name)
+			return
+		}
+	case 11:
+		g.ask(operations[g.random.IntN(len(operations))])
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous_test
+
+import (
+	"testing"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/installation"
+)
+
+type installationRule func(continuous.Installation, installation.Decision) bool
+
+func busyBelow(o continuous.Installation) bool {
+	for _, c := range o.Children {
+		if continuous.Busy(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func forced(o continuous.Installation) bool { return o.Operation == lsv1alpha1.OperationForceReconcile }
+
+// rules hold for every decision whatever the facts.
+var rules = map[string]installationRule{
+	"a wait says why": func(_ continuous.Installation, d installation.Decision) bool {
+		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
+	},
+	"success needs that everything below has succeeded with the present spec and imports": func(o continuous.Installation, d installation.Decision) bool {
+		if d.Next != lsv1alpha1.PhaseSucceeded {
+			return true
+		}
+		for _, c := range o.Children {
+			if c.Phase != lsv1alpha1.PhaseSucceeded || !c.UpToDate {
+				return false
+			}
+		}
+		return !busyBelow(o) && !o.Changed && o.Entered && len(o.ImportsChanged) == 0 && does[installation.Export](d)
+	},
+	"what is busy is updated by force only": func(o continuous.Installation, d installation.Decision) bool {
+		touches := does[installation.Prepare](d) || does[installation.Convert](d)
+		return !touches || !busyBelow(o) || forced(o)
+	},
+	"an update needs its imports, and predecessors that are ready": func(o continuous.Installation, d installation.Decision) bool {
+		ready := true
+		for _, p := range o.Predecessors {
+			ready = ready && p.Phase == lsv1alpha1.PhaseSucceeded && p.UpToDate
+		}
+		return !does[installation.Prepare](d) || o.ImportsMissing == nil && (ready || forced(o) || o.Deleting)
+	},
+	"nothing is deleted while others import": func(o continuous.Installation, d installation.Decision) bool {
+		return !does[installation.DeleteChildren](d) || o.Deleting && (len(o.Successors) == 0 || forced(o) || o.IgnoreSuccessors)
+	},
+	"the finalizer goes when nothing is left": func(o continuous.Installation, d installation.Decision) bool {
+		for _, c := range o.Children {
+			if does[installation.Release](d) && c.Presence != installation.Gone {
+				return false
+			}
+		}
+		return !does[installation.Release](d) || o.Deleting
+	},
+	"what is ignored and completed is left alone": func(o continuous.Installation, d installation.Decision) bool {
+		return !o.Ignored || !o.Phase.IsCompleted() || d.Wait && len(d.Do) == 0 && d.Next == ""
+	},
+	"only what was not asked for anything is exported without an end": func(o continuous.Installation, d installation.Decision) bool {
+		return !does[installation.Export](d) || d.Next == lsv1alpha1.PhaseSucceeded
+	},
+	"Aborted is left on request or with a new spec": func(o continuous.Installation, d installation.Decision) bool {
+		stays := o.Phase == lsv1alpha1.PhaseAborted && o.Own && o.Operation == "" && !o.Changed && !o.Deleting && o.Finalizer && !o.Updated
+		return !stays || o.Chosen == lsv1alpha1.FlowJob || d.Wait && len(d.Do) == 0 && d.Next == ""
+	},
+}
+
+func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
+	seen := 0
+	everyInstallation(func(o continuous.Installation) {
+		seen++
+		d := continuous.DecideInstallation(o)
+		for name, holds := range rules {
+			if !holds(o, d) {
+				t.Fatalf("%s: %+v decides %+v", name, o, d)
+			}
+		}
+	})
+	if seen < 1_000_000 {
+		t.Errorf("only %d combinations", seen)
+	}
+}
+
+// A pass always ends, and a second one directly after it has nothing to do: nothing turns in circles.
+func TestCON14_PassesEndAndAUnchangedWorldIsLeftAlone(t *testing.T) {
+	n := 0
+	everyInstallation(func(o continuous.Installation) {
+		wakes := !o.Finalizer && !o.Deleting || o.Operation == lsv1alpha1.OperationInterrupt || o.Deleting && o.Operation == lsv1alpha1.OperationAbort
+		if n++; n%23 != 0 || o.Updated || wakes {
+			return // A pass that ends with a write to the metadata is followed by another one.
+		}
+		after, _, err := pass(o)
+		if err != nil {
+			t.Fatalf("%+v: %v", o, err)
+		}
+		if !after.Finalizer || after.Chosen == lsv1alpha1.FlowJob {
+			return // gone, or of the other flow
+		}
+		after.Updated, after.Exported, after.Retries = false, false, false
+		again, decisions, err := pass(after)
+		if err != nil {
+			t.Fatalf("again, %+v: %v", after, err)
+		}
+		for _, d := range decisions {
+			if len(d.Do) > 0 && !does[installation.Raise](d) || again.Phase != after.Phase {
+				t.Fatalf("%+v\n ends as %+v\n and then decides %+v, phase %s", o, after, d, again.Phase)
+			}
+		}
+	})
+}

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous_test
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/installation"
+)
+
+var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+
+var operations = []lsv1alpha1.Operation{
+	"", lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile, lsv1alpha1.OperationAbort, lsv1alpha1.OperationInterrupt,
+}
+
+// child is an execution in the continuous flow.
+func child(phase lsv1alpha1.Phase, change ...func(*installation.Child)) installation.Child {
+	c := installation.Child{
+		Kind: installation.ChildExecution, Name: "e", Presence: installation.Present, Phase: phase, UpToDate: true, Flow: lsv1alpha1.FlowContinuous,
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func behind(c *installation.Child)  { c.UpToDate = false }
+func leaving(c *installation.Child) { c.Deleting = true }
+func nested(c *installation.Child)  { c.Kind, c.Name = installation.ChildInstallation, "n" }
+func ofJobs(c *installation.Child)  { c.Flow = lsv1alpha1.FlowJob }
+func queued(c *installation.Child)  { c.Operation = lsv1alpha1.OperationReconcile }
+
+// families are what can be below an installation.
+var families = [][]installation.Child{
+	nil,
+	{{Kind: installation.ChildExecution, Name: "e", Presence: installation.Unseen}},
+	{{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone}},
+	{child("")},
+	{child(lsv1alpha1.PhaseSucceeded)},
+	{child(lsv1alpha1.PhaseFailed)},
+	{child(lsv1alpha1.PhaseProgressing)},
+	{child(lsv1alpha1.PhaseSucceeded, behind)},
+	{child(lsv1alpha1.PhaseSucceeded, queued)},
+	{child(lsv1alpha1.PhaseSucceeded, ofJobs)},
+	{child(lsv1alpha1.PhaseDeleting, leaving)},
+	{child(lsv1alpha1.PhaseFailed, leaving)},
+	{child(lsv1alpha1.PhaseSucceeded), child(lsv1alpha1.PhaseAborted, nested)},
+	{child(lsv1alpha1.PhaseFailed), child(lsv1alpha1.PhasePendingDependencies, nested)},
+	{child(lsv1alpha1.PhaseSucceeded), child(lsv1alpha1.PhaseSucceeded, nested)},
+	{child(lsv1alpha1.PhaseFailed, leaving), child(lsv1alpha1.PhaseSucceeded, nested)},
+}
+
+func sibling(phase lsv1alpha1.Phase, change ...func(*installation.Sibling)) installation.Sibling {
+	s := installation.Sibling{Name: "s", Phase: phase, Continuous: true, UpToDate: true}
+	for _, f := range change {
+		f(&s)
+	}
+	return s
+}
+
+// neighbourhoods are the siblings that there can be.
+var neighbourhoods = []installation.Observed{
+	{},
+	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}},
+	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseFailed)}},
+	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.UpToDate = false })}},
+	{Successors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}},
+	{Successors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}, IgnoreSuccessors: true},
+}
+
+var errMissing = error(&failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports, For: "DataObject ns/a"})
+
+const switches = 10
+
+func facts(bits int, o continuous.Installation) continuous.Installation {
+	on := func(bit int) bool { return bits&(1<<bit) != 0 }
+	o.Deleting, o.Finalizer, o.Ignored, o.Changed, o.Entered, o.Updated = on(0), on(1), on(2), on(3), on(4), on(5)
+	o.Chosen, o.Now = lsv1alpha1.FlowContinuous, noon
+	if on(6) {
+		o.ImportsChanged = []string{"a"}
+	}
+	if on(7) {
+		o.ImportsMissing = errMissing
+	}
+	if on(8) {
+		o.Chosen = lsv1alpha1.FlowJob
+	}
+	o.Own = on(9) && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted)
+	return o
+}
+
+// everyInstallation calls with all combinations of facts.
+func everyInstallation(call func(continuous.Installation)) {
+	for _, phase := range everyPhase {
+		for _, operation := range operations {
+			for _, family := range families {
+				for _, around := range neighbourhoods {
+					for bits := range 1 << switches {
+						o := continuous.Installation{Observed: around, Operation: operation}
+						o.Phase, o.Children = phase, family
+						call(facts(bits, o))
+					}
+				}
+			}
+		}
+	}
+}
+
+func does[E installation.Effect](d installation.Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e installation.Effect) bool { _, ok := e.(E); return ok })
+}
+
+// act is what effects do to the facts.
+func act(o continuous.Installation, effect installation.Effect) (continuous.Installation, error) {
+	change := func(children []installation.Child, change func(*installation.Child)) {
+		for _, c := range children {
+			o.Observed = o.With(c, change)
+		}
+	}
+	switch e := effect.(type) {
+	case installation.Hold:
+		o.Finalizer = true
+	case installation.Release:
+		o.Finalizer = false
+	case installation.DropOperation:
+		o.Operation = ""
+	case installation.Raise:
+		return o, e.Err
+	case installation.Prepare:
+		o.Prepared = &installation.Prepared{Generation: 1, ConfigGeneration: "c"}
+		change(o.Children, func(c *installation.Child) {
+			if c.Presence == installation.Gone {
+				*c = child("", behind)
+			}
+			if c.Flow != lsv1alpha1.FlowContinuous {
+				c.Flow, c.UpToDate = lsv1alpha1.FlowContinuous, false
+			}
+		})
+	case installation.Ask:
+		change(e.Children, func(c *installation.Child) { c.Operation = e.Operation })
+	case installation.Convert:
+		change(e.Children, func(c *installation.Child) { c.Flow, c.UpToDate = e.Flow, false })
+	case installation.DeleteChildren:
+		change(e.Children, func(c *installation.Child) {
+			c.WithoutUninstall = o.WithoutUninstall
+			if !c.Deleting {
+				c.Deleting, c.Presence = true, installation.Unseen
+			}
+		})
+	}
+	return o, nil
+}
+
+var errEndless = errors.New("no end")
+
+// pass does what the loop does, and returns the facts at its end and all decisions.
+func pass(o continuous.Installation) (continuous.Installation, []installation.Decision, error) {
+	inst := &lsv1alpha1.Installation{}
+	inst.Generation = 1
+	inst.Spec.Flow, inst.Status.Phase = o.Chosen, o.Phase
+	if o.Entered {
+		inst.Status.ConfigGeneration = "c"
+	}
+	var all []installation.Decision
+	for range 12 {
+		d := continuous.DecideInstallation(o)
+		all = append(all, d)
+		var err error
+		for _, effect := range d.Do {
+			if o, err = act(o, effect); err != nil {
+				break
+			}
+		}
+		o = continuous.SettleInstallation(inst, o, d, err)
+		if d.Wait || err != nil {
+			return o, all, nil
+		}
+	}
+	return o, all, errEndless
+}
