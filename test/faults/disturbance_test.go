@@ -96,11 +96,11 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 	}
 }
 
-// electing are the options of a replica, with the shortest lease that there is.
+// electing are the options of a replica, with a lease as short as a busy machine allows.
 func electing(namespace string) manager.Options {
 	o := options(namespace)
 	o.LeaderElection = manager.LeaderElection{
-		Enabled: true, Namespace: namespace, LeaseDuration: time.Second, RenewDeadline: 700 * time.Millisecond, RetryPeriod: 100 * time.Millisecond,
+		Enabled: true, Namespace: namespace, LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
 	}
 	return o
 }
@@ -111,7 +111,7 @@ const worked = 3
 func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 	t.Helper()
 	leader, other := faults.New(faults.Plan{}), faults.New(faults.Plan{})
-	process := s.start(t, leader, electing(s.namespace))
+	process := s.replica(t, leader)
 	leads(t, s)
 	leader.Before(d.at, func() {
 		switch d.deed {
@@ -125,7 +125,28 @@ func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 		}
 	})
 	other.Before(cmp.Or(d.until, worked), leader.Thaw)
-	s.start(t, other, electing(s.namespace))
+	s.replica(t, other)
 	// Whatever happens, nobody stays frozen: an end has to be possible.
 	context.AfterFunc(t.Context(), leader.Thaw)
+}
+
+// replica runs a process that wants to be the leader. One that has lost its lease ends, and is followed by another, as a Deployment
+// has it.
+func (s *scene) replica(t *testing.T, transport *faults.Transport) *process {
+	t.Helper()
+	first := s.start(t, transport, electing(s.namespace))
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for p := first; ; {
+			select {
+			case <-p.ended:
+				p = s.start(t, faults.New(faults.Plan{}), electing(s.namespace))
+			case <-over:
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { close(over); <-done })
+	return first
 }

@@ -32,12 +32,14 @@ func tend(t *testing.T, s *scene) {
 	s.create(t, s.sized("small"), wanted().Build())
 	s.settles(t, "garden")
 	s.recorder.Quiet(t, restLength)
+	s.mark = len(s.processes.log().Writes())
 	err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(s.installation("garden")), &lsv1alpha1.Installation{})
 	if client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
 	if err == nil {
-		s.replace(t, wanted().Build())
+		spec := wanted().Build().Spec
+		s.patch(t, s.installation("garden"), `{"spec":%s}`, mustJSON(map[string]any{"blueprint": spec.Blueprint, "exports": spec.Exports}))
 		s.ask(t, "garden", lsv1alpha1.OperationReconcile)
 	} else {
 		s.create(t, wanted().Build())
@@ -97,11 +99,11 @@ func (s *scene) try(object client.Object, patch string) error {
 	return s.Client().Patch(context.Background(), object, mergePatch(patch))
 }
 
-// A user who interrupts, asks again, changes his mind or deletes, at any write, gets what he wants in the end.
+// A user who, during the first job, interrupts, asks again, changes his mind or deletes, at any write, gets what he wants in the end.
 func TestUserInterferesAtEveryWrite(t *testing.T) {
 	w := workloadNamed(t, "tended")
 	var all []disturbance
-	for i, entry := range reference(t, w).log.Writes() {
+	for i, entry := range reference(t, w).log.Writes()[:reference(t, w).mark] {
 		for j, d := range userDeeds {
 			if *full || i%len(userDeeds) == j {
 				all = append(all, disturbance{deed: d, at: entry.Write})

@@ -19,6 +19,7 @@ type outcome struct {
 	pauses  []pause
 	history testkit.History
 	log     faults.Log
+	mark    int
 }
 
 // perform runs a workload with the processes that arrange starts. Unless all is asked for, it ends with the act in which the planned
@@ -38,7 +39,7 @@ func perform(t *testing.T, w workload, arrange func(*scene)) outcome {
 			break
 		}
 	}
-	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log()}
+	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark}
 }
 
 // goodDays are the undisturbed runs, one for each workload that is needed.

@@ -25,6 +25,7 @@ type scene struct {
 	processes processes
 
 	pauses []pause // the points at which the story stood still
+	mark   int     // how many writes there were when the user of the workload "tended" stopped to interfere
 }
 
 // pause is a point of a story at which everything is finished.

@@ -30,8 +30,9 @@ func inOrder(history testkit.History) []Violation {
 	return f.found
 }
 
-// begins tells whether the step hands a job down that is not a deletion.
-func begins(s step) bool { return s.changed(jobOf) && s.after.job != "" && !s.after.deleting() }
+// begins tells whether the step hands a job down that is not a deletion. An interrupt ends the job of an item that never had it, in the
+// write that gives it to the item; that is no beginning.
+func begins(s step) bool { return s.changed(jobOf) && !s.after.isFinished() && !s.after.deleting() }
 
 func dies(s step) bool { return s.after.deleting() && (s.before == nil || !s.before.deleting()) }
 

@@ -126,7 +126,7 @@ var (
 func isBookkeeping(path string) bool {
 	for _, prefix := range []string{
 		"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation",
-		"status.firstError", "status.lastErrors",
+		"status.firstError", "status.lastErrors", "metadata.annotations.espalier.dev/interrupted-job",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			return true

@@ -85,6 +85,7 @@ func TestInOrder(t *testing.T) {
 		"items":                 {execution().write("DeployItem a", end("1", "Succeeded")).write("DeployItem b", job("1")), ""},
 		"backwards":             {execution().write("DeployItem b", dying()).delete("DeployItem b").write("DeployItem a", dying()), ""},
 		"no longer a need":      {execution().write("Execution root", plan("b")).write("DeployItem a", dying()), ""},
+		"interrupted":           {execution().write("DeployItem b", end("1", "Failed")), ""},
 		"too early":             {execution().write("DeployItem b", job("1")), "DeployItem garden/b, revision 4: it gets job 1, and DeployItem garden/a, which it depends on"},
 		"on an older success":   {execution().write("DeployItem a", end("0", "Succeeded")).write("DeployItem b", job("1")), "has job 0"},
 		"after a failure":       {execution().write("DeployItem a", end("1", "Failed")).write("DeployItem b", job("1")), "in phase"},
