@@ -79,6 +79,8 @@ func decideBeginning(o Observed) Decision {
 		return rest("the installation is gone as soon as others let it go")
 	case !o.Root:
 		return rest("the parent has handed down no new job")
+	case len(o.Untold) > 0 && !o.Deleting:
+		return Decision{Do: []Effect{Notify{Successors: o.Untold}}, Why: because(reasonIdle, "the controller before this one has not told the successors")}
 	case o.Deleting && o.Phase != lsv1alpha1.PhaseDeleteFailed:
 		return begin(o, "the installation is being deleted")
 	}

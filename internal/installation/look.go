@@ -56,10 +56,24 @@ func Look(s Snapshot) Observed {
 		o.Since = status.PhaseTransitionTime.Time
 	}
 	if root {
+		o.Untold = untoldSuccessors(status)
 		o.Request = run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}
 	}
 	o.Children, o.Leaving = Children(s)
 	return o
+}
+
+// untoldSuccessors returns the names that an earlier controller has noted at the end of a job that succeeded. Those of a
+// failed one have nothing to gain.
+func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
+	if !status.IsFinished() || status.Phase != lsv1alpha1.PhaseSucceeded {
+		return nil
+	}
+	var names []string
+	for _, dependent := range status.DependentsToTrigger {
+		names = append(names, dependent.Name)
+	}
+	return names
 }
 
 // changed tells whether the spec has changed since a job took it into account. The deletion alone makes a new generation

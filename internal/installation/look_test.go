@@ -181,3 +181,38 @@ func TestJOB26_AJobIsHeardOfOnce(t *testing.T) {
 		t.Errorf("the next job: %q, %v", next, news)
 	}
 }
+
+func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) {
+	left := func(phase lsv1alpha1.Phase, change ...func(*lsv1alpha1.Installation)) *lsv1alpha1.Installation {
+		return named("first", append(change, func(i *lsv1alpha1.Installation) {
+			i.Status.JobID, i.Status.JobIDFinished, i.Status.Phase = "old", "old", phase
+			i.Status.DependentsToTrigger = []lsv1alpha1.DependentToTrigger{{Name: "second"}}
+		})...)
+	}
+	nested := func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} }
+	deleted := func(i *lsv1alpha1.Installation) {
+		i.DeletionTimestamp, i.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{lsv1alpha1.Finalizer}
+	}
+	for name, c := range map[string]struct {
+		inst *lsv1alpha1.Installation
+		told bool
+	}{
+		"after success":          {left(lsv1alpha1.PhaseSucceeded), true},
+		"after a failure":        {left(lsv1alpha1.PhaseFailed), false},
+		"of a nested one":        {left(lsv1alpha1.PhaseSucceeded, nested), false},
+		"of one that is deleted": {left(lsv1alpha1.PhaseSucceeded, deleted), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := installation.Look(installation.Snapshot{Installation: c.inst, Now: time.Unix(2, 0), NewJobID: "new"})
+			d := installation.Decide(o)
+			told := slices.ContainsFunc(d.Do, func(e installation.Effect) bool { return e.String() == "request a job of second" })
+			if told != c.told {
+				t.Fatalf("decided %+v", d)
+			}
+			o = installation.Settle(c.inst, o, d, nil)
+			if c.told && (len(c.inst.Status.DependentsToTrigger) > 0 || len(o.Untold) > 0 || !installation.Decide(o).Wait) {
+				t.Errorf("after they were told: %+v", c.inst.Status)
+			}
+		})
+	}
+}

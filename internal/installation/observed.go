@@ -48,6 +48,8 @@ type Observed struct {
 	Predecessors []Sibling
 	Successors   []Sibling
 	Children     []Child
+	// Untold are successors that an earlier controller was about to ask for a job when it stopped.
+	Untold []string
 	// Leaving are children that the blueprint no longer contains.
 	Leaving []Child
 

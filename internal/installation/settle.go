@@ -4,6 +4,8 @@
 package installation
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -33,6 +35,9 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	status := &inst.Status
 	if beginsJob(o, d) {
 		startJob(inst, &o)
+	}
+	if len(o.Untold) > 0 && slices.ContainsFunc(d.Do, func(e Effect) bool { _, told := e.(Notify); return told }) {
+		status.DependentsToTrigger, o.Untold = nil, nil
 	}
 	if o.Prepared != nil {
 		o.Prepared.Record(status)
@@ -70,6 +75,7 @@ func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 		countAutomatic(inst, o)
 	}
 	status.ObservedGeneration, o.Changed = inst.Generation, false
+	status.DependentsToTrigger, o.Untold = nil, nil
 }
 
 // countAutomatic remembers a job that has started by itself because it was due.

@@ -138,12 +138,35 @@ func TestTakeover_AFinishedTreeIsLeftAloneUntilAJobIsRequested(t *testing.T) {
 		t.Error("no new job was begun")
 	}
 	w.checkTree(root.Status.JobID)
+	for name, item := range w.items() {
+		if item.Generation != 1 {
+			t.Errorf("the spec of deploy item %s was changed, although it asks for the same", name)
+		}
+	}
 	for _, object := range w.tree() {
 		if jobs := recorder.Of(object).Transitions("status.jobID"); !slices.Equal(jobs, []string{oldJob, root.Status.JobID}) {
 			t.Errorf("%T %s had the jobs %q, want one after the old one", object, object.GetName(), jobs)
 		}
 	}
 	recorder.Quiet(t, time.Second)
+}
+
+func TestTakeover_ASuccessorThatNobodyHasToldIsAskedForAJob(t *testing.T) {
+	w := idleWorld(t)
+	w.leaveBehind("successor-untold.yaml")
+	recorder := w.record()
+	w.run()
+	reader := w.nextJob("reader", oldJob)
+	if got := w.data("copy"); reader.Status.Phase != lsv1alpha1.PhaseSucceeded || got != `"http://store.example.com/kept"` {
+		t.Errorf("the successor exports %s: %+v", got, reader.Status)
+	}
+	recorder.Quiet(t, time.Second)
+	if shop := w.installation("shop"); !w.exists(shop) || shop.Status.JobID != oldJob || len(shop.Status.DependentsToTrigger) > 0 {
+		t.Errorf("the root itself: %+v", shop.Status)
+	}
+	if jobs := recorder.Of(reader).Transitions("status.jobID"); len(jobs) != 2 {
+		t.Errorf("the successor had the jobs %q, want one", jobs)
+	}
 }
 
 func TestTakeover_AFailedTreeStaysAndARequestRepairsIt(t *testing.T) {
