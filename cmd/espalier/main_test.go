@@ -178,6 +178,11 @@ func TestUp(t *testing.T) {
 	t.Run("creates the example", func(t *testing.T) {
 		u.mustRun(t, "kubectl", "get", "-n", "hello-world", "installation/hello-world", "target/here", "dataobject/whom-to-greet")
 	})
+	t.Run("runs a job of the example", func(t *testing.T) {
+		if out := u.mustRun(t, "reconcile", "hello-world", "-n", "hello-world", "--wait"); out != "installation hello-world has succeeded\n" {
+			t.Errorf("got:\n%s", out)
+		}
+	})
 	t.Run("shows the tree of the example", func(t *testing.T) {
 		for _, args := range [][]string{{"get", "-A"}, {"tree", "-n", "hello-world"}, {"why", "-n", "hello-world", "hello-world"}} {
 			if out := u.mustRun(t, args...); !strings.Contains(out, "hello-world") {
