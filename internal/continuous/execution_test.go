@@ -220,3 +220,30 @@ func (g *garden) disturb() {
 		g.ask(operations[g.random.IntN(len(operations))])
 	}
 }
+
+// A change of the flow is told to the items, and nothing is deployed because of it.
+func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
+	g := finishedGarden(t)
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowJob })
+	g.settle()
+	if flow := execution.FlowOf(g.execution); flow != lsv1alpha1.FlowJob || len(g.execution.Status.DeployItemGenerations) > 0 || g.phase() != lsv1alpha1.PhaseSucceeded {
+		t.Errorf("flow %s, phase %s", flow, g.phase())
+	}
+	g.checkFlows(t, lsv1alpha1.FlowJob)
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowContinuous })
+	g.settle()
+	g.checkFlows(t, lsv1alpha1.FlowContinuous)
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 3 || g.execution.Status.ObservedGeneration != g.execution.Generation {
+		t.Errorf("phase %s after %d deployments", g.phase(), g.deployments)
+	}
+	g.report(t, "flow")
+}
+
+func (g *garden) checkFlows(t *testing.T, flow lsv1alpha1.Flow) {
+	t.Helper()
+	for _, item := range g.items {
+		if item.Spec.Flow.OrDefault() != flow || item.Status.ObservedGeneration != item.Generation {
+			t.Errorf("item %s: flow %s, generation %d of %d", item.Name, item.Spec.Flow, item.Status.ObservedGeneration, item.Generation)
+		}
+	}
+}

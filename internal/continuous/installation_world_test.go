@@ -96,6 +96,20 @@ func facts(bits int, o continuous.Installation) continuous.Installation {
 	return o
 }
 
+// telling leaves out combinations in which a fact does not matter, and for which another one stands.
+func telling(bits int, o continuous.Installation) bool {
+	switch {
+	case len(o.Predecessors) > 0 && o.Deleting, o.IgnoreSuccessors && !o.Deleting:
+		return false
+	case o.Updated && o.Phase != lsv1alpha1.PhaseProgressing && o.Phase != lsv1alpha1.PhaseDeleting:
+		return false
+	case o.Ignored && !o.Phase.IsCompleted():
+		return false
+	default:
+		return o.Own == (bits&(1<<(switches-1)) != 0)
+	}
+}
+
 // everyInstallation calls with all combinations of facts.
 func everyInstallation(call func(continuous.Installation)) {
 	for _, phase := range everyPhase {
@@ -105,7 +119,9 @@ func everyInstallation(call func(continuous.Installation)) {
 					for bits := range 1 << switches {
 						o := continuous.Installation{Observed: around, Operation: operation}
 						o.Phase, o.Children = phase, family
-						call(facts(bits, o))
+						if o = facts(bits, o); telling(bits, o) {
+							call(o)
+						}
 					}
 				}
 			}

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/installation"
+)
+
+// settled is an installation that has come to an end with what is below it.
+func settled(phase lsv1alpha1.Phase, change ...func(*continuous.Installation)) continuous.Installation {
+	o := continuous.Installation{Chosen: lsv1alpha1.FlowContinuous, Entered: true}
+	o.Phase, o.Finalizer, o.Children, o.Now = phase, true, []installation.Child{child(phase)}, noon
+	for _, f := range change {
+		f(&o)
+	}
+	return o
+}
+
+func asks(operation lsv1alpha1.Operation) func(*continuous.Installation) {
+	return func(o *continuous.Installation) { o.Operation = operation }
+}
+
+func below(children ...installation.Child) func(*continuous.Installation) {
+	return func(o *continuous.Installation) { o.Children = children }
+}
+
+// done are the effects of a pass in the order in which they happened, and the phase that it ended in.
+func done(o continuous.Installation) (effects []string, after continuous.Installation, why string) {
+	after, decisions, err := pass(o)
+	if err != nil {
+		return []string{err.Error()}, after, ""
+	}
+	for _, d := range decisions {
+		for _, effect := range d.Do {
+			effects = append(effects, effect.String())
+		}
+	}
+	return effects, after, decisions[len(decisions)-1].Why.Message
+}
+
+type scene struct {
+	o      continuous.Installation
+	do     []string
+	phase  lsv1alpha1.Phase
+	saying string
+}
+
+func play(t *testing.T, scenes map[string]scene) {
+	t.Helper()
+	for name, s := range scenes {
+		effects, after, why := done(s.o)
+		if !slices.Equal(effects, s.do) || after.Phase != s.phase || !strings.Contains(why, s.saying) {
+			t.Errorf("%s: did %q, phase %s, saying %q", name, effects, after.Phase, why)
+		}
+	}
+}
+
+func changed(o *continuous.Installation) { o.Changed = true }
+
+func TestCON10_CON11_CON13_CON15_Entry(t *testing.T) {
+	play(t, map[string]scene{
+		"ignored":            {settled(lsv1alpha1.PhaseSucceeded, changed, func(o *continuous.Installation) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
+		"ignored on its way": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *continuous.Installation) { o.Ignored = true }), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"no finalizer":       {settled("", changed, func(o *continuous.Installation) { o.Finalizer = false }), []string{"add the finalizer"}, "", "finalizer"},
+		"a new spec":         {settled(lsv1alpha1.PhaseSucceeded, changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"reconcile":          {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationReconcile)), []string{"export", "remove the operation annotation"}, lsv1alpha1.PhaseSucceeded, ""},
+		"an unknown wish":    {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationInterrupt)), []string{"remove the operation annotation"}, lsv1alpha1.PhaseSucceeded, "no effect"},
+	})
+}
+
+func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
+	play(t, map[string]scene{
+		"nothing new":              {settled(lsv1alpha1.PhaseSucceeded), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"nothing below":            {settled(lsv1alpha1.PhaseSucceeded, below()), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"nothing below, new":       {settled("", below(), changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"something works":          {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"something has failed":     {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
+		"something has recovered":  {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"something is gone":        {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone})), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting"},
+		"a new spec has to wait":   {settled(lsv1alpha1.PhaseProgressing, changed, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "the spec has changed, which has no effect before"},
+		"successors are triggered": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *continuous.Installation) { o.Successors = []installation.Sibling{sibling("")} }), []string{"export", "request a job of s"}, lsv1alpha1.PhaseSucceeded, ""},
+		"its own failure stays":    {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *continuous.Installation) { o.Own = true }), nil, lsv1alpha1.PhaseFailed, "until it is asked"},
+	})
+}
+
+func TestCON21_CON22_CON23_Updates(t *testing.T) {
+	imports := func(o *continuous.Installation) { o.ImportsChanged = []string{"password"} }
+	missing := func(o *continuous.Installation) { o.ImportsMissing = errMissing }
+	after := func(phase lsv1alpha1.Phase, change ...func(*installation.Sibling)) func(*continuous.Installation) {
+		return func(o *continuous.Installation) { o.Predecessors = []installation.Sibling{sibling(phase, change...)} }
+	}
+	wait := lsv1alpha1.PhasePendingDependencies
+	play(t, map[string]scene{
+		"an import has changed":       {settled(lsv1alpha1.PhaseSucceeded, imports), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, ""},
+		"an import is missing":        {settled(lsv1alpha1.PhaseSucceeded, changed, missing), []string{"check siblings"}, wait, "DataObject ns/a"},
+		"failed, and reconcile":       {settled(lsv1alpha1.PhaseFailed, asks(lsv1alpha1.OperationReconcile)), []string{"prepare", "ask execution e to reconcile", "remove the operation annotation"}, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"failed, and nothing":         {settled(lsv1alpha1.PhaseFailed), nil, lsv1alpha1.PhaseFailed, "nothing has changed"},
+		"a predecessor has failed":    {settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseFailed)), nil, wait, "installation s, which is in phase Failed"},
+		"a predecessor is behind":     {settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.UpToDate = false })), nil, wait, "has not taken its new spec"},
+		"a predecessor is queued":     {settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.Operation = lsv1alpha1.OperationReconcile })), nil, wait, "is asked to reconcile"},
+		"predecessors do not disturb": {settled(lsv1alpha1.PhaseSucceeded, after(lsv1alpha1.PhaseFailed)), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"all is ready":                {settled(wait, after(lsv1alpha1.PhaseSucceeded), below(child(lsv1alpha1.PhaseSucceeded))), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, ""},
+	})
+}
+
+func TestCON25_Abort(t *testing.T) {
+	aborted := func(o *continuous.Installation) { o.Own = true }
+	play(t, map[string]scene{
+		"on its way":        {settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort)), []string{"ask execution e to abort", "remove the operation annotation"}, lsv1alpha1.PhaseAborted, "aborted"},
+		"at rest":           {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationAbort)), []string{"remove the operation annotation"}, lsv1alpha1.PhaseAborted, "aborted"},
+		"stays":             {settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseAborted, "until it is asked"},
+		"goes on":           {settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), asks(lsv1alpha1.OperationReconcile)), []string{"prepare", "ask execution e to reconcile", "remove the operation annotation"}, lsv1alpha1.PhaseProgressing, ""},
+		"new spec":          {settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), changed), []string{"prepare", "ask execution e to reconcile"}, lsv1alpha1.PhaseProgressing, ""},
+		"aborted below":     {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseAborted, nested))), nil, lsv1alpha1.PhaseAborted, "is in phase Aborted"},
+		"no longer aborted": {settled(lsv1alpha1.PhaseAborted, below(child(lsv1alpha1.PhaseSucceeded, nested))), []string{"export"}, lsv1alpha1.PhaseSucceeded, ""},
+	})
+}
+
+func TestCON30_CON31_Force(t *testing.T) {
+	force := asks(lsv1alpha1.OperationForceReconcile)
+	failed := func(o *continuous.Installation) {
+		o.Predecessors = []installation.Sibling{sibling(lsv1alpha1.PhaseFailed)}
+	}
+	all := []string{"prepare", "ask execution e to force-reconcile", "remove the operation annotation"}
+	play(t, map[string]scene{
+		"at rest":      {settled(lsv1alpha1.PhaseSucceeded, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"while busy":   {settled(lsv1alpha1.PhaseProgressing, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"dependencies": {settled(lsv1alpha1.PhaseSucceeded, force, failed), all, lsv1alpha1.PhaseProgressing, ""},
+		"no imports":   {settled(lsv1alpha1.PhaseSucceeded, force, func(o *continuous.Installation) { o.ImportsMissing = errMissing }), []string{"check siblings"}, lsv1alpha1.PhasePendingDependencies, "DataObject ns/a"},
+	})
+}
+
+func TestCON12_CON40_CON41_CON42_CON43_Deletion(t *testing.T) {
+	gone := func(o *continuous.Installation) { o.Deleting = true }
+	force := asks(lsv1alpha1.OperationForceReconcile)
+	imported := func(o *continuous.Installation) {
+		o.Successors = []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}
+	}
+	missing := func(o *continuous.Installation) { o.ImportsMissing = errMissing }
+	deleting := lsv1alpha1.PhaseDeleting
+	vanished := below(installation.Child{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone})
+	play(t, map[string]scene{
+		"nothing below":        {settled(lsv1alpha1.PhaseSucceeded, gone, below()), []string{"clean up", "remove the finalizer"}, lsv1alpha1.PhaseSucceeded, "gone"},
+		"imported":             {settled(lsv1alpha1.PhaseSucceeded, gone, imported), nil, deleting, "installation s"},
+		"imported, with force": {settled(lsv1alpha1.PhaseSucceeded, gone, imported, force), []string{"ask execution e to force-reconcile", "delete execution e", "remove the operation annotation"}, deleting, "waiting for the deletion of execution e"},
+		"then it goes":         {settled(deleting, gone, imported, vanished), []string{"clean up", "remove the finalizer"}, deleting, "gone"},
+		"busy":                 {settled(lsv1alpha1.PhaseProgressing, gone), nil, deleting, "execution e has to be completed"},
+		"busy, with force":     {settled(lsv1alpha1.PhaseProgressing, gone, force), []string{"ask execution e to force-reconcile", "delete execution e", "remove the operation annotation"}, deleting, ""},
+		"at rest":              {settled(lsv1alpha1.PhaseFailed, gone), []string{"delete execution e"}, deleting, "waiting for the deletion of execution e"},
+		"outdated":             {settled(lsv1alpha1.PhaseSucceeded, gone, changed), []string{"prepare", "delete execution e"}, deleting, ""},
+		"outdated, no imports": {settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing), []string{"check siblings"}, deleting, "DataObject ns/a"},
+		"the same, with force": {settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing, force), []string{"ask execution e to force-reconcile", "delete execution e", "remove the operation annotation"}, deleting, ""},
+		"could not be deleted": {settled(deleting, gone, below(child(lsv1alpha1.PhaseFailed, leaving))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
+		"asked to try again":   {settled(lsv1alpha1.PhaseFailed, gone, below(child(lsv1alpha1.PhaseFailed, leaving)), asks(lsv1alpha1.OperationReconcile)), []string{"ask execution e to reconcile", "remove the operation annotation"}, deleting, "waiting"},
+		"ignored":              {settled(lsv1alpha1.PhaseSucceeded, gone, func(o *continuous.Installation) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
+	})
+}
+
+// Who leaves the flow tells those below, once nothing is on its way.
+func TestChangingTheFlow(t *testing.T) {
+	jobs := func(o *continuous.Installation) { o.Chosen = lsv1alpha1.FlowJob }
+	play(t, map[string]scene{
+		"leaves":             {settled(lsv1alpha1.PhaseSucceeded, jobs, changed), []string{"change the flow of execution e to Job", "leave the continuous flow"}, lsv1alpha1.PhaseSucceeded, "Job"},
+		"not on its way":     {settled(lsv1alpha1.PhaseProgressing, jobs), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"nor with busy ones": {settled(lsv1alpha1.PhaseFailed, jobs, below(child(""))), nil, lsv1alpha1.PhaseFailed, "once it is completed"},
+		"enters":             {settled(lsv1alpha1.PhaseSucceeded, changed, below(child(lsv1alpha1.PhaseSucceeded, ofJobs)), func(o *continuous.Installation) { o.Entered = false }), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+	})
+}
+
+func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
+	for _, test := range []struct {
+		chosen   lsv1alpha1.Flow
+		phase    lsv1alpha1.Phase
+		finished string
+		follows  lsv1alpha1.Flow
+		told     bool
+	}{
+		{lsv1alpha1.FlowJob, lsv1alpha1.PhaseProgressing, "job", lsv1alpha1.FlowContinuous, true},
+		{lsv1alpha1.FlowContinuous, lsv1alpha1.PhaseProgressing, "", lsv1alpha1.FlowJob, true},
+		{lsv1alpha1.FlowContinuous, lsv1alpha1.PhaseProgressing, "job", lsv1alpha1.FlowContinuous, false},
+		{lsv1alpha1.FlowJob, lsv1alpha1.PhaseSucceeded, "job", lsv1alpha1.FlowJob, false},
+		{lsv1alpha1.FlowContinuous, lsv1alpha1.PhaseFailed, "job", lsv1alpha1.FlowContinuous, false},
+	} {
+		inst := &lsv1alpha1.Installation{}
+		inst.Spec.Flow, inst.Status.Phase, inst.Status.JobID, inst.Status.JobIDFinished = test.chosen, test.phase, "job", test.finished
+		inst.Status.Conditions = []lsv1alpha1.Condition{{Type: continuous.ConditionFlow, LastTransitionTime: metav1.NewTime(noon)}}
+		continuous.NoteFlow(inst, noon)
+		told := slices.ContainsFunc(inst.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+			return c.Type == continuous.ConditionFlow && strings.Contains(c.Message, "spec.flow cannot become "+string(test.chosen))
+		})
+		if got := installation.FlowOf(inst); got != test.follows || told != test.told || len(inst.Status.Conditions) == 1 != told {
+			t.Errorf("%+v: follows %s, conditions %+v", test, got, inst.Status.Conditions)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployitem_test
+
+import (
+	"slices"
+	"testing"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/failure"
+)
+
+// continuousItem is one of generation 3.
+func continuousItem(phase lsv1alpha1.Phase, observed int64) *lsv1alpha1.DeployItem {
+	i := item(phase, "", "")
+	i.Spec.Flow, i.Status.ObservedGeneration = lsv1alpha1.FlowContinuous, observed
+	return i
+}
+
+func asked(i *lsv1alpha1.DeployItem, operation lsv1alpha1.Operation) *lsv1alpha1.DeployItem {
+	i.Annotations = map[string]string{lsv1alpha1.OperationAnnotation: string(operation)}
+	return i
+}
+
+func TestCON60_WhatDeployersWorkOn(t *testing.T) {
+	all := []string{"prepare", "deploy"}
+	for name, test := range map[string]struct {
+		item *lsv1alpha1.DeployItem
+		want []string
+		end  lsv1alpha1.Phase
+	}{
+		"new":                   {continuousItem("", 0), all, lsv1alpha1.PhaseSucceeded},
+		"not up to date":        {continuousItem(lsv1alpha1.PhaseSucceeded, 2), all, lsv1alpha1.PhaseSucceeded},
+		"begun":                 {continuousItem(lsv1alpha1.PhaseProgressing, 3), all, lsv1alpha1.PhaseSucceeded},
+		"begun with an old one": {continuousItem(lsv1alpha1.PhaseProgressing, 2), all, lsv1alpha1.PhaseSucceeded},
+		"done":                  {continuousItem(lsv1alpha1.PhaseSucceeded, 3), nil, lsv1alpha1.PhaseSucceeded},
+		"failed":                {continuousItem(lsv1alpha1.PhaseFailed, 3), nil, lsv1alpha1.PhaseFailed},
+		"failed and asked":      {asked(continuousItem(lsv1alpha1.PhaseFailed, 3), lsv1alpha1.OperationReconcile), []string{"remove the operation annotation", "prepare", "deploy"}, lsv1alpha1.PhaseSucceeded},
+		"done and forced":       {asked(continuousItem(lsv1alpha1.PhaseSucceeded, 3), lsv1alpha1.OperationForceReconcile), []string{"remove the operation annotation", "prepare", "deploy"}, lsv1alpha1.PhaseSucceeded},
+		"another wish":          {asked(continuousItem(lsv1alpha1.PhaseSucceeded, 3), lsv1alpha1.OperationAbort), nil, lsv1alpha1.PhaseSucceeded},
+		"deleted":               {deleted(continuousItem(lsv1alpha1.PhaseSucceeded, 3)), []string{"delete", "remove the finalizer"}, lsv1alpha1.PhaseDeleting},
+		"deleted while begun":   {deleted(continuousItem(lsv1alpha1.PhaseProgressing, 3)), []string{"delete", "remove the finalizer"}, lsv1alpha1.PhaseDeleting},
+		"deletion failed":       {deleted(continuousItem(lsv1alpha1.PhaseFailed, 3)), nil, lsv1alpha1.PhaseFailed},
+	} {
+		s := &script{answer: deployitem.Answer{Done: true}}
+		s.walk(t, test.item, deployitem.Snapshot{})
+		if !slices.Equal(s.calls, test.want) || test.item.Status.Phase != test.end {
+			t.Errorf("%s: did %q, phase %s", name, s.calls, test.item.Status.Phase)
+		}
+		if deployitem.HasWork(test.item) != (test.end == lsv1alpha1.PhaseDeleting) && test.item.Annotations == nil {
+			t.Errorf("%s: work is left: %+v", name, test.item.Status)
+		}
+		for _, saved := range s.saved {
+			if saved.Phase.IsCompleted() {
+				t.Errorf("%s: phase %s was stored before the end", name, saved.Phase)
+			}
+		}
+	}
+}
+
+// Every end is one of the present spec, so that what has failed for good is not tried again and again.
+func TestCON60_TheEndTellsOfTheGeneration(t *testing.T) {
+	for name, i := range map[string]*lsv1alpha1.DeployItem{
+		"deploy": continuousItem("", 0), "delete": deleted(continuousItem(lsv1alpha1.PhaseSucceeded, 2)), "again": continuousItem(lsv1alpha1.PhaseFailed, 2),
+	} {
+		s := &script{answer: deployitem.Answer{Err: failure.Terminalf(failure.Details{Reason: "Bad"}, "wrong")}}
+		s.walk(t, i, deployitem.Snapshot{})
+		if i.Status.Phase != lsv1alpha1.PhaseFailed || i.Status.ObservedGeneration != 3 || i.Status.LastError == nil || i.Status.JobIDFinished != "" {
+			t.Errorf("%s: %+v", name, i.Status)
+		}
+		calls := len(s.calls)
+		if s.walk(t, i, deployitem.Snapshot{}); len(s.calls) != calls {
+			t.Errorf("%s: it was tried again: %q", name, s.calls)
+		}
+	}
+}
+
+// An item with an unfinished job is one of the job flow until that has ended.
+func TestCON60_JobsAreFinishedAsJobs(t *testing.T) {
+	i := item("", "b", "a")
+	i.Spec.Flow = lsv1alpha1.FlowContinuous
+	(&script{answer: deployitem.Answer{Done: true}}).walk(t, i, deployitem.Snapshot{})
+	if i.Status.JobIDFinished != "b" || i.Status.Phase != lsv1alpha1.PhaseSucceeded || deployitem.HasWork(i) {
+		t.Errorf("%+v", i.Status)
+	}
+}
