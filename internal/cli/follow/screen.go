@@ -28,7 +28,7 @@ func newScreen(w Wait) screen {
 		trees.names = append(trees.names, a.Name)
 	}
 	if _, _, terminal := w.Env.Size(w.Env.ErrOut); terminal && w.Env.Getenv("TERM") != "dumb" {
-		return &live{awaitedTrees: trees, env: w.Env, area: display.NewArea(w.Env, w.Env.ErrOut)}
+		return &live{awaitedTrees: trees, area: display.NewArea(w.Env, w.Env.ErrOut)}
 	}
 	return &lines{awaitedTrees: trees, env: w.Env, known: map[string]string{}}
 }
@@ -52,7 +52,6 @@ func (a awaitedTrees) tops(forest *inventory.Forest) []*inventory.Node {
 // live redraws the trees in place.
 type live struct {
 	awaitedTrees
-	env   cli.Environment
 	area  *display.Area
 	notes []string
 }

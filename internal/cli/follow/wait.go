@@ -42,8 +42,12 @@ type Wait struct {
 	Format  display.Format
 }
 
-// redrawing is how often the screen changes at most.
-const redrawing = 100 * time.Millisecond
+const (
+	// redrawing is how often the screen changes at most.
+	redrawing = 100 * time.Millisecond
+	// idleDraws is after how many of these times it is drawn although nothing has changed: ages grow.
+	idleDraws = 10
+)
 
 var (
 	errTimeout  = errors.New("the time is up")
@@ -79,6 +83,9 @@ type waiting struct {
 	Wait
 	objects *inventory.Objects
 	synced  bool
+	// changed is set by every event, and idle counts how often nothing was drawn since the last.
+	changed bool
+	idle    int
 	ends    map[string]*End
 	screen  screen
 	// judges is set once the objects were read as a whole. Those of the stream lack what it needs.
@@ -125,6 +132,7 @@ func (r *waiting) follow(parent context.Context) error {
 
 // see takes in an event. It returns an error if watching has no future.
 func (r *waiting) see(e event) error {
+	r.changed = true
 	switch {
 	case e.failed != nil && refused(e.failed):
 		return e.failed
@@ -178,7 +186,9 @@ func (r *waiting) installation(name string) *lsv1alpha1.Installation {
 
 // draw shows the state of things once all of it is known: half a tree would be wrong.
 func (r *waiting) draw() {
-	if r.synced {
+	r.idle++
+	if r.synced && (r.changed || r.idle >= idleDraws) {
+		r.changed, r.idle = false, 0
 		r.screen.draw(r.objects.Forest())
 	}
 }
