@@ -22,15 +22,20 @@ import (
 
 // The life of a diamond, from its creation to the end of its deletion, with the same outcome whatever goes wrong once.
 
+// A crash before a write is one after the write before it, except where several are on their way at once.
 func TestJOB04_JOB70_JOB72_CrashAtEveryWrite(t *testing.T) {
-	faults.Sweep(t, faults.EachWrite(reference(t)), liveThrough)
+	plans := faults.EachWrite(reference(t), faults.CrashAfter, faults.LoseAnswer)
+	for _, several := range []string{"create/deployitems", "write/executions", "patch/deployitems/status", "delete/deployitems", "create/dataobjects"} {
+		plans = append(plans, faults.MustParse(several+":1:before"))
+	}
+	faults.Sweep(t, plans, liveThrough)
 }
 
-// The caches stop at every third write and are behind until two writes later, or have to list anew.
+// The caches stop at every fourth write and are behind until two writes later, or have to list anew.
 func TestJOB04_JOB70_JOB72_StaleCacheAroundTheWrites(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Writes() {
-		if entry.Write%3 != 0 {
+		if entry.Write%4 != 0 {
 			continue
 		}
 		for _, fault := range []string{watchFault("deployitems", "hold", entry.Write), watchFault("deployitems", "relist", entry.Write), watchFault("executions", "hold", entry.Write)} {
