@@ -94,8 +94,8 @@ func TestJOB40_DeletionWaitsForTheJobThatRuns(t *testing.T) {
 func TestJOB42_APredecessorStaysUntilItsSuccessorIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.create(
-		w.installation("first", header+exports("word: one", "word")).ExportData("word", "word").Reconcile().Build(),
 		w.installation("second", header+imports("word")).ImportData("word", "word").Build(),
+		w.installation("first", header+exports("word: one", "word")).ExportData("word", "word").Reconcile().Build(),
 	)
 	w.finished("second", lsv1alpha1.PhaseSucceeded)
 	w.delete("first")

@@ -154,8 +154,8 @@ func TestJOB21_JOB24_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T
 func TestJOB26_ARootSuccessorIsRequestedOnceForEachJob(t *testing.T) {
 	w := newWorld(t)
 	w.create(
-		w.installation("first", header+exports("word: one", "word")).ExportData("word", "word").Reconcile().Build(),
 		w.installation("second", header+imports("word")).ImportData("word", "word").Build(),
+		w.installation("first", header+exports("word: one", "word")).ExportData("word", "word").Reconcile().Build(),
 	)
 	w.finished("first", lsv1alpha1.PhaseSucceeded)
 	before := w.finished("second", lsv1alpha1.PhaseSucceeded)
