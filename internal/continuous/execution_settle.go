@@ -15,19 +15,16 @@ import (
 // then.
 func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision, err error) Execution {
 	status := &e.Status
-	reconciles := !o.Deleted && (status.Phase == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseProgressing)
+	if observes(o, d, status.Phase) {
+		status.ObservedGeneration, o.UpToDate = e.Generation, true
+	}
 	if err == nil {
 		for _, effect := range d.Do {
 			o = noted(o, effect)
 		}
 		status.DeployItemGenerations = o.Generations
 	}
-	if err == nil && d.Why.Code == lsv1alpha1.ReasonAborted && d.Next == lsv1alpha1.PhaseFailed {
-		// It is this very spec that is not to be pursued.
-		status.ObservedGeneration, o.UpToDate = e.Generation, true
-	}
-	if reconciles {
-		status.ObservedGeneration, o.UpToDate = e.Generation, true
+	if status.Phase == lsv1alpha1.PhaseProgressing && !o.Deleted {
 		status.DeployItemCache = execution.Record(o.Observed)
 	}
 	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
@@ -40,6 +37,18 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 		o.PhaseSince = status.PhaseTransitionTime.Time
 	}
 	return o
+}
+
+// observes tells whether a decision takes the present spec into account: it is worked on, or it is the one that was aborted.
+func observes(o Execution, d execution.Decision, phase lsv1alpha1.Phase) bool {
+	switch {
+	case o.Deleted:
+		return false
+	case d.Why.Code == lsv1alpha1.ReasonAborted:
+		return d.Next == lsv1alpha1.PhaseFailed
+	default:
+		return phase == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseProgressing
+	}
 }
 
 // noted returns the facts with what an effect has made of the generations of the items.

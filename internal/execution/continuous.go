@@ -66,6 +66,7 @@ func (l *looker) judge(item *Item, removing bool) {
 	}
 	object := l.objects[i]
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
+	item.Current = object.Status.ObservedGeneration >= object.Generation
 	item.Since = time.Time{}
 	switch status := &object.Status; {
 	case removing && !item.Terminating:
@@ -83,7 +84,7 @@ func (l *looker) judge(item *Item, removing bool) {
 		item.SpecDiffers = !sameSpec(object.Spec, item.Write.Spec)
 		other := item.Write.Spec
 		other.Flow = object.Spec.Flow
-		item.OnlyFlow = item.SpecDiffers && sameSpec(object.Spec, other)
+		item.OnlyFlow = item.SpecDiffers && item.Current && sameSpec(object.Spec, other)
 	}
 }
 

@@ -66,8 +66,8 @@ func TestJOB71_ExportsAreCollectedByItem(t *testing.T) {
 	}
 
 	s.Export = writes[0].Object
-	o = execution.Look(s)
-	if s.Execution.Status.Phase, s.Execution.Status.JobIDFinished = lsv1alpha1.PhaseCompleting, ""; execution.Look(s).Export.Write != nil {
+	e.Status.Phase, e.Status.JobIDFinished = lsv1alpha1.PhaseCompleting, ""
+	if execution.Look(s).Export.Write != nil {
 		t.Errorf("exports that are stored are written again")
 	}
 	s.Exports[s.Items[1].Name] = []byte("{}")

@@ -64,9 +64,10 @@ type Item struct {
 	// Write is what to create or update; nil if the object is as it should be.
 	Write *lsv1alpha1.DeployItem
 	// Flow is that of the object. SpecDiffers says that Write has another spec than the object, OnlyFlow that nothing but
-	// the flow is another one. They matter in the continuous flow.
-	Flow                  lsv1alpha1.Flow
-	SpecDiffers, OnlyFlow bool
+	// the flow is another one, Current that the status speaks of the object's present spec. They matter in the continuous
+	// flow.
+	Flow                           lsv1alpha1.Flow
+	SpecDiffers, OnlyFlow, Current bool
 	// CutShort is the status that an interrupt gives to the object; nil if it has none to give.
 	CutShort *lsv1alpha1.DeployItemStatus
 }
