@@ -225,7 +225,7 @@ func TestJOB71_ExportsAreCollectedInOneObject(t *testing.T) {
 	}
 
 	s.script("c", script{export: "host: example.com\n"})
-	e = s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
+	s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
 	if changed := s.exported(t, name); changed.UID != object.UID || !strings.Contains(string(changed.Data.Raw), "example.com") {
 		t.Errorf("exported %s", changed.Data.Raw)
 	}
@@ -384,7 +384,7 @@ func TestJOB70_TwoHundredItems(t *testing.T) {
 		b.MockItem(fmt.Sprintf("item-%03d", i), anything, "first")
 	}
 	e := b.MockItem("last", anything, "item-000", "item-197").Build()
-	e = s.finished(t, s.launch(t, e), lsv1alpha1.PhaseSucceeded)
+	s.finished(t, s.launch(t, e), lsv1alpha1.PhaseSucceeded)
 	if len(s.items(t)) != 200 {
 		t.Errorf("%d items", len(s.items(t)))
 	}
