@@ -10,6 +10,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,15 @@ func (s *scene) holds(t testing.TB, configMap, value string) {
 		}
 		return nil
 	})
+}
+
+// lacks checks that a config map is not deployed any more.
+func (s *scene) lacks(t testing.TB, configMap string) {
+	t.Helper()
+	err := s.Client().Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: configMap}, &corev1.ConfigMap{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("config map %s: %v, want it gone", configMap, err)
+	}
 }
 
 // until waits until the deploy item of that name meets a condition. Its object's name is the execution's business.

@@ -12,7 +12,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// workload is what users do in a scene, act by act. Each act ends with a rest.
+// workload is what users do in a scene, act by act. Each act ends with a rest, and checks itself what its user wanted: a comparison with
+// the reference does not find what is wrong in both.
 type workload struct {
 	name string
 	acts []act
@@ -90,6 +91,7 @@ func tree(namespace string) blueprint {
 func plant(t *testing.T, s *scene) {
 	s.create(t, s.sized("small"), s.root("garden", tree(s.namespace), "size").ExportData("crop", "harvest").Reconcile().Build())
 	s.succeeds(t, "garden")
+	s.holds(t, "basket", "small-soil-crop")
 	s.rest(t, "planted")
 }
 
@@ -97,12 +99,14 @@ func enlarge(t *testing.T, s *scene) {
 	s.patch(t, s.sized("small"), `{"data":"large"}`)
 	s.ask(t, "garden", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "garden")
+	s.holds(t, "basket", "large-soil-crop")
 	s.rest(t, "enlarged")
 }
 
 func fell(t *testing.T, s *scene) {
 	s.remove(t, "garden")
 	s.gone(t, "garden")
+	s.lacks(t, "basket")
 	s.rest(t, "gone")
 }
 
@@ -168,6 +172,7 @@ func disconnect(t *testing.T, s *scene) {
 	s.remove(t, "pond")
 	s.gone(t, "pond")
 	s.gone(t, "tap")
+	s.lacks(t, "pond")
 	s.rest(t, "gone")
 }
 
@@ -185,6 +190,8 @@ func abandon(t *testing.T, s *scene) {
 	s.remove(t, "park")
 	s.gone(t, "park")
 	s.rest(t, "abandoned")
+	s.holds(t, "bench", "stays")
+	s.holds(t, "table", "stays")
 }
 
 // A nested installation and an item are taken out of a blueprint.
@@ -212,6 +219,9 @@ func shrink(t *testing.T, s *scene) {
 	s.replace(t, s.root("field", small).Build())
 	s.ask(t, "field", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "field")
+	s.holds(t, "east", "east")
+	s.lacks(t, "west")
+	s.lacks(t, "north")
 	s.rest(t, "small")
 }
 
@@ -231,12 +241,17 @@ func replantHedge(t *testing.T, s *scene) {
 	s.replace(t, s.root("hedge", hedge(s, "new", "yew", "privet")).Build())
 	s.ask(t, "hedge", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "hedge")
+	s.holds(t, "yew", "new")
+	s.holds(t, "privet", "new")
+	s.lacks(t, "beech")
 	s.rest(t, "yew and privet")
 }
 
 func clearHedge(t *testing.T, s *scene) {
 	s.remove(t, "hedge")
 	s.gone(t, "hedge")
+	s.lacks(t, "yew")
+	s.lacks(t, "privet")
 	s.rest(t, "gone")
 }
 
