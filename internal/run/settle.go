@@ -47,12 +47,20 @@ func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	if next := nextPhase(status.Phase, o); next != status.Phase {
 		status.Phase, status.PhaseTransitionTime = next, &at
 	}
-	if status.Phase.IsFinal() && !status.IsFinished() {
+	if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() {
 		status.JobIDFinished = status.JobID
 		times(status).FinishedTime = &at
 	}
 	status.LastError = sinceFirst(status.LastError, problem(status.Phase, o), at)
-	status.Conditions = conditions(status, o, at)
+	if !notBegun(status, o) {
+		status.Conditions = conditions(status, o, at)
+	}
+}
+
+// notBegun tells whether the phase still is the end of the job before: a new one was handed down, and this step has not
+// begun it.
+func notBegun(status *lsv1alpha1.RunStatus, o Outcome) bool {
+	return status.Phase.IsFinal() && !status.IsFinished() && o.Next == "" && (o.Err == nil || failure.KindOf(o.Err) != failure.Terminal)
 }
 
 func atRest(status *lsv1alpha1.RunStatus, o Outcome) bool {

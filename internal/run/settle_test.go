@@ -212,3 +212,27 @@ func TestBeginForgetsTheJobBefore(t *testing.T) {
 		t.Errorf("jobIDFinished = %q, want the job before", status.JobIDFinished)
 	}
 }
+
+// A job that was handed down is not finished by a step that has not begun it, though the phase is that of the last end.
+func TestAJobThatHasNotBegunIsNotFinished(t *testing.T) {
+	for name, o := range map[string]run.Outcome{
+		"a pass that does something else": {Why: decision.Reason{Code: "Elsewhere"}},
+		"an error before it began":        {Err: retry},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := running(lsv1alpha1.PhaseProgressing)
+			run.Settle(&status, run.Outcome{Next: lsv1alpha1.PhaseSucceeded, Now: now})
+			status.JobID = "next"
+			before := *status.DeepCopy()
+			o.Now = later
+			run.Settle(&status, o)
+			if status.IsFinished() || status.JobIDFinished != before.JobIDFinished || !reflect.DeepEqual(status.Conditions, before.Conditions) {
+				t.Errorf("the pass wrote\n%+v\nover\n%+v", status, before)
+			}
+			run.Settle(&status, run.Outcome{Err: terminal, Now: later})
+			if !status.IsFinished() || status.Phase != lsv1alpha1.PhaseFailed {
+				t.Errorf("an error that no retry mends leaves %+v", status)
+			}
+		})
+	}
+}
