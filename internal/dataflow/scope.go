@@ -19,8 +19,9 @@ type Scope struct {
 	// JobID, in a nested scope, is the job that every object of the scope has to be of. Empty accepts every object, which
 	// suits the continuous flow.
 	JobID string
-	// Exported says, in the root scope, of which job an object has to be that a sibling exports: the last job of that
-	// sibling. Objects that are not listed are taken as they are.
+	// Exported says, in the root scope and where JobID is empty, which mark an object has to have that a sibling exports: the
+	// last job of that sibling, or the version of its last update in the continuous flow. Objects that are not listed are
+	// taken as they are.
 	Exported map[ObjectID]string
 }
 
@@ -57,7 +58,7 @@ func (s Scope) ObjectName(reference string) string { return ObjectName(s.Context
 
 // expectedJob returns the job that an object has to be of; empty accepts every job.
 func (s Scope) expectedJob(kind ObjectKind, reference string) string {
-	if s.IsRoot() || IsGlobal(reference) {
+	if s.JobID == "" || s.IsRoot() || IsGlobal(reference) {
 		return s.Exported[ObjectID{Kind: kind, Name: s.ObjectName(reference)}]
 	}
 	return s.JobID

@@ -59,7 +59,7 @@ func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deploy
 // panic out.
 func (k *kind) inside(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed, do func(context.Context, Work) error, name string) error {
 	limit := k.opts.CallTimeout
-	if !o.Deadline.IsZero() && o.Job.Running() {
+	if !o.Deadline.IsZero() && o.Running() {
 		limit = min(limit, o.Deadline.Sub(o.Now))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -59,9 +59,9 @@ func (k *kind) Decide(o deployitem.Observed) deployitem.Decision { return deploy
 
 // Settle asks the pure package, and the deployer when to look after an item that has just succeeded.
 func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d deployitem.Decision, err error) deployitem.Observed {
-	ran := o.Job.Running()
+	ran := o.Running()
 	o = deployitem.Settle(item, o, d, err)
-	if ran && !o.Job.Running() {
+	if ran && !o.Running() {
 		k.memory.forget(item.UID)
 		o.RepairAt = k.repairAt(item)
 	}
@@ -72,7 +72,7 @@ func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d depl
 func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (deployitem.Observed, error) {
 	s := deployitem.Snapshot{Item: item, Role: k.role, Intended: k.memory.intended(item), RepairAt: k.repairAt(item), Now: now}
 	var err error
-	if !item.Status.IsFinished() || !s.RepairAt.IsZero() {
+	if deployitem.HasWork(item) || !s.RepairAt.IsZero() {
 		s.Target, err = k.targetOf(ctx, item)
 	}
 	return deployitem.Look(s), err
@@ -129,6 +129,8 @@ func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o deployite
 			m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer))
 		})
 		o.Finalizer = true
+	case deployitem.DropOperation:
+		err = loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) { delete(m.GetAnnotations(), lsv1alpha1.OperationAnnotation) })
 	case deployitem.RemoveFinalizer:
 		k.memory.forget(item.UID)
 		err = loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {

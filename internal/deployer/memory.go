@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployitem"
 )
 
 // queue lets a deployer have its items looked at again, without a request to the API server.
@@ -50,6 +51,8 @@ type calls struct {
 // running is what a call was made for, and on which version of the item.
 type running struct {
 	job, finished, version string
+	generation             int64
+	ended                  bool
 	cancel                 context.CancelFunc
 }
 
@@ -61,7 +64,8 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 		c.running = map[types.UID]running{}
 	}
 	c.running[item.UID] = running{
-		job: item.Status.JobID, finished: item.Status.JobIDFinished, version: item.ResourceVersion, cancel: cancel,
+		job: item.Status.JobID, finished: item.Status.JobIDFinished, version: item.ResourceVersion, generation: item.Generation,
+		ended: item.Status.Phase.IsFinal(), cancel: cancel,
 	}
 	return func() {
 		c.mu.Lock()
@@ -71,13 +75,17 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 }
 
 // notice ends the call for an item that has another job now, or has finished the one that the call was made for: an
-// interrupt, a timeout, or a job that comes before a repair. Events may be late: one that is older than what the call was
-// made on says nothing.
+// interrupt, a timeout, or a job that comes before a repair. In the continuous flow, a new spec and a final phase say the
+// same. Events may be late: one that is older than what the call was made on says nothing.
 func (c *calls) notice(item *lsv1alpha1.DeployItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.running[item.UID]
-	if ok && newer(item.ResourceVersion, r.version) && (r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished) {
+	if !ok || !newer(item.ResourceVersion, r.version) {
+		return
+	}
+	overtaken := deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous && (r.generation != item.Generation || item.Status.Phase.IsFinal() && !r.ended)
+	if overtaken || r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished {
 		r.cancel()
 	}
 }

@@ -124,7 +124,7 @@ func (k *kind) concerns(object client.Object) bool {
 	if !ok {
 		return true
 	}
-	return item.Spec.Type == k.deployer.Type() && (!item.Status.IsFinished() || k.looksAfter(item))
+	return item.Spec.Type == k.deployer.Type() && (deployitem.HasWork(item) || k.looksAfter(item))
 }
 
 // filter lets the events through that concern this deployer, and every deletion, so that the loop forgets the item.

@@ -31,6 +31,10 @@ func (k *kind) Act(ctx context.Context, e *lsv1alpha1.Execution, o execution.Obs
 		err = k.answerInterrupt(ctx, e, x.JobID)
 	case execution.DropInterrupt:
 		err = k.answerInterrupt(ctx, e, "")
+	case execution.DropOperation:
+		err = k.dropOperation(ctx, e)
+	case execution.NoteItems, execution.RedoItems, execution.LeaveFlow:
+		// The status write alone does it.
 	case execution.WriteExport:
 		err = k.writeExport(ctx, x)
 	case execution.RemoveExport:

@@ -40,7 +40,7 @@ func (k *kind) actOnItems(ctx context.Context, e *lsv1alpha1.Execution, o execut
 		}
 		mutex.Lock()
 		defer mutex.Unlock()
-		written[object.Name] = execution.Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion}
+		written[object.Name] = execution.Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion, Generation: object.Generation}
 		return nil
 	})
 	return written, err
@@ -74,7 +74,7 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 			return k.writeStatus(ctx, stub, i.CutShort)
 		})
 	default:
-		return nil, nil
+		return k.continuousAction(e, effect)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/execution"
 )
 
 // kind is what the loop needs to know about executions.
@@ -15,12 +14,6 @@ type kind struct {
 	// cluster reads from the cache, live from the API server.
 	cluster client.Client
 	live    client.Reader
-}
-
-func (k *kind) Decide(o execution.Observed) execution.Decision { return execution.Decide(o) }
-
-func (k *kind) Settle(e *lsv1alpha1.Execution, o execution.Observed, d execution.Decision, err error) execution.Observed {
-	return execution.Settle(e, o, d, err)
 }
 
 func (k *kind) Phase(e *lsv1alpha1.Execution) lsv1alpha1.Phase { return e.Status.Phase }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/loop"
@@ -28,7 +29,7 @@ type Options struct {
 	Workers int
 }
 
-type executionLoop = loop.Loop[*lsv1alpha1.Execution, execution.Observed, lsv1alpha1.Phase, execution.Effect]
+type executionLoop = loop.Loop[*lsv1alpha1.Execution, continuous.Execution, lsv1alpha1.Phase, execution.Effect]
 
 // Setup adds the controller that runs the jobs of executions.
 func Setup(mgr ctrl.Manager, opts Options) error {
@@ -37,7 +38,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	l := &executionLoop{
 		Name:     "execution",
-		Kind:     &kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader()},
+		Kind:     flows{&kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader()}},
 		New:      func() *lsv1alpha1.Execution { return &lsv1alpha1.Execution{} },
 		Reader:   mgr.GetClient(),
 		Writer:   mgr.GetClient(),

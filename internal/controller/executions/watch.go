@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
 )
 
 // itemsOfExecution is the index of deploy items by the name of their execution.
@@ -59,7 +60,7 @@ func worthALook() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			item, ok := e.Object.(*lsv1alpha1.DeployItem)
-			return !ok || item.Status.JobID != "" && item.Status.IsFinished() || !item.DeletionTimestamp.IsZero()
+			return !ok || item.Status.IsFinished() && (item.Status.JobID != "" || item.Status.Phase != "") || !item.DeletionTimestamp.IsZero()
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, okBefore := e.ObjectOld.(*lsv1alpha1.DeployItem)
@@ -69,7 +70,16 @@ func worthALook() predicate.Predicate {
 			}
 			finished := after.Status.IsFinished() && (!before.Status.IsFinished() || before.Status.JobIDFinished != after.Status.JobIDFinished)
 			asked := before.DeletionTimestamp.IsZero() && !after.DeletionTimestamp.IsZero()
-			return finished || asked || before.UID != after.UID
+			return finished || asked || before.UID != after.UID || continuousNews(before, after)
 		},
 	}
+}
+
+// continuousNews tells whether an event of a deploy item matters to an execution of the continuous flow: the item has come
+// to an end or has begun anew, or somebody has changed its spec.
+func continuousNews(before, after *lsv1alpha1.DeployItem) bool {
+	if after.Spec.Flow != lsv1alpha1.FlowContinuous {
+		return false
+	}
+	return execution.InWork(before) != execution.InWork(after) || before.Status.Phase != after.Status.Phase || before.Generation != after.Generation
 }

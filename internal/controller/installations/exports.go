@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,15 +99,35 @@ func (k *kind) exportValues(ctx context.Context, in blueprint.Input) (values blu
 	var data lsv1alpha1.DataObjectList
 	var targets lsv1alpha1.TargetList
 	for _, list := range []client.ObjectList{&data, &targets} {
-		err := k.live.List(ctx, list, client.InNamespace(inst.Namespace), client.MatchingLabels{
-			lsv1alpha1.DataObjectContextLabel: dataflow.ContextOf(inst.Name), lsv1alpha1.DataObjectJobIDLabel: inst.Status.JobID,
-		})
+		err := k.live.List(ctx, list, client.InNamespace(inst.Namespace), exportedTo(inst))
 		if err != nil {
 			return values, fmt.Errorf("list the objects of the own context: %w", err)
 		}
 	}
-	values.ContextValues, err = dataflow.CollectContext(inst.Name, inst.Status.JobID, pointers(data.Items), pointers(targets.Items))
+	job := inst.Status.JobID
+	if installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
+		job = ""
+	}
+	values.ContextValues, err = dataflow.CollectContext(inst.Name, job, currentOf(inst, pointers(data.Items)), currentOf(inst, pointers(targets.Items)))
 	return values, err
+}
+
+// exportedTo selects the objects of the context that an installation opens: those of its job, and in the continuous flow,
+// where each object carries the version of whoever has written it, all.
+func exportedTo(inst *lsv1alpha1.Installation) client.MatchingLabels {
+	labels := client.MatchingLabels{lsv1alpha1.DataObjectContextLabel: dataflow.ContextOf(inst.Name)}
+	if installation.FlowOf(inst) == lsv1alpha1.FlowJob {
+		labels[lsv1alpha1.DataObjectJobIDLabel] = inst.Status.JobID
+	}
+	return labels
+}
+
+// currentOf leaves out what the installation itself has written for an earlier job or update.
+func currentOf[T client.Object](inst *lsv1alpha1.Installation, objects []T) []T {
+	return slices.DeleteFunc(objects, func(object T) bool {
+		labels := object.GetLabels()
+		return labels[lsv1alpha1.DataObjectSourceLabel] == dataflow.ContextOf(inst.Name) && labels[lsv1alpha1.DataObjectJobIDLabel] != inst.Status.JobID
+	})
 }
 
 func pointers[T any](items []T) []*T {

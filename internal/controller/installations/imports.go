@@ -13,7 +13,9 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
 )
 
 // input collects everything that the objects of an installation depend on.
@@ -39,7 +41,7 @@ func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation) (bluepr
 // expectedScope is the scope of an installation with the jobs that its imports have to be of.
 func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation) (dataflow.Scope, error) {
 	scope := scopeOf(inst)
-	if !scope.IsRoot() {
+	if !scope.IsRoot() && installation.FlowOf(inst) == lsv1alpha1.FlowJob {
 		scope.JobID = inst.Status.JobID
 		return scope, nil
 	}
@@ -50,8 +52,8 @@ func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation)
 	}
 	for _, sibling := range predecessors {
 		for _, id := range exportsOf(sibling) {
-			if sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && sibling.Status.JobIDFinished != "" {
-				scope.Exported[id] = sibling.Status.JobIDFinished
+			if mark := continuous.Mark(sibling); sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && mark != "" {
+				scope.Exported[id] = mark
 			}
 		}
 	}
@@ -102,7 +104,7 @@ func (k *kind) contextObject(ctx context.Context, scope dataflow.Scope, id dataf
 	key := client.ObjectKey{Namespace: scope.Namespace, Name: id.Name}
 	err := k.cluster.Get(ctx, key, object)
 	expected := scope.JobID
-	if scope.IsRoot() {
+	if expected == "" {
 		expected = scope.Exported[id]
 	}
 	outdated := err == nil && expected != "" && object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected

@@ -19,34 +19,40 @@ import (
 
 // prepare renders the blueprint and writes everything that it asks for. Nothing is written unless all of it can be.
 func (k *kind) prepare(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
+	o, _, err := k.prepareWith(ctx, inst, o)
+	return o, err
+}
+
+// prepareWith returns the imports that it has used, too.
+func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, dataflow.Resolved, error) {
 	in, err := k.input(ctx, inst)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	out, err := k.engine.Render(in)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	hasher, err := k.keys.get(ctx)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	plan, err := k.plan(ctx, inst, out)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	if err := subobject.Each(ctx, plan.writes, func(ctx context.Context, write func(context.Context) error) error { return write(ctx) }); err != nil {
-		return o, err
+		return o, nil, err
 	}
 	for _, leaving := range plan.leaving {
 		if err := k.deleteChild(ctx, inst, leaving); err != nil {
-			return o, err
+			return o, nil, err
 		}
 	}
 	o.Prepared = &installation.Prepared{Generation: inst.Generation, ImportsHash: hasher.Hash(out.Resolved).All}
 	plan.report(inst, &o)
 	o.Done = stepsOf(inst, out)
-	return o, nil
+	return o, out.Resolved, nil
 }
 
 // stepsOf returns which steps prepare has done, as far as there was anything to do.

@@ -15,6 +15,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
 )
 
 // waker finds the installations for which an event about another object matters.
@@ -30,10 +31,26 @@ func matters() predicate.Predicate {
 			before, after := runStatus(e.ObjectOld), runStatus(e.ObjectNew)
 			return before == nil || after == nil ||
 				before.IsFinished() != after.IsFinished() || after.IsFinished() && before.JobID != after.JobID ||
-				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+				continuousNews(e.ObjectOld, e.ObjectNew) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
 				e.ObjectOld.GetAnnotations()[lsv1alpha1.OperationAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.OperationAnnotation]
 		},
 	}
+}
+
+// continuousNews tells whether an object has come to another state of the continuous flow, in which generations tell what
+// has been done.
+func continuousNews(before, after client.Object) bool {
+	old, now := runStatus(before), runStatus(after)
+	return old.IsFinished() && now.IsFinished() &&
+		(old.Phase != now.Phase || old.ObservedGeneration != now.ObservedGeneration || before.GetGeneration() != after.GetGeneration() || mark(before) != mark(after))
+}
+
+// mark is the version of an installation's exports.
+func mark(object client.Object) string {
+	if inst, ok := object.(*lsv1alpha1.Installation); ok {
+		return inst.Status.ConfigGeneration
+	}
+	return ""
 }
 
 func runStatus(object client.Object) *lsv1alpha1.RunStatus {
@@ -86,7 +103,7 @@ func (w waker) waiting(ctx context.Context, inst *lsv1alpha1.Installation, index
 	}
 	var requests []reconcile.Request
 	for _, sibling := range related {
-		if !sibling.Status.IsFinished() || !sibling.DeletionTimestamp.IsZero() {
+		if !sibling.Status.IsFinished() || !sibling.DeletionTimestamp.IsZero() || installation.FlowOf(sibling) == lsv1alpha1.FlowContinuous {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(sibling)})
 		}
 	}
@@ -106,7 +123,8 @@ func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
 		var requests []reconcile.Request
 		for i := range list.Items {
 			inst := &list.Items[i]
-			if !inst.Status.IsFinished() && inst.Status.Phase == lsv1alpha1.PhaseInit {
+			waits := !inst.Status.IsFinished() && inst.Status.Phase == lsv1alpha1.PhaseInit
+			if waits || installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(inst)})
 			}
 		}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/loop"
+)
+
+func (k *kind) dropOperation(ctx context.Context, e *lsv1alpha1.Execution) error {
+	return loop.PatchMetadata(ctx, k.cluster, e, func(m metav1.Object) {
+		annotations := m.GetAnnotations()
+		delete(annotations, lsv1alpha1.OperationAnnotation)
+		m.SetAnnotations(annotations)
+	})
+}
+
+// continuousAction returns the items that an effect of the continuous flow is about and what is done to each.
+func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect) ([]execution.Item, itemAction) {
+	switch x := effect.(type) {
+	case execution.AskItems:
+		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return subobject.Annotate(ctx, k.cluster, stub, lsv1alpha1.OperationAnnotation, string(x.Operation))
+		})
+	case execution.ConvertItems:
+		return x.Items, k.onStub(e, func(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return k.convert(ctx, i, stub, x.Flow)
+		})
+	default:
+		return nil, nil
+	}
+}
+
+// convert changes the flow of an item, which makes a new generation, and has the status say that this one is deployed if
+// the one before was. No deployer may see the new generation without that in the continuous flow: so the status comes first
+// on the way there, and last on the way back.
+func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem, flow lsv1alpha1.Flow) error {
+	status := map[string]any{"status": map[string]any{"observedGeneration": i.Object.Generation + 1}}
+	spec := map[string]any{"spec": map[string]any{"flow": flow}}
+	steps := []func() error{
+		func() error {
+			if !i.Current {
+				return nil
+			}
+			return k.patchLocked(stub, status, func(p client.Patch) error { return k.cluster.Status().Patch(ctx, stub, p) })
+		},
+		func() error {
+			return k.patchLocked(stub, spec, func(p client.Patch) error { return k.cluster.Patch(ctx, stub, p) })
+		},
+	}
+	if flow == lsv1alpha1.FlowJob {
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("change the flow of deploy item %s: %w", stub.Name, err)
+		}
+	}
+	return nil
+}
+
+// patchLocked applies a merge patch unless the object has changed.
+func (k *kind) patchLocked(stub *lsv1alpha1.DeployItem, content map[string]any, apply func(client.Patch) error) error {
+	content["metadata"] = map[string]any{"resourceVersion": stub.ResourceVersion, "uid": stub.UID}
+	patch, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("write the patch: %w", err)
+	}
+	return apply(client.RawPatch(types.MergePatchType, patch))
+}
