@@ -36,6 +36,8 @@ type Installation struct {
 
 	// Updated is set once this pass has updated what is below; Retries, if failed children are to try again because of that.
 	Updated, Retries bool
+	// Renewed is set if that update has given nested installations other values to import.
+	Renewed bool
 	// Exported is set once this pass has written the exports.
 	Exported bool
 

@@ -180,9 +180,8 @@ func afterUpdate(o Installation) installation.Decision {
 			return ask(o.Operation, untold)
 		}
 	}
-	failed := filter(o.every(), func(c installation.Child) bool { return !Busy(c) && c.Phase != lsv1alpha1.PhaseSucceeded })
-	if o.Retries && len(failed) > 0 {
-		return ask(lsv1alpha1.OperationReconcile, failed)
+	if unaware := filter(o.every(), o.unaware); len(unaware) > 0 {
+		return ask(lsv1alpha1.OperationReconcile, unaware)
 	}
 	if o.Operation == lsv1alpha1.OperationForceReconcile || o.Operation == lsv1alpha1.OperationReconcile {
 		d := dropOperation("operation "+string(o.Operation)+" has led to an update", true)
@@ -190,6 +189,13 @@ func afterUpdate(o Installation) installation.Decision {
 		return d
 	}
 	return standard(o)
+}
+
+// unaware tells whether a child at rest has to be told of the update: its spec need not have changed. One that has failed
+// tries again, and a nested installation looks at its imports, before the installation can be called completed.
+func (o Installation) unaware(c installation.Child) bool {
+	failed := o.Retries && c.Phase != lsv1alpha1.PhaseSucceeded
+	return !Busy(c) && c.Presence == installation.Present && (failed || o.Renewed && c.Kind == installation.ChildInstallation)
 }
 
 func ask(operation lsv1alpha1.Operation, children []installation.Child) installation.Decision {

@@ -45,6 +45,7 @@ func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d install
 
 func record(status *lsv1alpha1.InstallationStatus, o Installation, d installation.Decision) Installation {
 	if o.Prepared != nil {
+		o.Renewed = status.ImportsHash != o.Prepared.ImportsHash
 		o.Prepared.Record(status)
 		remember(status, *o.Prepared)
 		o.Updated, o.Retries = true, o.Entered || o.Operation == lsv1alpha1.OperationReconcile

@@ -63,9 +63,10 @@ func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation)
 // importFacts reads what the imports of an installation mean.
 func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1alpha1.Installation) (facts dataflow.Facts, err error) {
 	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
+	fresh := asked(inst)
 	for _, name := range needs.DataObjects {
 		object := &lsv1alpha1.DataObject{}
-		found, err := k.contextObject(ctx, scope, dataflow.ObjectID{Kind: kindDataObject, Name: name}, object)
+		found, err := k.contextObject(ctx, sought{scope, dataflow.ObjectID{Kind: kindDataObject, Name: name}, fresh}, object)
 		if err != nil {
 			return facts, err
 		}
@@ -75,7 +76,7 @@ func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1
 	}
 	for _, name := range needs.Targets {
 		target := &lsv1alpha1.Target{}
-		found, err := k.contextObject(ctx, scope, dataflow.ObjectID{Kind: kindTarget, Name: name}, target)
+		found, err := k.contextObject(ctx, sought{scope, dataflow.ObjectID{Kind: kindTarget, Name: name}, fresh}, target)
 		if err != nil {
 			return facts, err
 		}
@@ -98,9 +99,24 @@ func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1
 	return facts, err
 }
 
+// sought is an object that an import means.
+type sought struct {
+	scope dataflow.Scope
+	id    dataflow.ObjectID
+	// fresh says that what the cache shows is not good enough.
+	fresh bool
+}
+
+// asked tells whether somebody has asked an installation of the continuous flow to look at its imports: whoever did has
+// written them before, and the cache may not show it yet.
+func asked(inst *lsv1alpha1.Installation) bool {
+	return inst.Annotations[lsv1alpha1.OperationAnnotation] != "" && installation.FlowOf(inst) == lsv1alpha1.FlowContinuous
+}
+
 // contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or
 // another one, the API server is asked: the caches of different kinds are not in step.
-func (k *kind) contextObject(ctx context.Context, scope dataflow.Scope, id dataflow.ObjectID, object client.Object) (bool, error) {
+func (k *kind) contextObject(ctx context.Context, s sought, object client.Object) (bool, error) {
+	scope, id := s.scope, s.id
 	key := client.ObjectKey{Namespace: scope.Namespace, Name: id.Name}
 	err := k.cluster.Get(ctx, key, object)
 	expected := scope.JobID
@@ -108,7 +124,7 @@ func (k *kind) contextObject(ctx context.Context, scope dataflow.Scope, id dataf
 		expected = scope.Exported[id]
 	}
 	outdated := err == nil && expected != "" && object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected
-	if outdated || apierrors.IsNotFound(err) && expected != "" {
+	if s.fresh || outdated || apierrors.IsNotFound(err) && expected != "" {
 		err = k.live.Get(ctx, key, object)
 	}
 	if apierrors.IsNotFound(err) {

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// links is a tree in which b imports what a exports, with deploy items that depend on their imports.
+var links = header + imports("base") + nest(
+	sub{name: "a", blueprint: header + imports("base") + exports("word: {{ .imports.base }}-a", "word") + deploy(item("of-a", value("{{ .imports.base }}"))),
+		imports: map[string]string{"base": "base"}, exports: map[string]string{"word": "from-a"}},
+	sub{name: "b", blueprint: header + imports("before") + exports("word: {{ .imports.before }}-b", "word") + deploy(item("of-b", value("{{ .imports.before }}"))),
+		imports: map[string]string{"before": "from-a"}, exports: map[string]string{"word": "from-b"}},
+) + exports(`result: {{ index .values.dataobjects "from-b" }}`, "result") + deploy(item("own"))
+
+func (w *world) secret(name, content string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string][]byte{"word": []byte(content)}}
+}
+
+// result checks the export of the root.
+func (w *world) result(want string) {
+	w.Helper()
+	object := &lsv1alpha1.DataObject{}
+	object.Namespace, object.Name = w.namespace, "result"
+	if !w.get(object) || string(object.Data.Raw) != want {
+		w.Errorf("the export is %s, want %s", object.Data.Raw, want)
+	}
+}
+
+func TestCON11_CON15_CON20_CON21_CON23_CON24_ATreeFollowsItsSpecAndItsImports(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	w.create(w.secret("base", "x"), w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build())
+	root := w.completed("root", lsv1alpha1.PhaseSucceeded)
+	w.result(`"x-a-b"`)
+	if root.Status.ConfigGeneration == "" || len(root.Status.Imports) != 1 || root.Status.Imports[0].SourceReference != nil {
+		t.Errorf("versions: %+v", root.Status)
+	}
+	if b := w.children("root")["b"]; len(b.Status.Imports) != 1 || b.Status.Imports[0].SourceReference == nil || b.Status.Imports[0].ConfigGeneration != w.children("root")["a"].Status.ConfigGeneration {
+		t.Errorf("versions of b: %+v", b.Status.Imports)
+	}
+	recorder.Quiet(t, time.Second)
+	if begun, ended := deployments(recorder.History()); begun != 3 || ended != 3 {
+		t.Errorf("%d deployments begun, %d ended, want 3", begun, ended)
+	}
+
+	w.gitops(recorder, func() {
+		if err := w.cluster.Update(w.Context(), w.secret("base", "new")); err != nil {
+			t.Fatal(err)
+		}
+		w.eventually("root", "updated", func(i *lsv1alpha1.Installation) bool {
+			return i.Status.ConfigGeneration != root.Status.ConfigGeneration && i.Status.Phase == lsv1alpha1.PhaseSucceeded
+		})
+	}, 2)
+	w.result(`"new-a-b"`)
+	w.checkContinuous(recorder.History())
+}
+
+// gitops makes a change and checks how many deployments it leads to, and that then nothing happens any more.
+func (w *world) gitops(recorder *testkit.Recorder, change func(), want int) {
+	w.Helper()
+	before := recorder.History()
+	change()
+	recorder.Quiet(w.T, time.Second)
+	since := recorder.Since(before)
+	if begun, _ := deployments(since); begun != want {
+		w.Errorf("%d deployments, want %d", begun, want)
+	}
+}
+
+func TestCON02_CON14_ApplyingTheSameManifestAgainDoesNothing(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	manifest := func(text string) *lsv1alpha1.Installation {
+		inst := w.installation("root", threeLevels(value(text))).Continuous().Build()
+		inst.TypeMeta = metav1.TypeMeta{APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: "Installation"}
+		return inst
+	}
+	apply := func(text string) {
+		if err := w.cluster.Patch(t.Context(), manifest(text), client.Apply, client.FieldOwner("gitops"), client.ForceOwnership); err != nil { //nolint:staticcheck // the object is typed
+			t.Fatal(err)
+		}
+	}
+	w.gitops(recorder, func() { apply("1"); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 3)
+	before := recorder.History()
+	for range 3 {
+		apply("1")
+	}
+	recorder.Quiet(t, time.Second)
+	if since := recorder.Since(before); len(since) > 0 {
+		t.Errorf("applying the same again has led to %d writes: %s", len(since), since)
+	}
+	w.gitops(recorder, func() { apply("2"); apply("2"); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 1)
+}

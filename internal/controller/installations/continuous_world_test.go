@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// value is a setting of a deploy item that makes it depend on something.
+func value(text string) string {
+	return "providerStatus: {apiVersion: example.org/v1, kind: Value, value: \"" + text + "\"}"
+}
+
+// threeLevels is a tree with a deploy item on each level; settings are those of the lowest.
+func threeLevels(settings ...string) string {
+	leaf := header + deploy(item("low", settings...))
+	middle := header + nest(sub{name: "leaf", blueprint: leaf}) + deploy(item("mid"))
+	return header + nest(sub{name: "middle", blueprint: middle}) + deploy(item("top"))
+}
+
+// completed waits until an installation is in a phase for its present spec, and was asked for nothing more.
+func (w *world) completed(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
+	w.Helper()
+	return w.eventually(name, "completed as "+string(phase), func(i *lsv1alpha1.Installation) bool {
+		return i.Status.Phase == phase && i.Status.ObservedGeneration == i.Generation && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+	})
+}
+
+// recorded records everything that happens in the namespace.
+func (w *world) recorded() *testkit.Recorder {
+	w.Helper()
+	return testkit.Record(w.T, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+}
+
+// deployments counts how often deployers have begun to work on deploy items, and how often it came to an end.
+func deployments(history testkit.History) (begun, ended int) {
+	phases := map[string]lsv1alpha1.Phase{}
+	for _, r := range history {
+		if r.Object.GetKind() != "DeployItem" {
+			continue
+		}
+		before, phase := phases[r.Object.GetName()], lsv1alpha1.Phase(r.Field("status.phase"))
+		if phase == lsv1alpha1.PhaseProgressing && before != phase {
+			begun++
+		}
+		if phase.IsCompleted() && before != phase {
+			ended++
+		}
+		phases[r.Object.GetName()] = phase
+	}
+	return begun, ended
+}
+
+// checkContinuous checks that no state of any object carries a job, and that none is called completed before its spec was
+// taken into account.
+func (w *world) checkContinuous(history testkit.History) {
+	w.Helper()
+	for _, r := range history {
+		if job := r.Field("status.jobID"); job != "" {
+			w.Errorf("%s %s has the job %s", r.Object.GetKind(), r.Object.GetName(), job)
+		}
+	}
+}
+
+// items returns the deploy items by their names in the blueprints.
+func (w *world) items() map[string]*lsv1alpha1.DeployItem {
+	w.Helper()
+	var list lsv1alpha1.DeployItemList
+	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	items := map[string]*lsv1alpha1.DeployItem{}
+	for i := range list.Items {
+		items[list.Items[i].Labels[lsv1alpha1.ExecutionManagedNameLabel]] = &list.Items[i]
+	}
+	return items
+}
+
+// itemEventually waits until something holds for a deploy item.
+func (w *world) itemEventually(item *lsv1alpha1.DeployItem, what string, holds func(*lsv1alpha1.DeployItem) bool) {
+	w.Helper()
+	testkit.Eventually(w.T, w.server, item, testkit.Is(what, holds))
+}
