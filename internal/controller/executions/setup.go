@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/continuous"
@@ -46,7 +45,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Announce: failuresTo(loop.EventsTo[*lsv1alpha1.Execution, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 	}
 	err := l.Controller(mgr, opts.Workers).
-		Watches(&lsv1alpha1.DeployItem{}, handler.EnqueueRequestsFromMapFunc(executionsOf), builder.WithPredicates(worthALook())).
+		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
 		Complete(l)
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)

@@ -59,8 +59,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	w := waker{reader: mgr.GetClient()}
 	err := l.Controller(mgr, options.Workers).
-		Watches(&lsv1alpha1.Installation{}, handler.EnqueueRequestsFromMapFunc(w.relatives), builder.WithPredicates(matters())).
-		Watches(&lsv1alpha1.Execution{}, handler.EnqueueRequestsFromMapFunc(parentOfExecution), builder.WithPredicates(matters())).
+		Watches(&lsv1alpha1.Installation{}, loop.Urgent(w.relatives), builder.WithPredicates(matters())).
+		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
 		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindTarget)), builder.WithPredicates(appears())).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindSecret)), builder.OnlyMetadata, builder.WithPredicates(appears())).

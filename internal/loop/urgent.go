@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package loop
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// urgentPriority is above that of events about the objects themselves, which is zero.
+const urgentPriority = 10
+
+// Urgent has a controller look at the objects of an event before it begins with others. Events about sub-objects are
+// urgent: what has begun is brought to its end before more is begun, so that of many objects the first are done soon.
+func Urgent(objects handler.MapFunc) handler.EventHandler {
+	return urgent{handler.EnqueueRequestsFromMapFunc(objects)}
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+type urgent struct{ events handler.EventHandler }
+
+// Create implements handler.EventHandler.
+func (u urgent) Create(ctx context.Context, e event.CreateEvent, q queue) {
+	u.events.Create(ctx, e, raised{q})
+}
+
+// Update implements handler.EventHandler.
+func (u urgent) Update(ctx context.Context, e event.UpdateEvent, q queue) {
+	u.events.Update(ctx, e, raised{q})
+}
+
+// Delete implements handler.EventHandler.
+func (u urgent) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
+	u.events.Delete(ctx, e, raised{q})
+}
+
+// Generic implements handler.EventHandler.
+func (u urgent) Generic(ctx context.Context, e event.GenericEvent, q queue) {
+	u.events.Generic(ctx, e, raised{q})
+}
+
+// raised is a queue in which everything is urgent.
+type raised struct{ queue }
+
+// Add implements workqueue.TypedInterface.
+func (r raised) Add(item reconcile.Request) {
+	priority := urgentPriority
+	if q, ok := r.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, item)
+		return
+	}
+	r.queue.Add(item)
+}
