@@ -56,13 +56,10 @@ func idleWorld(t *testing.T) *world {
 	}
 }
 
-// run runs all controllers, or the chosen ones, until the test ends.
-func (w *world) run(controllers ...string) {
+// run runs all controllers until the test ends.
+func (w *world) run() {
 	w.Helper()
 	options := manager.DefaultOptions()
-	if len(controllers) > 0 {
-		options.Controllers = controllers
-	}
 	options.Namespaces, options.SystemNamespace = []string{w.namespace}, w.namespace
 	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
 	options.LeaderElection.Enabled = false
@@ -118,11 +115,7 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 // exists reads an object and tells whether there is one.
 func (w *world) exists(object client.Object) bool {
 	w.Helper()
-	err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(object), object)
-	if client.IgnoreNotFound(err) != nil {
-		w.Fatal(err)
-	}
-	return err == nil
+	return w.get(object, object)
 }
 
 // data returns the content of a DataObject, nothing if there is none.

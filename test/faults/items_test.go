@@ -4,7 +4,9 @@
 package faults_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -59,7 +61,9 @@ func (s *scene) itemNamed(t testing.TB, item string) string {
 }
 
 func (s *scene) findItem(t testing.TB, item string) (string, error) {
-	watcher, err := s.Client().Watch(t.Context(), &lsv1alpha1.DeployItemList{}, client.InNamespace(s.namespace),
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	watcher, err := s.Client().Watch(ctx, &lsv1alpha1.DeployItemList{}, client.InNamespace(s.namespace),
 		client.MatchingLabels{lsv1alpha1.ExecutionManagedNameLabel: item})
 	if err != nil {
 		return "", err
@@ -70,7 +74,7 @@ func (s *scene) findItem(t testing.TB, item string) (string, error) {
 			return found.Name, nil
 		}
 	}
-	return "", fmt.Errorf("the watch ended")
+	return "", errors.New("it does not come")
 }
 
 // finishItem does what a deployer does when it is done.

@@ -91,29 +91,6 @@ var bugs = []bug{
 		runs:  []string{"successor "},
 	},
 	{
-		name:  "an import is taken without the exporter's job",
-		edits: []edit{{installationRun, "case !o.Root && p.Job.ID != o.Job.ID:", "case false:"}},
-		runs:  []string{"life patch/installations/status=soil-igkvv:4:slow=3s"},
-	},
-	{
-		name:  "a child that the cache does not show is gone",
-		edits: []edit{{"internal/installation/look.go", "return Child{Kind: kind, Name: name, Presence: Unseen}", "return Child{Kind: kind, Name: name, Presence: Gone}"}},
-		runs:  []string{"shrink watch:executions:hold:3..30", "shrink watch:executions:hold:2..20", "prune watch:executions:hold:1..9"},
-	},
-	{
-		name: "a new job begins while one runs",
-		edits: []edit{{
-			installationDecide, "case !o.Job.Running():\n\t\treturn decideBeginning(o)",
-			"case !o.Job.Running() || o.Request.Asked:\n\t\to.Job.FinishedID = o.Job.ID\n\t\treturn decideBeginning(o)",
-		}},
-		runs: []string{"tended ask@12", "tended ask@25"},
-	},
-	{
-		name:  "a job is passed on whatever the child's version",
-		edits: []edit{{"internal/controller/subobject/subobject.go", `"metadata": map[string]any{"resourceVersion": child.GetResourceVersion(), "uid": child.GetUID()},`, `"metadata": map[string]any{"uid": child.GetUID()},`}},
-		runs:  []string{"life freeze@8+90", "life freeze@9+90", "life freeze@10+100"},
-	},
-	{
 		name:  "a status is written whatever its version",
 		edits: []edit{{"internal/loop/pass.go", `"metadata": map[string]string{"resourceVersion": object.GetResourceVersion()},`, `"metadata": map[string]string{},`}},
 		runs:  []string{"repair twins@0", "shrink twins@0", "life twins@0", "life freeze@12+60"},

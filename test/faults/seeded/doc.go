@@ -6,5 +6,9 @@
 //
 //	go test -tags seeded -timeout 60m -v ./test/faults/seeded
 //
+// Bugs that were seeded and that no plan has found so far are not in the list. Whether the code guards against them twice or the plans miss
+// them is open: an import taken without the exporter's job, a child taken for gone because the cache does not show it, a new job while
+// one runs, a job passed on without the child's version.
+//
 // The build tag keeps it out of the normal run of tests: each bug costs a build.
 package seeded
