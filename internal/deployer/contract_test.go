@@ -87,14 +87,11 @@ func TestJOB73_DeployerLeavesFinishedAndForeignItemsAlone(t *testing.T) {
 	d := &scripted{}
 	idle := testkit.DeployItem(w.ns, "idle").Config(itemType, map[string]any{"apiVersion": "example.org/v1", "kind": "Config"}).Build()
 	other := testkit.DeployItem(w.ns, "other").Build()
-	continuous := idle.DeepCopy()
-	continuous.Name, continuous.Spec.Flow = "continuous", lsv1alpha1.FlowContinuous
-	testkit.Create(t, w.APIServer, idle, other, continuous)
+	testkit.Create(t, w.APIServer, idle, other)
 	w.begin(other, "first")
-	w.begin(continuous, "first")
 	w.run(d, deployer.Options{})
 	w.succeeds(w.item("later"))
-	for _, item := range []*lsv1alpha1.DeployItem{idle, other, continuous} {
+	for _, item := range []*lsv1alpha1.DeployItem{idle, other} {
 		now, err := w.live(item.Name)
 		if err != nil {
 			t.Fatal(err)
