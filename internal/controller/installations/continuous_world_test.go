@@ -85,3 +85,11 @@ func (w *world) itemEventually(item *lsv1alpha1.DeployItem, what string, holds f
 	w.Helper()
 	testkit.Eventually(w.T, w.server, item, testkit.Is(what, holds))
 }
+
+// rewrite gives an installation another blueprint.
+func (w *world) rewrite(name, blueprint string) {
+	w.Helper()
+	w.change(name, func(s *lsv1alpha1.InstallationSpec) {
+		s.Blueprint = w.installation(name, blueprint).Build().Spec.Blueprint
+	})
+}
