@@ -64,7 +64,10 @@ func (l *looker) judge(item *Item, removing bool) {
 	if i < 0 || item.State == StateUnseen || item.Replaced {
 		return
 	}
-	object := l.objects[i]
+	l.judgeObject(item, l.objects[i], removing)
+}
+
+func (l *looker) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing bool) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
 	item.Current = object.Status.ObservedGeneration >= object.Generation
 	item.Since = time.Time{}

@@ -5,11 +5,14 @@ package judge
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/decision"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/deployitem/watchdog"
 	"espalier.dev/internal/execution"
@@ -37,6 +40,10 @@ func (c Controllers) installation(node *inventory.Node) (inventory.Explanation, 
 	}
 	if hints == nil || !hints.HasNoSiblingExports {
 		s.Successors = installations(node.Successors())
+	}
+	if installation.FlowOf(object) == lsv1alpha1.FlowContinuous {
+		d := continuous.DecideInstallation(continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s}))
+		return verdict(node, staying(d, object.Status.Phase))
 	}
 	return verdict(node, installation.Decide(installation.Look(s)))
 }
@@ -77,7 +84,31 @@ func (c Controllers) execution(node *inventory.Node) (inventory.Explanation, boo
 	s.Gone = slices.DeleteFunc(execution.Recorded(object), func(name string) bool {
 		return slices.ContainsFunc(node.Below, func(below *inventory.Node) bool { return below.Name() == name })
 	})
+	if execution.FlowOf(object) == lsv1alpha1.FlowContinuous {
+		return continuousExecution(node, continuous.LookAtExecution(s))
+	}
 	return verdict(node, execution.Decide(execution.Look(s)))
+}
+
+// staying is a decision without the phase that it leaves as it is.
+func staying[E any](d decision.Of[lsv1alpha1.Phase, E], phase lsv1alpha1.Phase) decision.Of[lsv1alpha1.Phase, E] {
+	if d.Next == phase {
+		d.Next = ""
+	}
+	return d
+}
+
+// continuousExecution says in which class each deploy item is, too: that decides what happens to it.
+func continuousExecution(node *inventory.Node, o continuous.Execution) (inventory.Explanation, bool) {
+	explanation, found := verdict(node, staying(continuous.DecideExecution(o), o.Phase))
+	var classes []string
+	for _, pair := range o.Pairs() {
+		classes = append(classes, pair.Name+" "+string(pair.Class))
+	}
+	if found && len(classes) > 0 {
+		explanation.Message += " (classes: " + strings.Join(classes, ", ") + ")"
+	}
+	return explanation, found
 }
 
 // deployItem asks the watchdog whether anybody has taken the item. What the deployer that has taken it waits for is in

@@ -60,7 +60,7 @@ func worthALook() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			item, ok := e.Object.(*lsv1alpha1.DeployItem)
-			return !ok || item.Status.IsFinished() && (item.Status.JobID != "" || item.Status.Phase != "") || !item.DeletionTimestamp.IsZero()
+			return !ok || hasEnded(item) || !item.DeletionTimestamp.IsZero()
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, okBefore := e.ObjectOld.(*lsv1alpha1.DeployItem)
@@ -73,6 +73,11 @@ func worthALook() predicate.Predicate {
 			return finished || asked || before.UID != after.UID || continuousNews(before, after)
 		},
 	}
+}
+
+// hasEnded tells whether an item has nothing to do after it had.
+func hasEnded(item *lsv1alpha1.DeployItem) bool {
+	return item.Status.IsFinished() && (item.Status.JobID != "" || item.Status.Phase != "")
 }
 
 // continuousNews tells whether an event of a deploy item matters to an execution of the continuous flow: the item has come

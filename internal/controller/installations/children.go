@@ -146,7 +146,11 @@ func (k *kind) handDown(ctx context.Context, inst *lsv1alpha1.Installation, o in
 		objects[i] = objectOf(inst, c)
 	}
 	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
-		return client.IgnoreNotFound(subobject.PassJob(ctx, k.cluster, object, o.Job.ID, o.Now))
+		err := subobject.PassJob(ctx, k.cluster, object, o.Job.ID, o.Now)
+		if err == nil {
+			k.handed.Note(string(object.GetUID()), o.Job.ID)
+		}
+		return client.IgnoreNotFound(err)
 	})
 	if err != nil {
 		return o, err

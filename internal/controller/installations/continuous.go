@@ -192,14 +192,14 @@ func (f flows) requestReconcile(ctx context.Context, successor *lsv1alpha1.Insta
 
 // ask sets the operation annotation of children, and returns the facts as they are then.
 func (f flows) ask(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Ask) (installation.Observed, error) {
-	return f.eachChild(ctx, inst, o, e.Children, func(ctx context.Context, object client.Object) error {
+	return f.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
 		return subobject.Annotate(ctx, f.cluster, object, lsv1alpha1.OperationAnnotation, string(e.Operation))
-	}, func(c *installation.Child) { c.Operation = e.Operation })
+	}, func(c *installation.Child) { c.Operation = e.Operation }})
 }
 
 // convert changes the flow of children, unless they have changed meanwhile.
 func (f flows) convert(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Convert) (installation.Observed, error) {
-	return f.eachChild(ctx, inst, o, e.Children, func(ctx context.Context, object client.Object) error {
+	return f.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
 		patch, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()},
 			"spec":     map[string]any{"flow": e.Flow},
@@ -211,25 +211,30 @@ func (f flows) convert(ctx context.Context, inst *lsv1alpha1.Installation, o ins
 			return fmt.Errorf("change the flow of %s: %w", object.GetName(), err)
 		}
 		return nil
-	}, func(c *installation.Child) { c.Flow, c.UpToDate = e.Flow, false })
+	}, func(c *installation.Child) { c.Flow, c.UpToDate = e.Flow, false }})
+}
+
+// childWrite is something that is done to children, and how the facts about each are changed by it.
+type childWrite struct {
+	children []installation.Child
+	do       func(context.Context, client.Object) error
+	change   func(*installation.Child)
 }
 
 // eachChild does something to children, and returns the facts as they are then.
-func (f flows) eachChild(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child,
-	do func(context.Context, client.Object) error, change func(*installation.Child),
-) (installation.Observed, error) {
-	objects := make([]client.Object, len(children))
-	for i, c := range children {
+func (f flows) eachChild(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, w childWrite) (installation.Observed, error) {
+	objects := make([]client.Object, len(w.children))
+	for i, c := range w.children {
 		objects[i] = objectOf(inst, c)
 	}
-	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return client.IgnoreNotFound(do(ctx, object)) })
+	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return client.IgnoreNotFound(w.do(ctx, object)) })
 	if err != nil {
 		return o, err
 	}
-	for i, c := range children {
+	for i, c := range w.children {
 		o = o.With(c, func(c *installation.Child) {
 			c.Version = objects[i].GetResourceVersion()
-			change(c)
+			w.change(c)
 		})
 	}
 	return o, nil

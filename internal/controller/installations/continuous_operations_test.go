@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
 )
@@ -131,18 +134,17 @@ func TestCON10_CON50_IgnoredTreesRest(t *testing.T) {
 func TestTheFlowOfATreeIsNotChangedOnItsWay(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("root", threeLevels(endless)).Continuous().Build())
-	w.eventually("root", "on its way", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
-	w.change("root", func(s *lsv1alpha1.InstallationSpec) { s.Flow = lsv1alpha1.FlowJob })
-	w.eventually("root", "told that the flow does not change", func(i *lsv1alpha1.Installation) bool {
-		for _, c := range i.Status.Conditions {
-			if c.Type == "FlowChange" && c.Status == lsv1alpha1.ConditionFalse {
-				return true
-			}
-		}
-		return false
-	})
+	w.lowest(lsv1alpha1.PhaseProgressing)
+	toJob := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"flow":"Job"}}`))
+	err := w.cluster.Patch(t.Context(), w.named("root"), toJob)
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "flow can only be changed while the installation is at rest") {
+		t.Fatalf("on its way: %v", err)
+	}
 	w.operate("root", lsv1alpha1.OperationAbort)
-	w.eventually("root", "in the other flow", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseAborted && i.Status.ConfigGeneration == ""
-	})
+	w.completed("root", lsv1alpha1.PhaseAborted)
+	if err := w.cluster.Patch(t.Context(), w.named("root"), toJob); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("root", "in the other flow", func(i *lsv1alpha1.Installation) bool { return i.Status.ConfigGeneration == "" })
+	w.itemEventually(w.items()["low"], "in the other flow", func(i *lsv1alpha1.DeployItem) bool { return i.Spec.Flow.OrDefault() == lsv1alpha1.FlowJob })
 }

@@ -35,7 +35,15 @@ func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 	if err := k.observeChildren(ctx, &s); err != nil {
 		return o, err
 	}
-	return installation.Look(s), nil
+	o = installation.Look(s)
+	for _, list := range [][]installation.Child{o.Children, o.Leaving} {
+		for i := range list {
+			if c := &list[i]; k.handed.Has(c.UID, o.Job.ID, c.Job.ID) {
+				c.Job.ID = o.Job.ID
+			}
+		}
+	}
+	return o, nil
 }
 
 // observeSiblings reads the siblings that the present phase may wait for.

@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
 )
@@ -82,6 +83,7 @@ type kind struct {
 	repository catalog.Repository
 	keys       *hashKey
 	contents   *contents
+	handed     subobject.Handed
 }
 
 // Phase implements loop.Kind.
