@@ -145,6 +145,9 @@ func TestPersistentServersCanBeRestarted(t *testing.T) {
 			t.Fatalf("after %s and start, with a client from before: %v", name, err)
 		}
 		<-waited
+		if server.Client() != before {
+			t.Errorf("after %s the clients have forgotten what they knew", name)
+		}
 	}
 	history := recorder.History()
 	if names := objectNames(history); names != "a kill stop" || history.Writes() != 3 {

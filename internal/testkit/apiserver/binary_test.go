@@ -157,6 +157,35 @@ func TestConcurrentBuildsAgree(t *testing.T) {
 	}
 }
 
+// Whoever has waited for another's build takes its result and does not build again.
+func TestAWaitingBuilderTakesWhatItFinds(t *testing.T) {
+	b := checkout(t)
+	if err := os.MkdirAll(b.cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lock(filepath.Join(b.cache, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, waits := *b, make(chan struct{})
+	waiting.progress = writerFunc(func(p []byte) (int, error) { close(waits); return len(p), nil })
+	waiting.patience = time.Millisecond
+	found := make(chan error)
+	go func() {
+		_, err := waiting.ensure(t.Context())
+		found <- err
+	}()
+	<-waits
+	if _, err := b.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", "")
+	unlock()
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOldBinariesAreRemoved(t *testing.T) {
 	b := checkout(t)
 	var newest string
