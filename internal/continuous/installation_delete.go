@@ -55,7 +55,7 @@ func beginDeletion(o Installation, standing []installation.Child) installation.D
 	case len(standing) == len(o.every()) && o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0):
 		return updateBeforeDeletion(o, standing)
 	default:
-		return deleteChildren(o, standing)
+		return deleteChildren(standing)
 	}
 }
 
@@ -66,19 +66,14 @@ func updateBeforeDeletion(o Installation, standing []installation.Child) install
 	case o.ImportsMissing == nil:
 		return installation.Decision{Do: []installation.Effect{installation.Prepare{}}, Why: because(ReasonUpdated, "what is below is updated before it is deleted")}
 	case o.forced():
-		return deleteChildren(o, standing)
+		return deleteChildren(standing)
 	default:
 		return raise(o.ImportsMissing)
 	}
 }
 
-func deleteChildren(o Installation, standing []installation.Child) installation.Decision {
-	untold := filter(standing, func(c installation.Child) bool {
-		return c.Presence == installation.Present && c.Operation != o.Operation
-	})
-	if o.forced() && len(untold) > 0 {
-		return ask(o.Operation, untold)
-	}
+// deleteChildren comes before children are told of force: one that is not deleted yet would take that for an update.
+func deleteChildren(standing []installation.Child) installation.Decision {
 	return installation.Decision{Do: []installation.Effect{installation.DeleteChildren{Children: standing}}, Why: deleting()}
 }
 
@@ -88,16 +83,34 @@ func awaitDeletion(o Installation, left []installation.Child) installation.Decis
 	switch {
 	case len(keep) > 0:
 		return installation.Decision{Do: []installation.Effect{installation.DeleteChildren{Children: keep}}, Why: deleting()}
-	case o.Operation != "" && len(failed) > 0:
-		return ask(o.Operation, failed)
 	case o.Operation != "":
-		return dropOperation("operation "+string(o.Operation)+" is passed on", true)
+		return passOn(o, left, failed)
 	case len(failed) < len(left):
 		return waitIn(lsv1alpha1.PhaseDeleting, lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left))
 	case o.Phase == lsv1alpha1.PhaseFailed:
 		return rest(ReasonNotDeleted, problems(left))
 	default:
 		return installation.Decision{Next: lsv1alpha1.PhaseFailed, Wait: true, Why: because(ReasonNotDeleted, problems(left))}
+	}
+}
+
+// passOn tells children what the installation is asked for: of force all, as soon as they can be seen, and of anything else
+// those that have failed. Then the annotation goes.
+func passOn(o Installation, left, failed []installation.Child) installation.Decision {
+	untold := failed
+	if o.forced() {
+		untold = filter(left, func(c installation.Child) bool {
+			return c.Presence == installation.Present && c.Operation != o.Operation
+		})
+	}
+	unseen := filter(left, func(c installation.Child) bool { return c.Presence == installation.Unseen })
+	switch {
+	case len(untold) > 0:
+		return ask(o.Operation, untold)
+	case o.forced() && len(unseen) > 0:
+		return waitIn(lsv1alpha1.PhaseDeleting, lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left))
+	default:
+		return dropOperation("operation "+string(o.Operation)+" is passed on", true)
 	}
 }
 
