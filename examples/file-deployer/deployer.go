@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	fileType   lsv1alpha1.DeployItemType = "example.espalier.dev/files"
-	apiVersion                           = "example.espalier.dev/v1"
+	fileType   = lsv1alpha1.DeployItemType("example.espalier.dev/files")
+	apiVersion = "example.espalier.dev/v1"
 )
 
 // config is the spec.config of a deploy item: the files and what is to be in them.

@@ -57,6 +57,9 @@ func (c *Catalog) components(ctx context.Context, r *Request) (*component.Set, e
 	})
 }
 
+// kindContext is what errors call a Context.
+const kindContext = "Context"
+
 // root says where the component of the installation is. Of a component that is given inline, only the repository context
 // is known that it falls back to.
 func (r *Request) root() (component.Coordinates, error) {
@@ -64,7 +67,7 @@ func (r *Request) root() (component.Coordinates, error) {
 	var err error
 	if r.Context != nil {
 		if root.RepositoryContext, err = component.ParseRepositoryContext(r.Context.RepositoryContext); err != nil {
-			err = &ObjectError{Object: r.Context, cause: fmt.Errorf("Context %s: repositoryContext: %w", r.Context.Name, err)}
+			err = &ObjectError{Object: r.Context, cause: fmt.Errorf("%s %s: repositoryContext: %w", kindContext, r.Context.Name, err)}
 			return root, Invalid(ReasonContextInvalid, err)
 		}
 	}
@@ -92,8 +95,8 @@ func (r *Request) overwrites() ([]lsv1alpha1.ComponentVersionOverwrite, error) {
 		return nil, nil
 	case r.Overwrites == nil:
 		return nil, Absent(ReasonContextNotFound, &ObjectError{Object: r.Context, cause: fmt.Errorf(
-			"Context %s: componentVersionOverwrites: there is no ComponentVersionOverwrites %s/%s: create it",
-			r.Context.Name, r.Context.Namespace, r.Context.ComponentVersionOverwritesReference)})
+			"%s %s: componentVersionOverwrites: there is no ComponentVersionOverwrites %s/%s: create it",
+			kindContext, r.Context.Name, r.Context.Namespace, r.Context.ComponentVersionOverwritesReference)})
 	}
 	return r.Overwrites.Overwrites, nil
 }

@@ -61,7 +61,7 @@ func (k *kind) replaceExports(ctx context.Context, item *lsv1alpha1.DeployItem, 
 		return err
 	}
 	if !belongs(before, item) {
-		return configurationProblem(fmt.Errorf("Secret %s exists and does not belong to the deploy item: rename or delete it", secret.Name))
+		return configurationProblem(fmt.Errorf("the Secret %s exists and does not belong to the deploy item: rename or delete it", secret.Name))
 	}
 	secret.ResourceVersion = before.ResourceVersion
 	secret.Labels, secret.Annotations = before.Labels, before.Annotations

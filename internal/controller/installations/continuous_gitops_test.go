@@ -4,11 +4,13 @@
 package installations_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -87,7 +89,12 @@ func TestCON02_CON14_ApplyingTheSameManifestAgainDoesNothing(t *testing.T) {
 		return inst
 	}
 	apply := func(text string) {
-		if err := w.cluster.Patch(t.Context(), manifest(text), client.Apply, client.FieldOwner("gitops"), client.ForceOwnership); err != nil { //nolint:staticcheck // the object is typed
+		object := manifest(text)
+		data, err := json.Marshal(object)
+		if err == nil {
+			err = w.cluster.Patch(t.Context(), object, client.RawPatch(types.ApplyPatchType, data), client.FieldOwner("gitops"), client.ForceOwnership)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
