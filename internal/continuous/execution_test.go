@@ -247,3 +247,32 @@ func (g *garden) checkFlows(t *testing.T, flow lsv1alpha1.Flow) {
 		}
 	}
 }
+
+func TestCON51_WhichOperation(t *testing.T) {
+	const deletes, reconciles, rechecks = "delete", "reconcile", "re-check"
+	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed} {
+		for _, operation := range operations[:3] {
+			for bits := range 4 {
+				o := continuous.Execution{Chosen: lsv1alpha1.FlowContinuous, Operation: operation, UpToDate: bits&1 == 0}
+				o.Phase, o.Deleted, o.Finalizer, o.Complete, o.Own = phase, bits&2 != 0, true, true, true
+				want := rechecks
+				switch {
+				case o.Deleted:
+					want = deletes
+				case !o.UpToDate || !phase.IsCompleted() || operation != "":
+					want = reconciles
+				}
+				got := reconciles
+				switch d := continuous.DecideExecution(o); {
+				case d.Next == lsv1alpha1.PhaseDeleting || o.Deleted && len(d.Do) > 0:
+					got = deletes
+				case d.Wait && d.Why.Code == continuous.ReasonIdle:
+					got = rechecks
+				}
+				if got != want {
+					t.Errorf("phase %q, operation %q, up to date %v, deleted %v: %s, want %s", phase, operation, o.UpToDate, o.Deleted, got, want)
+				}
+			}
+		}
+	}
+}

@@ -203,3 +203,16 @@ func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
 		}
 	}
 }
+
+// What is below is busy unless its phase is completed and speaks of its present spec.
+func TestCON01_CON02_CON04_CompletedAndUpToDateIsNotBusy(t *testing.T) {
+	for _, phase := range everyPhase {
+		completed := slices.Contains([]lsv1alpha1.Phase{lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseAborted}, phase)
+		if got := continuous.Busy(child(phase)); got == completed {
+			t.Errorf("phase %q, up to date: busy %v", phase, got)
+		}
+		if !continuous.Busy(child(phase, behind)) {
+			t.Errorf("phase %q, not up to date: not busy", phase)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func TestCON05_CON52_CON54_DriftOfWhatIsBelowIsRepairedOnce(t *testing.T) {
 }
 
 // A tree changes its flow in both directions, and nothing is deployed because of it.
-func TestCON01_TheFlowOfATreeChangesWithoutDeployments(t *testing.T) {
+func TestTheFlowOfATreeChangesWithoutDeployments(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	w.create(w.installation("root", threeLevels()).Reconcile().Build())
