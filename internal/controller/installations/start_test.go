@@ -4,6 +4,7 @@
 package installations_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -117,5 +118,16 @@ func TestJOB15_JobsStartOnTime(t *testing.T) {
 	recorder.Quiet(t, time.Second)
 	if jobs := recorder.Of(w.named("failing")).Transitions("status.jobID"); len(jobs) != 4 {
 		t.Errorf("jobs %q, want nothing, the requested one and two automatic ones", jobs)
+	}
+}
+
+// What the API server finds invalid in a sub-object stays invalid: the job ends instead of repeating itself.
+func TestJOB31_ASubObjectThatIsRefusedEndsTheJob(t *testing.T) {
+	w := newWorld(t)
+	refused := strings.Replace(item("one"), "      config:", "      timeout: sometimes\n      config:", 1)
+	w.create(w.installation("app", header+deploy(refused)).Reconcile().Build())
+	failed := w.finished("app", lsv1alpha1.PhaseFailed)
+	if message := failed.Status.LastError.Message; !strings.Contains(message, "timeout") {
+		t.Errorf("lastError = %q does not name the field", message)
 	}
 }
