@@ -18,9 +18,9 @@ type Forge interface {
 	// Duplicate, and FindByHead returns it.
 	Create(ctx context.Context, wish NewPullRequest) (PullRequest, error)
 
-	// FindByHead returns all pull requests from a branch of this repository, in any state, the newest first. Those from branches of
-	// the same name in forks are not among them.
-	FindByHead(ctx context.Context, branch string) ([]PullRequest, error)
+	// FindByHead returns all pull requests from the branch head of this repository into its branch base, in any state, the
+	// newest first. Those from branches of the same name in forks are not among them. Their bodies are complete.
+	FindByHead(ctx context.Context, head, base string) ([]PullRequest, error)
 
 	// Get returns one pull request, with all that the forge tells about its end. If there is none of this number, the error has
 	// the class NotFound.
@@ -58,7 +58,7 @@ type PullRequest struct {
 	URL   string
 	State State
 	Title string
-	// Body is the description.
+	// Body is the description. Some forges cut it in listings.
 	Body string
 
 	// Head is the branch with the changes, without refs/heads/.
