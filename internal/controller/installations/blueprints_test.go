@@ -36,6 +36,33 @@ const (
 	failing = "phase: Failed"
 )
 
+// placed is a deploy item of the manifest deployer that puts a ConfigMap into the target "place".
+func placed(name, namespace string, settings ...string) string {
+	text := fmt.Sprintf(`    - name: %[1]s
+      type: landscaper.gardener.cloud/kubernetes-manifest
+      target:
+        import: place
+      config:
+        apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2
+        kind: ProviderConfiguration
+        manifests:
+        - policy: manage
+          manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: %[1]s, namespace: %[2]s}, data: {word: planted}}
+`, name, namespace)
+	for _, line := range settings {
+		text += "        " + line + "\n"
+	}
+	return text
+}
+
+// importsPlace declares the import of the target "place".
+const importsPlace = `
+imports:
+- name: place
+  type: target
+  targetType: landscaper.gardener.cloud/kubernetes-cluster
+`
+
 // deploy is a part of a blueprint with deploy items.
 func deploy(items ...string) string {
 	return "deployExecutions:\n- name: default\n  type: GoTemplate\n  template: |\n    deployItems:\n" + strings.Join(items, "")
@@ -62,8 +89,10 @@ func exports(template string, names ...string) string {
 // sub is a nested installation.
 type sub struct {
 	name, blueprint string
-	// imports and exports map names of the nested blueprint to those in the parent's scope.
+	// imports and exports map names of the nested blueprint to those in the parent's scope; target is one that has the same
+	// name in both.
 	imports, exports map[string]string
+	target           string
 }
 
 // nest is a part of a blueprint with nested installations.
@@ -83,6 +112,9 @@ func nest(subs ...sub) string {
 			for name, reference := range side.refs {
 				fmt.Fprintf(&text, "    - name: %s\n      dataRef: %s\n", name, reference)
 			}
+		}
+		if s.target != "" {
+			fmt.Fprintf(&text, "  imports:\n    targets:\n    - name: %s\n      target: %s\n", s.target, s.target)
 		}
 	}
 	return text.String()

@@ -24,6 +24,8 @@ const (
 	// sourceIndex finds context objects by who wrote them, contextIndex by the scope that they are in.
 	sourceIndex  = "source"
 	contextIndex = "context"
+	// secretIndex finds Targets by the Secret that holds their content.
+	secretIndex = "secret"
 )
 
 const (
@@ -46,6 +48,7 @@ func addIndexes(mgr ctrl.Manager) error {
 		{&lsv1alpha1.DataObject{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
 		{&lsv1alpha1.Target{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
 		{&lsv1alpha1.Target{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
+		{&lsv1alpha1.Target{}, secretIndex, func(o client.Object) []string { return dataflow.SecretsOf([]*lsv1alpha1.Target{o.(*lsv1alpha1.Target)}) }},
 	} {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), index.object, index.name, index.extract); err != nil {
 			return fmt.Errorf("index %T by %s: %w", index.object, index.name, err)

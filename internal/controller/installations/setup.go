@@ -64,7 +64,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
 		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindTarget)), builder.WithPredicates(appears())).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindSecret)), builder.OnlyMetadata, builder.WithPredicates(appears())).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importersOfSecret), builder.OnlyMetadata, builder.WithPredicates(appears())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindConfigMap)), builder.OnlyMetadata, builder.WithPredicates(appears())).
 		Complete(l)
 	if err != nil {

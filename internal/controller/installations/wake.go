@@ -110,6 +110,21 @@ func (w waker) waiting(ctx context.Context, inst *lsv1alpha1.Installation, index
 	return requests
 }
 
+// importersOfSecret returns the installations that import a Secret, or a Target whose content is in it.
+func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	requests := w.importers(kindSecret)(ctx, secret)
+	var targets lsv1alpha1.TargetList
+	err := w.reader.List(ctx, &targets, client.InNamespace(secret.GetNamespace()), client.MatchingFields{secretIndex: secret.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Cannot find the Targets of a Secret", "secret", secret.GetName())
+		return requests
+	}
+	for i := range targets.Items {
+		requests = append(requests, w.importers(kindTarget)(ctx, &targets.Items[i])...)
+	}
+	return requests
+}
+
 // importers returns the installations that wait for their imports and import an object.
 func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
