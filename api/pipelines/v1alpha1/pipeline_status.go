@@ -33,7 +33,66 @@ type PipelineStatus struct {
 	// environments tell about each environment, by name.
 	// +optional
 	Environments map[string]EnvironmentStatus `json:"environments,omitempty"`
+
+	// requests are the latest requests of people that were answered, newest first, at most twenty. A request is answered
+	// once.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Requests []RequestStatus `json:"requests,omitempty"`
 }
+
+// MaxRequests is how many answers PipelineStatus.Requests holds.
+const MaxRequests = 20
+
+// RequestStatus is the answer to a request of a person.
+type RequestStatus struct {
+	// id of the request.
+	// +required
+	ID string `json:"id"`
+
+	// action that was asked for: approve, reject, promote or retry.
+	// +required
+	Action RequestAction `json:"action"`
+
+	// environment that it was asked for.
+	// +optional
+	Environment string `json:"environment,omitempty"`
+
+	// revision that it was asked for.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+
+	// by is who asked, as the request says.
+	// +optional
+	By string `json:"by,omitempty"`
+
+	// time of the answer.
+	// +required
+	Time metav1.Time `json:"time"`
+
+	// accepted is whether the request was carried out.
+	// +required
+	Accepted bool `json:"accepted"`
+
+	// message says why the request was refused, or what it has done.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// RequestAction is what a person asks for.
+type RequestAction string
+
+const (
+	// RequestApprove lets a promotion happen that waits for approval.
+	RequestApprove RequestAction = "approve"
+	// RequestReject forbids a promotion that has not begun.
+	RequestReject RequestAction = "reject"
+	// RequestPromote lets a promotion happen now: it counts as approval, and neither minHealthy nor windows hold it.
+	RequestPromote RequestAction = "promote"
+	// RequestRetry begins a promotion again that came to no good end.
+	RequestRetry RequestAction = "retry"
+)
 
 // Run is the walk of a revision through the environments. Each time the first environment settles on another revision,
 // a new one begins, also if that revision was there before.
@@ -108,7 +167,7 @@ const (
 	HoldFailed HoldReason = "Failed"
 	// HoldAbandoned waits for another revision or a retry, because the pull request was closed without merging.
 	HoldAbandoned HoldReason = "Abandoned"
-	// HoldRejected waits for another revision, because somebody rejected this one.
+	// HoldRejected waits for another revision or a retry, because somebody rejected this one.
 	HoldRejected HoldReason = "Rejected"
 	// HoldRolledBack waits for another revision or a retry, because the environment went back from this one.
 	HoldRolledBack HoldReason = "RolledBack"
@@ -118,6 +177,14 @@ const (
 	HoldNoStrategy HoldReason = "NoStrategy"
 	// HoldNoTargets waits until the environment has targets.
 	HoldNoTargets HoldReason = "NoTargets"
+	// HoldHeld waits until somebody releases what somebody holds.
+	HoldHeld HoldReason = "Held"
+	// HoldInvalid waits until the spec is corrected.
+	HoldInvalid HoldReason = "Invalid"
+	// HoldWithdrawing waits until the pull request of an older promotion is closed.
+	HoldWithdrawing HoldReason = "Withdrawing"
+	// HoldLookingUp waits until the pull requests of the repository are known.
+	HoldLookingUp HoldReason = "LookingUp"
 )
 
 // EnvironmentStatus tells about an environment.
@@ -133,6 +200,14 @@ type EnvironmentStatus struct {
 	// healthy is there while all targets are healthy at one revision.
 	// +optional
 	Healthy *EnvironmentHealth `json:"healthy,omitempty"`
+
+	// settled is the revision that all targets were last seen to be healthy at, also if they are not now.
+	// +optional
+	Settled *Settlement `json:"settled,omitempty"`
+
+	// withdrawal is the pull request of an older promotion that is being closed.
+	// +optional
+	Withdrawal *Withdrawal `json:"withdrawal,omitempty"`
 
 	// promotion is the current or last promotion to this environment.
 	// +optional
@@ -164,6 +239,26 @@ type EnvironmentHealth struct {
 	// since is when all of them had become healthy. minHealthy counts from here.
 	// +required
 	Since metav1.Time `json:"since"`
+}
+
+// Settlement says which revision all targets of an environment were last seen to be healthy at.
+type Settlement struct {
+	// revision that all targets ran.
+	// +required
+	Revision string `json:"revision"`
+
+	// number counts how often the environment has settled on another revision. In the mode Pairwise it is the run of
+	// promotions from this environment to the next.
+	// +required
+	Number int64 `json:"number"`
+
+	// run is the run that brought the revision, or found it here; 0 if the revision is not one of a run.
+	// +optional
+	Run int64 `json:"run,omitempty"`
+
+	// time is when the environment settled on the revision.
+	// +required
+	Time metav1.Time `json:"time"`
 }
 
 // TargetStatus tells about a target.

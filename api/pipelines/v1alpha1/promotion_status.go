@@ -20,12 +20,28 @@ type PromotionStatus struct {
 	// +optional
 	Key string `json:"key,omitempty"`
 
+	// value is what is written for the revision, if that is something else: of a Git revision the commit or the tag.
+	// +optional
+	Value string `json:"value,omitempty"`
+
+	// retries is how often somebody asked to do the promotion again. Each time it gets another key.
+	// +optional
+	Retries int32 `json:"retries,omitempty"`
+
+	// downgrade is true if a target of the environment ran a higher version when the promotion was found to be needed.
+	// +optional
+	Downgrade bool `json:"downgrade,omitempty"`
+
+	// expedited is true if somebody asked to promote now: neither minHealthy nor windows hold the promotion.
+	// +optional
+	Expedited bool `json:"expedited,omitempty"`
+
 	// strategy that was used: pull-request, notification or installation.
 	// +optional
 	Strategy StrategyName `json:"strategy,omitempty"`
 
 	// state of the promotion: Unapproved, Rejected, Unattempted, Attempting, Failed, Created, Abandoned, Superseded,
-	// Succeeded, Complete or Stalled.
+	// Succeeded, Complete, Stalled or RolledBack.
 	// +required
 	State PromotionState `json:"state"`
 
@@ -102,6 +118,8 @@ const (
 	PromotionComplete PromotionState = "Complete"
 	// PromotionStalled has been handed over but does not arrive.
 	PromotionStalled PromotionState = "Stalled"
+	// PromotionRolledBack had arrived, and the environment went back to something else.
+	PromotionRolledBack PromotionState = "RolledBack"
 )
 
 // PromotionError says why an attempt failed.
@@ -117,6 +135,54 @@ type PromotionError struct {
 	// permanent is true if another attempt cannot help until the pipeline, its Secret or the repository changes.
 	// +optional
 	Permanent bool `json:"permanent,omitempty"`
+
+	// generation of the Pipeline that the attempt was made for.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
+	// inputs stands for what the attempt has found outside of the Pipeline: its Secret and the repository. If it changes,
+	// another attempt may help.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+}
+
+// Withdrawal is a pull request that is being closed because its promotion was given up.
+type Withdrawal struct {
+	// revision that the promotion was for.
+	// +required
+	Revision string `json:"revision"`
+
+	// run that the promotion belonged to.
+	// +required
+	Run int64 `json:"run"`
+
+	// key of the promotion.
+	// +required
+	Key string `json:"key"`
+
+	// message says why the promotion was given up.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// pullRequest that is closed. It has no number if it is not known whether there is one.
+	// +required
+	PullRequest PullRequestStatus `json:"pullRequest"`
+
+	// startTime is when the promotion was given up.
+	// +required
+	StartTime metav1.Time `json:"startTime"`
+
+	// attempts is how often it was attempted.
+	// +optional
+	Attempts int32 `json:"attempts,omitempty"`
+
+	// nextAttemptTime is when it will be attempted again.
+	// +optional
+	NextAttemptTime *metav1.Time `json:"nextAttemptTime,omitempty"`
+
+	// error says why the last attempt failed.
+	// +optional
+	Error *PromotionError `json:"error,omitempty"`
 }
 
 // Approval records who approved or rejected a promotion. It holds for the revision and the run of that promotion only.
@@ -180,6 +246,10 @@ type PullRequestStatus struct {
 	// state of the pull request: Open, Merged or Closed. It is empty before it exists.
 	// +optional
 	State PullRequestState `json:"state,omitempty"`
+
+	// repository that it is in, as the strategy named it when the promotion was begun.
+	// +optional
+	Repository *PullRequestStrategy `json:"repository,omitempty"`
 
 	// branch that the change is on.
 	// +optional

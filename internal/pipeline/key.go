@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// Identity is what makes a promotion the one that it is. It contains no UID, which a restored pipeline would not have.
+type Identity struct {
+	Namespace, Name, Environment, Revision string
+	Run                                    int64
+	Retries                                int32
+}
+
+// Key returns the key of the promotion: 16 hexadecimal digits that are the same wherever and whenever they are computed.
+func (i Identity) Key() string {
+	return digest("promotion", i.Namespace, i.Name, i.Environment, i.Revision, fmt.Sprint(i.Run), fmt.Sprint(i.Retries))[:16]
+}
+
+// digest hashes parts such that no two lists of parts run together.
+func digest(parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// maxBranchPart keeps the name of a branch within what Git servers and file systems take.
+const maxBranchPart = 60
+
+// Branch returns the name of the branch for a promotion. The key at its end keeps apart what the readable part may confuse.
+func Branch(namespace, name, environment, key string) string {
+	parts := []string{"promotion", refPart(namespace), refPart(name), refPart(environment), key[:min(8, len(key))]}
+	return strings.Join(parts, "-")
+}
+
+// refPart makes text fit for a git ref: letters, digits, hyphens, and single dots within.
+func refPart(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			out.WriteRune(r)
+		} else {
+			out.WriteByte('-')
+		}
+	}
+	clean := out.String()
+	for strings.Contains(clean, "..") {
+		clean = strings.ReplaceAll(clean, "..", ".")
+	}
+	clean = strings.Trim(clean[:min(maxBranchPart, len(clean))], ".-")
+	return strings.TrimSuffix(clean, ".lock")
+}
+
+// Annotations by which people ask for something and hold something. The rest of the name is AnnotationSuffix of the
+// environment.
+const (
+	RequestAnnotationPrefix = "request.pipelines.espalier.dev/"
+	HoldAnnotationPrefix    = "hold.pipelines.espalier.dev/"
+	// KeepPullRequestsAnnotation, if it is "true", leaves pull requests open when the pipeline is deleted.
+	KeepPullRequestsAnnotation = "pipelines.espalier.dev/keep-pull-requests"
+	// Finalizer keeps a deleted pipeline until its pull requests are closed.
+	Finalizer = "pipelines.espalier.dev/pull-requests"
+)
+
+// AnnotationSuffix is the part of an annotation's name that stands for an environment.
+func AnnotationSuffix(environment string) string { return digest("environment", environment)[:8] }
+
+// identify returns the identity of a promotion of this pipeline.
+func (o Observed) identify(environment string, p pipelines.PromotionStatus) Identity {
+	return Identity{
+		Namespace: o.Namespace, Name: o.Name, Environment: environment,
+		Revision: p.Revision, Run: p.Run, Retries: p.Retries,
+	}
+}
