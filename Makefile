@@ -40,24 +40,27 @@ lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
 	done; \
 	exit $$status
 
-# The API server that tests start is built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
+.PHONY: parts
+parts: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
+	go run ./internal/testkit/prebuild
+
+# The programs that tests start are built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
 # detector stays off where Kubernetes itself would have to be compiled a second time for it.
 .PHONY: test
-test: ## Run all tests of all modules, house rules and conformance included.
-	go run ./internal/testkit/apiserver/prebuild
+test: parts ## Run all tests of all modules, house rules and conformance included.
 	go test -vet=off -race -parallel 8 -timeout 40m ./...
 	cd api && go test -vet=off ./...
 	cd cmd/espalier && go test -vet=off -timeout 20m ./...
 
 .PHONY: e2e
 e2e: ## Run the end-to-end tests.
-	go run ./internal/testkit/apiserver/prebuild
+	go run ./internal/testkit/prebuild apiserver
 	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults
 faults: ## Run the tests that inject crashes and failures at every request, and the seeded bugs; takes hours.
-	go run ./internal/testkit/apiserver/prebuild
+	go run ./internal/testkit/prebuild apiserver
 	go test -vet=off -count=1 -timeout 20m -parallel 8 -run 'Every|Stale|NotIdempotent' ./internal/loop
 	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
 	go test -vet=off -count=1 -timeout 10h -parallel 12 ./test/faults -args -full
@@ -65,7 +68,7 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 
 .PHONY: bench
 bench: ## Run the benchmarks: what installations cost, then those of single packages.
-	go run ./internal/testkit/apiserver/prebuild
+	go run ./internal/testkit/prebuild apiserver
 	go test -vet=off -count=1 -run '^$$' -bench . -benchtime 1x -timeout 1h ./test/bench
 	go test -vet=off -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /test/)
 

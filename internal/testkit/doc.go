@@ -22,7 +22,7 @@
 //
 // Server and NewServer run API servers: the shared one, and private ones that are bare, or can be stopped and started again.
 // The binary is built on first use into the checkout's .cache folder, which takes minutes from a cold build cache; to do it ahead of the
-// tests, run the command in apiserver/prebuild.
+// tests, run the command in prebuild.
 //
 // Installation, Execution, DeployItem, DataObject, Target, Context and Pipeline begin builders; Build ends them, and Create stores objects.
 //
@@ -33,7 +33,9 @@
 //
 // Golden compares with a file; YAML prints objects such that they can be compared.
 //
-// Package faults, below this one, makes the connection of a controller fail as planned.
+// Package parts, below this one, runs the programs of others that the product works with: Flux and Gitea.
+//
+// Package faults, also below, makes the connection of a controller fail as planned.
 //
 // # Rules
 //

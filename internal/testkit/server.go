@@ -28,6 +28,7 @@ import (
 	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"espalier.dev/internal/testkit/apiserver"
+	"espalier.dev/internal/testkit/program"
 )
 
 // APIServer is a real API server in a sub-process. Its methods may be called from several goroutines.
@@ -200,7 +201,7 @@ func (s *APIServer) start(ctx context.Context) error {
 	if s.starts > 0 && s.options.DataDir == "" {
 		return errors.New("the API server kept no data to start with: create it with testkit.Persistent()")
 	}
-	binary, err := apiserver.Binary(ctx, os.Stderr)
+	binary, err := program.APIServer.Binary(ctx, os.Stderr)
 	if err != nil {
 		return err
 	}

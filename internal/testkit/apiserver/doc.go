@@ -3,10 +3,8 @@
 
 // Package apiserver runs a real Kubernetes API server, with its etcd, as a sub-process of a test.
 //
-// Binary builds cmd/espalier/apiserver once and keeps it in the checkout's .cache folder; Start runs it and returns when it
-// serves. The sub-process holds on to our end of its standard input and stops when that closes, so that no server outlives a
-// test process, not even one that was killed.
+// Package program builds it; Start runs it and returns when it serves. The sub-process holds on to our end of its standard
+// input and stops when that closes, so that no server outlives a test process, not even one that was killed.
 //
-// Tests use it through package testkit. The package stands alone because it is all that a program needs that only wants to
-// build the binary ahead of the tests, and because it must not pull in a Kubernetes client for that.
+// Tests use it through package testkit.
 package apiserver

@@ -22,7 +22,7 @@ const (
 
 // Options say how to run one API server.
 type Options struct {
-	Binary             string // path of the executable, from Binary
+	Binary             string // path of the executable, from program.APIServer
 	Kubeconfig         string // file that the server writes before it reports that it is ready
 	DataDir            string // where etcd keeps its data; empty means that it goes when the server stops
 	Port               int    // 0 picks a free one

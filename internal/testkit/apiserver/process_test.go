@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"espalier.dev/internal/testkit/program"
 )
 
 // play starts this binary in one of the roles, as if it were an API server.
@@ -119,7 +121,7 @@ func runParent() error {
 	if err := os.Unsetenv(roleVariable); err != nil {
 		return err
 	}
-	binary, err := Binary(context.Background(), os.Stderr)
+	binary, err := program.APIServer.Binary(context.Background(), os.Stderr)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package program
 
 import (
 	"bytes"
@@ -23,22 +23,16 @@ import (
 	"time"
 )
 
-// BinaryVariable names the environment variable that points at a finished binary. When it is set, nothing is built.
-const BinaryVariable = "ESPALIER_TEST_APISERVER"
-
 const (
 	rootModule   = "espalier.dev"
-	moduleDir    = "cmd/espalier"
-	mainPackage  = "./apiserver"
-	binaryPrefix = "apiserver-"
 	keptBinaries = 3
 )
 
-// builder knows one checkout. Its fields are variables so that its own tests can build something smaller.
+// builder knows one program and one checkout. What Program.Binary fixes are fields here, so that tests can build something smaller.
 type builder struct {
+	Program
+
 	root     string // where the root module's go.mod lies
-	module   string // the module that holds the main package, relative to root
-	pkg      string // the main package, relative to module
 	cache    string // where binaries and the stamp are kept
 	progress io.Writer
 	patience time.Duration // without a word to progress
@@ -49,27 +43,6 @@ type builder struct {
 type stamp struct {
 	Key  string   `json:"key"`
 	Dirs []string `json:"dirs"` // folders inside the checkout that contribute to the binary, relative to root
-}
-
-// Binary returns the path of an up-to-date test API server and builds it when its sources have changed. Concurrent callers, in
-// this process or in others, wait for each other. Progress goes to the given writer once building takes longer than two seconds.
-func Binary(ctx context.Context, progress io.Writer) (string, error) {
-	if path := os.Getenv(BinaryVariable); path != "" {
-		return path, nil
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the checkout: %w", err)
-	}
-	root, err := findRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	b := builder{
-		root: root, module: moduleDir, pkg: mainPackage, cache: filepath.Join(root, ".cache", "testkit"),
-		progress: progress, patience: 2 * time.Second,
-	}
-	return b.ensure(ctx)
 }
 
 // findRoot walks up from dir to the folder whose go.mod declares the root module; the nested modules lie below it.
@@ -83,7 +56,7 @@ func findRoot(dir string) (string, error) {
 			return "", fmt.Errorf("find the checkout: %w", err)
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no go.mod of module %s at or above %s: run the tests inside the checkout, or set %s", rootModule, dir, BinaryVariable)
+			return "", fmt.Errorf("no go.mod of module %s at or above %s: run the tests inside the checkout", rootModule, dir)
 		}
 	}
 }
@@ -104,9 +77,9 @@ func (b *builder) ensure(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
 	}
-	stopReport := b.report("waiting for or building the test API server; a cold build takes minutes")
+	stopReport := b.report("waiting for or building " + b.Title + "; a cold build takes minutes")
 	defer stopReport()
-	unlock, err := lock(filepath.Join(b.cache, "lock"))
+	unlock, err := lock(b.lockPath())
 	if err != nil {
 		return "", err
 	}
@@ -145,14 +118,17 @@ func (b *builder) build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	unfinished := filepath.Join(b.cache, "unfinished")
-	// No flag that changes compilation (-trimpath, -race): everything must come out of the build cache that the module's tests use.
-	if _, err := b.goCommand(ctx, "build", "-ldflags", "-s -w", "-o", unfinished, b.pkg); err != nil {
-		return "", fmt.Errorf("build the test API server: %w", err)
+	unfinished := filepath.Join(b.cache, b.Name+".unfinished")
+	arguments, err := b.buildArguments()
+	if err != nil {
+		return "", err
+	}
+	if _, err := b.goCommand(ctx, append(arguments, "-o", unfinished, b.pkg)...); err != nil {
+		return "", fmt.Errorf("build %s: %w", b.Title, err)
 	}
 	path := b.binaryPath(key)
 	if err := os.Rename(unfinished, path); err != nil {
-		return "", fmt.Errorf("keep the test API server: %w", err)
+		return "", fmt.Errorf("keep %s: %w", b.Title, err)
 	}
 	if err := b.writeStamp(stamp{Key: key, Dirs: dirs}); err != nil {
 		return "", err
@@ -161,11 +137,36 @@ func (b *builder) build(ctx context.Context) (string, error) {
 	return path, nil
 }
 
+// buildArguments has no flag that changes compilation (-trimpath, -race): everything must come out of the build cache that
+// the module's tests use.
+func (b *builder) buildArguments() ([]string, error) {
+	link := "-s -w"
+	if b.version != "" {
+		goMod, err := os.ReadFile(filepath.Join(b.root, b.module, "go.mod"))
+		if err != nil {
+			return nil, fmt.Errorf("find the version of %s: %w", b.Title, err)
+		}
+		link += " -X " + b.version + "=" + requiredVersion(goMod, b.pkg)
+	}
+	return slices.Concat([]string{"build"}, b.flags, []string{"-ldflags", link}), nil
+}
+
+// requiredVersion returns the version of a module without its leading v.
+func requiredVersion(goMod []byte, module string) string {
+	for line := range strings.Lines(string(goMod)) {
+		fields := strings.Fields(strings.TrimPrefix(line, "require"))
+		if len(fields) >= 2 && fields[0] == module {
+			return strings.TrimPrefix(fields[1], "v")
+		}
+	}
+	return ""
+}
+
 // sourceDirs asks the go command which folders of this checkout end up in the binary.
 func (b *builder) sourceDirs(ctx context.Context) ([]string, error) {
-	out, err := b.goCommand(ctx, "list", "-deps", "-f", "{{.Dir}}", b.pkg)
+	out, err := b.goCommand(ctx, slices.Concat([]string{"list", "-deps", "-f", "{{.Dir}}"}, b.flags, []string{b.pkg})...)
 	if err != nil {
-		return nil, fmt.Errorf("list the sources of the test API server: %w", err)
+		return nil, fmt.Errorf("list the sources of %s: %w", b.Title, err)
 	}
 	var dirs []string
 	for line := range strings.Lines(out) {
@@ -182,6 +183,9 @@ func (b *builder) sourceDirs(ctx context.Context) ([]string, error) {
 func (b *builder) key(dirs []string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH, os.Getenv("GOFLAGS"), b.pkg)
+	for _, setting := range slices.Concat(b.flags, b.env) {
+		fmt.Fprintln(hash, setting)
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		if err := b.hashFile(hash, filepath.Join(b.module, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
@@ -212,7 +216,7 @@ func (b *builder) hashDir(hash io.Writer, dir string) error {
 func (b *builder) hashFile(hash io.Writer, rel string) error {
 	content, err := os.ReadFile(filepath.Join(b.root, rel))
 	if err != nil {
-		return fmt.Errorf("hash the sources of the test API server: %w", err)
+		return fmt.Errorf("hash the sources of %s: %w", b.Title, err)
 	}
 	fmt.Fprintf(hash, "%s %d\n", rel, len(content))
 	_, err = hash.Write(content)
@@ -222,6 +226,7 @@ func (b *builder) hashFile(hash io.Writer, rel string) error {
 func (b *builder) goCommand(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(b.root, b.module)
+	cmd.Env = append(os.Environ(), b.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -247,7 +252,7 @@ func (b *builder) writeStamp(s stamp) error {
 
 // removeOld keeps the newest few binaries: another process may be about to start one that it has just found fresh.
 func (b *builder) removeOld(current string) {
-	paths, err := filepath.Glob(filepath.Join(b.cache, binaryPrefix+"*"))
+	paths, err := filepath.Glob(b.binaryPath("*"))
 	if err != nil {
 		return
 	}
@@ -309,6 +314,8 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-func (b *builder) stampPath() string { return filepath.Join(b.cache, "apiserver.json") }
+func (b *builder) stampPath() string { return filepath.Join(b.cache, b.Name+".json") }
 
-func (b *builder) binaryPath(key string) string { return filepath.Join(b.cache, binaryPrefix+key) }
+func (b *builder) lockPath() string { return filepath.Join(b.cache, b.Name+".lock") }
+
+func (b *builder) binaryPath(key string) string { return filepath.Join(b.cache, b.Name+"-"+key) }

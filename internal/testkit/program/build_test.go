@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package program
 
 import (
 	"bytes"
@@ -32,7 +32,10 @@ func checkout(t *testing.T) *builder {
 	for name, content := range files {
 		write(t, filepath.Join(root, name), content)
 	}
-	return &builder{root: root, module: "cmd/tool", pkg: "./server", cache: filepath.Join(root, ".cache"), progress: new(bytes.Buffer), patience: time.Hour}
+	return &builder{
+		Program: Program{Name: "tool", Title: "the tool", module: "cmd/tool", pkg: "./server"},
+		root:    root, cache: filepath.Join(root, ".cache"), progress: new(bytes.Buffer), patience: time.Hour,
+	}
 }
 
 func write(t *testing.T, path, content string) {
@@ -157,18 +160,26 @@ func TestConcurrentBuildsAgree(t *testing.T) {
 	}
 }
 
+// announcement closes itself when the first word is written to it.
+type announcement chan struct{}
+
+func (a announcement) Write(p []byte) (int, error) {
+	close(a)
+	return len(p), nil
+}
+
 // Whoever has waited for another's build takes its result and does not build again.
 func TestAWaitingBuilderTakesWhatItFinds(t *testing.T) {
 	b := checkout(t)
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := lock(filepath.Join(b.cache, "lock"))
+	unlock, err := lock(b.lockPath())
 	if err != nil {
 		t.Fatal(err)
 	}
 	waiting, waits := *b, make(chan struct{})
-	waiting.progress = writerFunc(func(p []byte) (int, error) { close(waits); return len(p), nil })
+	waiting.progress = announcement(waits)
 	waiting.patience = time.Millisecond
 	found := make(chan error)
 	go func() {
@@ -193,7 +204,7 @@ func TestOldBinariesAreRemoved(t *testing.T) {
 		write(t, filepath.Join(b.root, "greeting/text/hello.txt"), text)
 		newest = ensure(t, b)
 	}
-	left, err := filepath.Glob(filepath.Join(b.cache, binaryPrefix+"*"))
+	left, err := filepath.Glob(b.binaryPath("*"))
 	if err != nil || len(left) != keptBinaries {
 		t.Errorf("left %q, %v; want %d", left, err, keptBinaries)
 	}
@@ -207,7 +218,7 @@ func TestALongBuildReportsProgress(t *testing.T) {
 	var progress bytes.Buffer
 	b.progress, b.patience = &progress, time.Nanosecond
 	ensure(t, b)
-	if !strings.Contains(progress.String(), "building the test API server") {
+	if !strings.Contains(progress.String(), "building the tool") {
 		t.Errorf("said %q", progress.String())
 	}
 }
@@ -220,14 +231,21 @@ func TestRootIsFoundFromNestedModules(t *testing.T) {
 			t.Errorf("from %q found %q, %v", dir, root, err)
 		}
 	}
-	if root, err := findRoot(t.TempDir()); err == nil || !strings.Contains(err.Error(), BinaryVariable) {
+	if root, err := findRoot(t.TempDir()); err == nil || !strings.Contains(err.Error(), "checkout") {
 		t.Errorf("outside a checkout found %q, %v", root, err)
 	}
 }
 
 func TestAGivenBinaryIsTaken(t *testing.T) {
-	t.Setenv(BinaryVariable, "/somewhere/else")
-	if path, err := Binary(t.Context(), new(bytes.Buffer)); err != nil || path != "/somewhere/else" {
+	t.Setenv("ESPALIER_TEST_HELM_CONTROLLER", "/somewhere/else")
+	if path, err := HelmController.Binary(t.Context(), new(bytes.Buffer)); err != nil || path != "/somewhere/else" {
+		t.Errorf("took %q, %v", path, err)
+	}
+}
+
+func TestOutsideACheckoutTheWayOutIsNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if path, err := Gitea.Binary(t.Context(), new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "or set ESPALIER_TEST_GITEA") {
 		t.Errorf("took %q, %v", path, err)
 	}
 }

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Program is something that tests start.
+type Program struct {
+	Name  string // of its files in the cache
+	Title string // what messages call it
+
+	module  string // the folder of the module that builds it, relative to the checkout
+	pkg     string // its main package, as the go command in that folder knows it
+	version string // the variable of its own that wants to know its version, if any
+	flags   []string
+	env     []string
+}
+
+// The programs.
+var (
+	APIServer = Program{Name: "apiserver", Title: "the test API server", module: "cmd/espalier", pkg: "./apiserver"}
+	// Gitea calls itself a development version, which its clients refuse, unless it is told otherwise. Its SQLite is written in C.
+	Gitea = Program{
+		Name: "gitea", Title: "Gitea", module: "test/parts/gitea", pkg: "code.gitea.io/gitea", version: "main.Version",
+		flags: []string{"-tags", "sqlite sqlite_unlock_notify"}, env: []string{"CGO_ENABLED=1"},
+	}
+	SourceController = Program{
+		Name: "source-controller", Title: "Flux's source-controller", module: "test/parts/source", pkg: "github.com/fluxcd/source-controller",
+	}
+	KustomizeController = Program{
+		Name: "kustomize-controller", Title: "Flux's kustomize-controller", module: "test/parts/kustomize", pkg: "github.com/fluxcd/kustomize-controller",
+	}
+	HelmController = Program{
+		Name: "helm-controller", Title: "Flux's helm-controller", module: "test/parts/helm", pkg: "github.com/fluxcd/helm-controller",
+	}
+)
+
+// All lists the programs, those first without which the fewest tests can run.
+var All = []Program{APIServer, Gitea, SourceController, KustomizeController, HelmController}
+
+// Variable names the environment variable that may point at a finished binary. When it is set, nothing is built.
+func (p Program) Variable() string {
+	return "ESPALIER_TEST_" + strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_"))
+}
+
+// Binary returns the path of an up-to-date binary and builds it when its sources have changed. Concurrent callers, in this
+// process or in others, wait for each other. Progress goes to the given writer once building takes longer than two seconds.
+func (p Program) Binary(ctx context.Context, progress io.Writer) (string, error) {
+	if path := os.Getenv(p.Variable()); path != "" {
+		return path, nil
+	}
+	root, err := p.checkout()
+	if err != nil {
+		return "", err
+	}
+	b := builder{
+		Program: p, root: root, cache: filepath.Join(root, ".cache", "testkit"), progress: progress, patience: 2 * time.Second,
+	}
+	return b.ensure(ctx)
+}
+
+// Files returns the folder with the unpacked module of a program that others have written, for what it needs beside its
+// binary.
+func (p Program) Files(ctx context.Context) (string, error) {
+	root, err := p.checkout()
+	if err != nil {
+		return "", err
+	}
+	b := builder{Program: p, root: root}
+	output, err := b.goCommand(ctx, "mod", "download", "-json", p.pkg)
+	if err != nil {
+		return "", fmt.Errorf("find the files of %s: %w", p.Title, err)
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal([]byte(output), &downloaded); err != nil {
+		return "", fmt.Errorf("find the files of %s: %w", p.Title, err)
+	}
+	return downloaded.Dir, nil
+}
+
+func (p Program) checkout() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the checkout: %w", err)
+	}
+	root, err := findRoot(dir)
+	if err != nil {
+		return "", fmt.Errorf("%w, or set %s", err, p.Variable())
+	}
+	return root, nil
+}
