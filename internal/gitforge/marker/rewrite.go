@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package marker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Result is what became of a file.
+type Result struct {
+	// Content is the file as it should be. It is the very slice that was given if nothing changes.
+	Content []byte
+	// Places counts the scalars that carry the marker.
+	Places int
+	// Previous are the values of those that changed, in the order of the file.
+	Previous []string
+}
+
+// Changed tells whether the file has to be written.
+func (r Result) Changed() bool { return len(r.Previous) > 0 }
+
+// Rewrite gives the revision to every scalar of a file that carries the marker. Errors are of type *Problem: the file mentions the
+// marker and cannot be read, or the marker stands where there is no scalar.
+func (m Marker) Rewrite(file string, content []byte, revision string) (Result, error) {
+	result := Result{Content: content}
+	if err := CheckRevision(revision); err != nil {
+		return result, &Problem{File: file, Message: err.Error()}
+	}
+	if !m.Mentions(content) {
+		return result, nil
+	}
+	d, err := parse(file, content)
+	if err != nil {
+		return result, err
+	}
+	marked, err := d.marked(m, file)
+	if err != nil {
+		return result, err
+	}
+	result.Places = len(marked)
+	holds := func(p place) bool { return p.value.Value == revision && p.value.ShortTag() == "!!str" }
+	outdated := slices.DeleteFunc(marked, holds)
+	if len(outdated) == 0 {
+		return result, nil
+	}
+	if result.Content, err = d.replace(outdated, revision, file); err != nil {
+		return Result{Content: content, Places: result.Places}, err
+	}
+	for _, p := range outdated {
+		result.Previous = append(result.Previous, p.value.Value)
+	}
+	return result, nil
+}
+
+// marked returns the scalars that carry the marker, in the order of the file, each once.
+func (d *document) marked(m Marker, file string) ([]place, error) {
+	var found []place
+	for _, comment := range d.comments() {
+		line := d.text.line(comment)
+		ours, err := m.read(d.text.content[comment:d.text.lineEnd(comment)])
+		if err != nil {
+			return nil, &Problem{File: file, Line: line, Message: err.Error()}
+		}
+		if !ours {
+			continue
+		}
+		p, ok := d.markedBy(comment)
+		switch {
+		case !ok:
+			return nil, &Problem{File: file, Line: line, Message: "the marker is not followed by a value: put it behind the value, or on the line above"}
+		case p.value.Kind == yaml.AliasNode:
+			return nil, &Problem{File: file, Line: line, Message: "the marker stands at an alias: mark the value that has the anchor"}
+		case p.value.Kind != yaml.ScalarNode:
+			return nil, &Problem{File: file, Line: line, Message: "the marker stands at a mapping or a sequence: put it directly behind the value"}
+		case p.lost:
+			return nil, &Problem{File: file, Line: line, Message: "the marked value cannot be found in the text: write it on one line"}
+		}
+		if !slices.ContainsFunc(found, func(other place) bool { return other.index == p.index }) {
+			found = append(found, p)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].index < found[j].index })
+	return found, nil
+}
+
+// comments returns where comments begin.
+func (d *document) comments() []int {
+	spans := slices.Clone(d.scalars)
+	sort.SliceStable(spans, func(i, j int) bool { return spans[i].start < spans[j].start })
+	var found []int
+	for at := 0; at < len(d.text.content); at++ {
+		for len(spans) > 0 && spans[0].last() <= at {
+			spans = spans[1:]
+		}
+		if d.text.content[at] != '#' || len(spans) > 0 && spans[0].contains(at) || !d.text.afterBlank(at) {
+			continue
+		}
+		found = append(found, at)
+		at = d.text.lineEnd(at)
+	}
+	return found
+}
+
+// markedBy returns what a comment speaks of: the value that ends before it on the same line; else the value whose key stands before it
+// on the same line; else what begins on the next line.
+func (d *document) markedBy(comment int) (place, bool) {
+	lineStart := d.text.lines[d.text.line(comment)-1]
+	var before *place
+	for i := range d.places {
+		if p := &d.places[i]; p.endsWithin(lineStart, comment) && (before == nil || p.span.start >= before.span.start) {
+			before = p
+		}
+	}
+	announced := d.announcedBy(lineStart, comment)
+	switch {
+	case announced != nil && (before == nil || announced.begins > before.begins):
+		return *announced, true
+	case before != nil && d.adjacent(before.span, comment):
+		return *before, true
+	case before != nil: // and a bracket behind it
+		return place{value: &yaml.Node{Kind: yaml.MappingNode}}, true
+	}
+	return d.below(comment)
+}
+
+// below returns what begins on the line after a comment, other comments aside. What is indented differently, or separated by an empty
+// line, is not what the comment speaks of.
+func (d *document) below(comment int) (place, bool) {
+	next := d.text.skipBlanks(comment)
+	if d.text.indentation(next) != d.text.indentation(comment) || d.text.emptyLineWithin(comment, next) {
+		return place{}, false
+	}
+	var found *place
+	for i := range d.places {
+		p := &d.places[i]
+		// A mapping begins where its first key does. The key is meant, unless the dash of an item stands before both.
+		if p.begins >= next && (found == nil || p.begins < found.begins || p.begins == found.begins && found.begins == next) {
+			found = p
+		}
+	}
+	if found == nil {
+		return place{}, false
+	}
+	return *found, true
+}
+
+// endsWithin tells whether the value is a scalar that ends, or as a block has its header, in this part of a line.
+func (p *place) endsWithin(from, to int) bool {
+	scalar := p.value.Kind == yaml.ScalarNode || p.value.Kind == yaml.AliasNode
+	return scalar && !p.lost && p.span.end <= to && p.span.end > from
+}
+
+// announcedBy returns the value whose key is the last thing on the line before the comment.
+func (d *document) announcedBy(lineStart, comment int) *place {
+	var found *place
+	for i := range d.places {
+		p := &d.places[i]
+		if p.key.end > lineStart && p.key.end <= comment && d.valueBegins(p) > comment {
+			found = p
+		}
+	}
+	return found
+}
+
+func (d *document) valueBegins(p *place) int {
+	if p.value.Kind == yaml.ScalarNode && !p.lost {
+		return p.span.start
+	}
+	return d.begin(p.value)
+}
+
+// adjacent tells whether nothing but white space and a comma stands between a scalar and a comment.
+func (d *document) adjacent(s span, comment int) bool {
+	return strings.Trim(d.text.content[s.end:comment], " \t,") == ""
+}
+
+// maxDiagnosed bounds how many places are tried one by one in order to name the one that cannot hold the revision.
+const maxDiagnosed = 50
+
+// replace writes the revision in place of scalars. The result reads as the file did but for these.
+func (d *document) replace(places []place, revision, file string) ([]byte, error) {
+	content := d.with(places, revision)
+	if d.differsOnlyAt(places, content, revision) {
+		return content, nil
+	}
+	for _, p := range places[:min(len(places), maxDiagnosed)] {
+		alone := []place{p}
+		if !d.differsOnlyAt(alone, d.with(alone, revision), revision) {
+			return nil, &Problem{
+				File: file, Line: p.value.Line,
+				Message: fmt.Sprintf("the marked value cannot hold the revision %q: write it as a plain or quoted string without a tag", revision),
+			}
+		}
+	}
+	return nil, &Problem{File: file, Message: fmt.Sprintf("the marked values cannot all hold the revision %q", revision)}
+}
+
+// with returns the file with the revision in place of scalars, which are in the order of the file.
+func (d *document) with(places []place, revision string) []byte {
+	var out []byte
+	written := 0
+	for _, p := range places {
+		out = append(out, d.text.content[written:p.span.start]...)
+		if p.span.start == p.span.end {
+			out = append(out, ' ')
+		}
+		out = append(out, spell(p.value.Style, revision)...)
+		written = p.span.end
+		if p.span.block {
+			out = append(out, d.text.content[written:p.span.bodyStart]...)
+			written = p.span.bodyEnd
+		}
+	}
+	return append(out, d.text.content[written:]...)
+}
+
+// differsOnlyAt tells whether another content has the revision at the places and everything else as it is here.
+func (d *document) differsOnlyAt(places []place, content []byte, revision string) bool {
+	other, err := parse("", content)
+	if err != nil || len(other.nodes) != len(d.nodes) {
+		return false
+	}
+	for i, was := range d.nodes {
+		is := other.nodes[i]
+		if len(places) > 0 && places[0].index == i {
+			places = places[1:]
+			if is.Kind != yaml.ScalarNode || is.Value != revision || is.ShortTag() != "!!str" || is.Anchor != was.Anchor {
+				return false
+			}
+			continue
+		}
+		if !sameNode(was, is) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameNode(a, b *yaml.Node) bool {
+	sameTag := a.Kind == yaml.AliasNode || a.ShortTag() == b.ShortTag() // an alias has that of the value it stands for
+	return a.Kind == b.Kind && a.Value == b.Value && a.Anchor == b.Anchor && len(a.Content) == len(b.Content) && sameTag
+}

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package marker
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// span is where a scalar stands in the file. A block scalar has two parts, since its header may be followed by a comment: the
+// indicators and the lines of the content. Of all others the second part is empty.
+type span struct {
+	start, end         int
+	bodyStart, bodyEnd int
+	block              bool
+}
+
+// contains tells whether a number sign at this place belongs to the scalar.
+func (s span) contains(offset int) bool {
+	return s.start <= offset && offset < s.end || s.bodyStart <= offset && offset < s.bodyEnd
+}
+
+// last is where the scalar ends.
+func (s span) last() int { return max(s.end, s.bodyEnd) }
+
+// locate finds a scalar or alias. The parser tells where it begins, its anchor and tag included, and what it says; from both follows
+// where it ends.
+func (t *text) locate(node *yaml.Node) (span, bool) {
+	begin, ok := t.offset(node.Line, node.Column)
+	if !ok {
+		return span{}, false
+	}
+	if node.Kind == yaml.AliasNode {
+		return span{start: begin, end: t.wordEnd(begin)}, strings.HasPrefix(t.content[begin:], "*")
+	}
+	start := t.skipProperties(begin)
+	if node.Value == "" && node.Style&^yaml.TaggedStyle == 0 {
+		return t.locateNothing(begin, start)
+	}
+	rest := t.content[start:]
+	switch {
+	case node.Style&yaml.DoubleQuotedStyle != 0:
+		return t.locateQuoted(start, '"')
+	case node.Style&yaml.SingleQuotedStyle != 0:
+		return t.locateQuoted(start, '\'')
+	case node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return t.locateBlock(start, node.Value)
+	}
+	end, ok := t.match(start, node.Value)
+	return span{start: start, end: end}, ok && rest != ""
+}
+
+// locateNothing places a value that is not there right behind what announces it, its anchor and tag included.
+func (t *text) locateNothing(begin, start int) (span, bool) {
+	end := begin
+	for at := begin; at < start; {
+		if width := blank(t.content[at:]); width > 0 {
+			at += width
+			continue
+		}
+		if t.content[at] != '&' && t.content[at] != '!' {
+			break
+		}
+		at = t.wordEnd(at)
+		end = at
+	}
+	return span{start: end, end: end}, true
+}
+
+// skipProperties returns where a scalar begins behind its anchor and tag.
+func (t *text) skipProperties(offset int) int {
+	for offset < len(t.content) && (t.content[offset] == '&' || t.content[offset] == '!') {
+		offset = t.skipBlanks(t.wordEnd(offset))
+	}
+	return offset
+}
+
+func (t *text) wordEnd(offset int) int {
+	for offset < len(t.content) && blank(t.content[offset:]) == 0 && !strings.ContainsRune(",[]{}", rune(t.content[offset])) {
+		offset++
+	}
+	return offset
+}
+
+func (t *text) locateQuoted(start int, quote byte) (span, bool) {
+	if start >= len(t.content) || t.content[start] != quote {
+		return span{}, false
+	}
+	for at := start + 1; at < len(t.content); at++ {
+		switch {
+		case quote == '"' && t.content[at] == '\\':
+			at++
+		case t.content[at] != quote:
+		case quote == '\'' && strings.HasPrefix(t.content[at:], "''"):
+			at++
+		default:
+			return span{start: start, end: at + 1}, true
+		}
+	}
+	return span{}, false
+}
+
+func (t *text) locateBlock(start int, value string) (span, bool) {
+	if start >= len(t.content) || t.content[start] != '|' && t.content[start] != '>' {
+		return span{}, false
+	}
+	result := span{start: start, end: t.wordEnd(start), block: true}
+	result.bodyStart = t.nextLine(start)
+	result.bodyEnd = result.bodyStart
+	if strings.TrimFunc(value, isBlank) == "" {
+		return result, true
+	}
+	last, ok := t.match(result.bodyStart, value)
+	result.bodyEnd = t.nextLine(last)
+	return result, ok
+}
+
+// match returns where the text ends that says value, from offset on. Plain and block scalars know no escapes, so that both agree but
+// for white space, which is folded or belongs to the indentation.
+func (t *text) match(offset int, value string) (int, bool) {
+	end := offset
+	for value != "" {
+		wanted, width := utf8.DecodeRuneInString(value)
+		value = value[width:]
+		if isBlank(wanted) {
+			continue
+		}
+		for offset < len(t.content) && blank(t.content[offset:]) > 0 {
+			offset += blank(t.content[offset:])
+		}
+		found, width := utf8.DecodeRuneInString(t.content[offset:])
+		if found != wanted || width == 0 {
+			return 0, false
+		}
+		offset += width
+		end = offset
+	}
+	return end, true
+}
+
+func isBlank(r rune) bool { return blank(string(r)) > 0 }
