@@ -86,7 +86,9 @@ func BenchmarkCrowd(b *testing.B) {
 		s.remove(b, names("warm", batchSize))
 		alone := s.create(b, names("alone", batchSize))
 		s.remove(b, names("alone", batchSize))
-		s.create(b, names("many", *finishedFlag))
+		for crowd := range slices.Chunk(names("many", *finishedFlag), 5*batchSize) {
+			s.create(b, crowd)
+		}
 		s.settle(b)
 		crowded := s.create(b, names("crowded", batchSize))
 		b.ReportMetric(crowded.Seconds()/alone.Seconds(), "x-alone")

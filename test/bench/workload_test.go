@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -225,8 +227,12 @@ func (s *stand) await(b *testing.B, all []string, judge verdict, act func()) tim
 	defer cancel()
 	var list lsv1alpha1.InstallationList
 	check(b, s.client.List(ctx, &list, client.InNamespace(namespace), client.Limit(1)))
-	options := &client.ListOptions{Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
-	events, err := s.client.Watch(ctx, &lsv1alpha1.InstallationList{}, options)
+	// The API server ends a watch whose reader is slow, which is nothing to fail for.
+	events, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
+			return s.client.Watch(ctx, &lsv1alpha1.InstallationList{}, &client.ListOptions{Namespace: namespace, Raw: &raw})
+		},
+	})
 	check(b, err)
 	defer events.Stop()
 	missing := map[string]bool{}
