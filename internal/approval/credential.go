@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+const (
+	// keyEntry is the entry of a Secret that holds the key.
+	keyEntry = "hmac-key"
+	// minKey is the shortest key that signatures over the path may be made with. The older scheme takes any.
+	minKey = 32
+)
+
+// key is what signatures are made with, and the name of the Secret that holds it. It never prints the former.
+type key struct {
+	secret string
+	bytes  []byte
+}
+
+// Format keeps the key out of whatever is printed, whichever verb is used.
+func (key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "key") }
+
+// MarshalText keeps the key out of JSON and structured logs.
+func (key) MarshalText() ([]byte, error) { return []byte("key"), nil }
+
+// credential is how a call wants to prove that it may: by a signature, by one of the older kind, or not at all.
+type credential struct {
+	signature *signature
+	older     *bodySignature
+	body      []byte
+}
+
+// credentialOf reads what can be judged without knowing any key. body is nil where bodies count for nothing.
+func credentialOf(r *http.Request, body []byte, now time.Time) (credential, error) {
+	switch {
+	case r.Header.Get(inputHeader) != "" || r.Header.Get(signatureHeader) != "":
+		s, err := parseSignature(r.Header)
+		if err == nil {
+			err = s.checkTime(now)
+		}
+		if err != nil {
+			return credential{}, refused(err.Error())
+		}
+		return credential{signature: s}, nil
+	case r.Header.Get(bodySignatureHeader) != "":
+		older, err := parseBodySignature(r.Header)
+		if err != nil {
+			return credential{}, refused(err.Error())
+		}
+		return credential{older: older, body: body}, nil
+	}
+	return credential{}, nil
+}
+
+// check tells why the credential does not prove knowledge of the key, if it does not.
+func (c credential) check(k key, r *http.Request) error {
+	switch {
+	case c.signature != nil && len(k.bytes) < minKey:
+		return refused(fmt.Sprintf("the entry %s of the Secret %s has %d bytes: use at least %d", keyEntry, k.secret, len(k.bytes), minKey))
+	case c.signature != nil && c.signature.keyID != "" && c.signature.keyID != k.secret:
+		return refused("the signature names another key than the Secret " + k.secret)
+	case c.signature != nil && c.signature.madeWith(k.bytes, r.Method, r.URL.EscapedPath()):
+		return nil
+	case c.older != nil && c.older.madeWith(k.bytes, c.body):
+		return nil
+	}
+	return refused("the signature is missing or was not made with the key of the Secret " + k.secret)
+}
+
+// readPipeline refuses the call if there is no such pipeline, or none that this server may see.
+func (h *handler) readPipeline(ctx context.Context, name types.NamespacedName) (*pipelines.Pipeline, error) {
+	var pipeline pipelines.Pipeline
+	err := h.Client.Get(ctx, name, &pipeline)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, refused(err.Error())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the pipeline: %w", err)
+	}
+	return &pipeline, nil
+}
+
+// readKey reads the Secret that a promotion names, each time anew.
+func (h *handler) readKey(ctx context.Context, namespace string, reference *pipelines.LocalObjectReference) (key, error) {
+	var secret corev1.Secret
+	err := h.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: reference.Name}, &secret)
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		return key{}, refused(err.Error())
+	}
+	if err != nil {
+		return key{}, fmt.Errorf("read the Secret %s: %w", reference.Name, err)
+	}
+	k := key{secret: reference.Name, bytes: secret.Data[keyEntry]}
+	if len(k.bytes) == 0 {
+		return key{}, refused(fmt.Sprintf("the Secret %s has no entry %s", reference.Name, keyEntry))
+	}
+	return k, nil
+}
+
+// promotionInto returns the block that applies to an environment: its own, which replaces that of the pipeline as a
+// whole. For an environment that does not exist it is that of the pipeline.
+func promotionInto(pipeline *pipelines.Pipeline, environment string) *pipelines.Promotion {
+	for _, e := range pipeline.Spec.Environments {
+		if e.Name == environment && e.Promotion != nil {
+			return e.Promotion
+		}
+	}
+	return pipeline.Spec.Promotion
+}
+
+func secretOf(promotion *pipelines.Promotion) *pipelines.LocalObjectReference {
+	if promotion == nil {
+		return nil
+	}
+	return promotion.Strategy.SecretRef
+}

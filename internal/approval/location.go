@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// awaitLocation returns the URL of the pull request that an approved promotion leads to. It waits for it, but not for
+// long: the approval counts in any case. An empty URL says that there is none, or none yet.
+func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipeline, target address) (string, error) {
+	promotion := pipeline.Status.Environments[target.environment].Promotion
+	url, final := locationOf(pipeline, target, promotion)
+	if final {
+		return url, nil
+	}
+	ctx, cancel := context.WithTimeout(parent, h.LocationPatience)
+	defer cancel()
+	watcher, err := h.Client.Watch(ctx, &pipelines.PipelineList{}, &client.ListOptions{
+		Namespace:     pipeline.Namespace,
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", pipeline.Name),
+		Raw:           watchFrom(pipeline),
+	})
+	if err != nil {
+		// The approval is recorded; that its pull request cannot be watched is no reason to say otherwise.
+		h.Log.Error(fmt.Errorf("watch the pipeline: %w", err), "The pull request is not awaited", "pipeline", target.pipeline)
+		return "", nil
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		current, ok := event.Object.(*pipelines.Pipeline)
+		if !ok || event.Type == watch.Deleted {
+			return "", nil
+		}
+		if url, final := locationOf(current, target, promotion); final {
+			return url, nil
+		}
+	}
+	return "", nil
+}
+
+// locationOf tells where the pull request of the approved promotion is. final says that waiting longer leads nowhere:
+// the URL is known, or there will be none.
+func locationOf(pipeline *pipelines.Pipeline, target address, approved *pipelines.PromotionStatus) (url string, final bool) {
+	current := pipeline.Status.Environments[target.environment].Promotion
+	if approved == nil || current == nil || current.Revision != approved.Revision || current.Run != approved.Run {
+		return "", true
+	}
+	if current.PullRequest != nil && current.PullRequest.URL != "" {
+		return current.PullRequest.URL, true
+	}
+	block := promotionInto(pipeline, target.environment)
+	if block == nil || block.Strategy.PullRequest == nil {
+		return "", true
+	}
+	waiting := []pipelines.PromotionState{pipelines.PromotionUnattempted, pipelines.PromotionAttempting, pipelines.PromotionCreated}
+	return "", !slices.Contains(waiting, current.State)
+}
+
+// watchFrom has the watch begin with the version that was read, so that nothing is missed in between.
+func watchFrom(pipeline *pipelines.Pipeline) *metav1.ListOptions {
+	return &metav1.ListOptions{ResourceVersion: pipeline.ResourceVersion}
+}
