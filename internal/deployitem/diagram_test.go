@@ -4,23 +4,21 @@
 package deployitem_test
 
 import (
-	"cmp"
-	"fmt"
-	"os"
+	"flag"
 	"slices"
-	"strings"
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/testkit/diagram"
 )
 
-const diagramPage = "../../docs/deployers.md"
+var update = flag.Bool("update", false, "write the diagram into the documentation")
 
-// diagram draws every step that Decide can take from the phases that a deploy item has.
-func diagram() string {
-	edges := map[string]bool{}
+// The diagram in the documentation is what Decide does in jobs, over all observations.
+func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
+	drawing := diagram.Diagram{Page: "../../docs/deployers.md", Title: "phases of deploy items", Order: drawn}
 	everything(func(o deployitem.Observed) {
 		if !slices.Contains(drawn, o.Phase) || o.Phase.IsDeletion() && !o.Deleting {
 			return
@@ -28,29 +26,20 @@ func diagram() string {
 		d := deployitem.Decide(o)
 		switch {
 		case does[deployitem.RemoveFinalizer](d):
-			edges[edge(o.Phase, "[*]", "gone")] = true
+			drawing.Step(o.Phase, diagram.Nowhere, "gone")
 		case does[deployitem.Fail](d) && o.Job.Running():
-			edges[edge(o.Phase, string(failed(o)), "terminal error")] = true
+			drawing.Step(o.Phase, failed(o), "terminal error")
 		case d.Next != "":
-			edges[edge(o.Phase, string(d.Next), label(o, d))] = true
+			drawing.Step(o.Phase, d.Next, label(o, d))
 		}
 	})
-	lines := []string{"```mermaid", "stateDiagram-v2"}
-	for e := range edges {
-		lines = append(lines, e)
-	}
-	slices.Sort(lines[2:])
-	return strings.Join(append(lines, "```"), "\n")
+	drawing.Check(t, *update)
 }
 
 // drawn leaves out the phases of other kinds.
 var drawn = []lsv1alpha1.Phase{
 	"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed,
 	lsv1alpha1.PhaseInitDelete, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed,
-}
-
-func edge(from lsv1alpha1.Phase, to, label string) string {
-	return fmt.Sprintf("    %s --> %s: %s", cmp.Or(string(from), "[*]"), to, label)
 }
 
 // failed is the phase in which a terminal error ends the job.
@@ -75,17 +64,5 @@ func label(o deployitem.Observed, d deployitem.Decision) string {
 		return "deployed and ready"
 	default:
 		return d.Why.Code
-	}
-}
-
-func TestThePhaseDiagramIsTrue(t *testing.T) {
-	text, err := os.ReadFile(diagramPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "<!-- phases -->\n")
-	drawn, _, found := strings.Cut(rest, "\n<!-- /phases -->")
-	if want := diagram(); !found || drawn != want {
-		t.Errorf("%s does not show what Decide does; put this between the marks:\n%s", diagramPage, want)
 	}
 }

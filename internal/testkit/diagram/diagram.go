@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diagram keeps the state diagrams of the documentation in step with the decisions that they show. A test goes through
+// all observations, notes each step that the decision takes, and compares what comes out with the page. It needs no server, so
+// that tests of pure packages stay small.
+package diagram
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// Nowhere is where objects come from and go to.
+const Nowhere lsv1alpha1.Phase = ""
+
+// Diagram is what a page shows of the phases of a kind.
+type Diagram struct {
+	// Page is the file, relative to the test.
+	Page string
+	// Title is what the page says about the diagram: it stands between <!-- generated: TITLE --> and <!-- end -->.
+	Title string
+	// Order is that of the phases.
+	Order []lsv1alpha1.Phase
+
+	steps map[step]bool
+}
+
+type step struct {
+	from, to lsv1alpha1.Phase
+	label    string
+}
+
+// Step notes that a decision leads from one phase to another. The label may be empty. A step to the same phase is none.
+func (d *Diagram) Step(from, to lsv1alpha1.Phase, label string) {
+	if from == to {
+		return
+	}
+	if d.steps == nil {
+		d.steps = map[step]bool{}
+	}
+	d.steps[step{from, to, label}] = true
+}
+
+// String is the diagram in the language of mermaid.
+func (d *Diagram) String() string {
+	steps := make([]step, 0, len(d.steps))
+	for s := range d.steps {
+		steps = append(steps, s)
+	}
+	slices.SortFunc(steps, func(a, b step) int {
+		return cmp.Or(cmp.Compare(d.rank(a.from, a.to), d.rank(b.from, b.to)), cmp.Compare(a.label, b.label))
+	})
+	var text strings.Builder
+	text.WriteString("```mermaid\nstateDiagram-v2\n")
+	for _, s := range steps {
+		fmt.Fprintf(&text, "    %s --> %s", name(s.from), name(s.to))
+		if s.label != "" {
+			text.WriteString(": " + s.label)
+		}
+		text.WriteString("\n")
+	}
+	text.WriteString("```\n")
+	return text.String()
+}
+
+// rank puts steps into the order of the phases that they lead from and to, and those that lead out to the end.
+func (d *Diagram) rank(from, to lsv1alpha1.Phase) int {
+	place := func(phase lsv1alpha1.Phase) int {
+		if i := slices.Index(d.Order, phase); i >= 0 {
+			return i + 1
+		}
+		return len(d.Order) + 1
+	}
+	last := len(d.Order) + 2
+	switch {
+	case to == Nowhere:
+		return last*last + place(from)
+	case from == Nowhere:
+		return place(to)
+	default:
+		return place(from)*last + place(to)
+	}
+}
+
+func name(phase lsv1alpha1.Phase) string { return cmp.Or(string(phase), "[*]") }
+
+// Check compares the page with the diagram, and writes it there if update is set.
+func (d *Diagram) Check(t testing.TB, update bool) {
+	t.Helper()
+	text, err := os.ReadFile(d.Page)
+	if err != nil {
+		t.Fatalf("read the page: %v", err)
+	}
+	changed, err := d.replace(string(text))
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case changed == string(text):
+	case !update:
+		t.Errorf("%s does not show what is decided; run the test with -update, and read the difference:\n%s", d.Page, d)
+	default:
+		if err := os.WriteFile(d.Page, []byte(changed), 0o644); err != nil {
+			t.Fatalf("write the page: %v", err)
+		}
+	}
+}
+
+// replace returns a page with the diagram in its place.
+func (d *Diagram) replace(page string) (string, error) {
+	begin, end := "<!-- generated: "+d.Title+" -->\n", "<!-- end -->\n"
+	before, rest, found := strings.Cut(page, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("%s has no place for the diagram: put %q and %q where it belongs", d.Page, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return before + begin + d.String() + end + after, nil
+}
