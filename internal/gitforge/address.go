@@ -50,6 +50,10 @@ const maxURL = 2048
 // ParseAddress reads the field url of a pull-request strategy. The scheme is https; http is accepted only for loopback addresses,
 // and only if the rules allow to dial these, since a token would travel in the clear.
 func ParseAddress(text string, rules dial.Rules) (Address, error) {
+	return parseAddress(text, func(host string) bool { return rules.AllowLoopback && isLoopback(host) })
+}
+
+func parseAddress(text string, mayBeClear func(host string) bool) (Address, error) {
 	if len(text) > maxURL {
 		return Address{}, Misconfiguredf("url is longer than %d characters", maxURL)
 	}
@@ -57,7 +61,7 @@ func ParseAddress(text string, rules dial.Rules) (Address, error) {
 	if err != nil {
 		return Address{}, Misconfiguredf("url cannot be read as a URL: write it as https://HOST/PATH") // the cause would repeat a password
 	}
-	if complaint := complaintAbout(parsed, rules); complaint != "" {
+	if complaint := complaintAbout(parsed, mayBeClear); complaint != "" {
 		return Address{}, Misconfiguredf("%s", complaint)
 	}
 	segments, ok := segmentsOf(parsed)
@@ -68,12 +72,12 @@ func ParseAddress(text string, rules dial.Rules) (Address, error) {
 	return Address{Scheme: parsed.Scheme, Host: strings.ToLower(parsed.Host), CloneURL: parsed.String(), Segments: segments}, nil
 }
 
-func complaintAbout(parsed *url.URL, rules dial.Rules) string {
+func complaintAbout(parsed *url.URL, mayBeClear func(host string) bool) string {
 	_, password := parsed.User.Password()
 	switch {
 	case password:
 		return "url contains a password: remove it and put it into the Secret that secretRef names"
-	case parsed.Scheme == "http" && !(rules.AllowLoopback && isLoopback(parsed.Hostname())):
+	case parsed.Scheme == "http" && !mayBeClear(parsed.Hostname()):
 		return "url begins with http://, which would send the token in the clear: use https://"
 	case parsed.Scheme != "https" && parsed.Scheme != "http":
 		return "url does not begin with https://: pull requests need the HTTPS URL of the repository, not the one for SSH"

@@ -43,3 +43,17 @@ func SignedBy(secret, body []byte, signature string) bool {
 func SameSecret(secret []byte, given string) bool {
 	return len(secret) > 0 && subtle.ConstantTimeCompare(secret, []byte(given)) == 1
 }
+
+// NewEvent makes an event of what a forge says about the page of the repository and the number of the pull request.
+func NewEvent(page string, number int64, identify func(Address) (Repository, error)) (Event, error) {
+	// Nothing is dialled here, so a forge that knows itself by http is as good as any.
+	address, err := parseAddress(page, func(string) bool { return true })
+	if err != nil || number <= 0 {
+		return Event{}, ErrUnreadable
+	}
+	repository, err := identify(address)
+	if err != nil {
+		return Event{}, ErrUnreadable
+	}
+	return Event{Repository: repository, Number: number}, nil
+}

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package azure
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"espalier.dev/internal/gitforge"
+)
+
+// location is where a repository is at Azure DevOps.
+type location struct {
+	repository gitforge.Repository
+	// server is the scheme and host.
+	server string
+	// collection is the organisation, or what leads to the collection on premises; empty at the old hosts of organisations.
+	collection    []string
+	project, name string
+}
+
+// Identify tells which repository an address means.
+func Identify(address gitforge.Address) (gitforge.Repository, error) {
+	where, err := locate(address)
+	return where.repository, err
+}
+
+const cloudForm = "https://dev.azure.com/ORGANISATION/PROJECT/_git/REPOSITORY"
+
+func locate(address gitforge.Address) (location, error) {
+	at := slices.Index(address.Segments, "_git")
+	if at < 0 {
+		return location{}, gitforge.Misconfiguredf("url has no part _git: write it as %s", cloudForm)
+	}
+	before, after := address.Segments[:at], address.Segments[at+1:]
+	if len(after) == 2 && (after[0] == "_optimized" || after[0] == "_full") {
+		after = after[1:]
+	}
+	if len(after) != 1 {
+		return location{}, gitforge.Misconfiguredf("url has %d parts after _git, it needs one: write it as %s", len(after), cloudForm)
+	}
+	where := location{server: address.Scheme + "://" + address.Host, name: after[0]}
+	where.collection, where.project = divide(address.Host, before, where.name)
+	if complaint := where.complaint(address.Host); complaint != "" {
+		return location{}, gitforge.Misconfiguredf("%s", complaint)
+	}
+	path := slices.Concat(where.collection, []string{where.project, where.name})
+	where.repository = gitforge.NewRepository(address.Host, strings.Join(path, "/"))
+	return where, nil
+}
+
+// divide tells the collection from the project. The latter is left out of the URL if the repository is called like it.
+func divide(host string, before []string, name string) (collection []string, project string) {
+	least := 1 // parts of a collection
+	switch {
+	case ofOrganisation(host) && (len(before) == 0 || strings.EqualFold(before[0], "DefaultCollection")):
+		least = len(before[:min(1, len(before))])
+	case ofOrganisation(host):
+		least = 0
+	case len(before) > 0 && strings.EqualFold(before[0], "tfs"):
+		least = 2
+	}
+	if len(before) <= least {
+		return before, name
+	}
+	return before[:len(before)-1], before[len(before)-1]
+}
+
+// ofOrganisation tells whether the host already names the organisation.
+func ofOrganisation(host string) bool { return strings.HasSuffix(host, ".visualstudio.com") }
+
+func (l location) complaint(host string) string {
+	switch {
+	case host == "dev.azure.com" && len(l.collection) != 1:
+		return "url does not have the form of the cloud: write it as " + cloudForm
+	case !ofOrganisation(host) && len(l.collection) == 0:
+		return "url names no collection: write it as https://HOST/COLLECTION/PROJECT/_git/REPOSITORY"
+	}
+	return ""
+}
+
+func (l location) projectURL() string {
+	result := l.server
+	for _, segment := range append(slices.Clone(l.collection), l.project) {
+		result += "/" + url.PathEscape(segment)
+	}
+	return result
+}
