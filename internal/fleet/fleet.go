@@ -6,39 +6,112 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/target"
 )
 
 // Options are what a Fleet needs.
 type Options struct {
-	// Config leads to the management cluster, with rights to get, list and watch the kinds of applications there, and to get and watch
-	// the GitopsClusters, Targets and Secrets that pipelines refer to. Without the right to watch a Secret it is read now and then.
+	// Config leads to the management cluster, with rights to list and watch the kinds of applications there, and to get and watch
+	// the GitopsClusters, Targets and Secrets that pipelines refer to. What may not be watched is read every few minutes instead.
 	Config *rest.Config
 
-	// Clusters connects to the other clusters. Nobody else should use it, so that a connection ends with the last reference.
+	// Clusters connects to the other clusters. Nobody else should use it, so that a connection ends with the last reference. Whoever
+	// made it closes it after the fleet.
 	Clusters *target.Clusters
 
 	// Clock tells since when something cannot be read. If it is nil, it is the real one.
 	Clock clock.PassiveClock
 }
 
-// Fleet follows applications. Its methods may be called from several goroutines, and none of them waits for a cluster.
+// Fleet follows applications. Its methods may be called from several goroutines, and none of them but Start and Close waits for
+// anything. It is a prometheus.Collector of its own metrics.
 type Fleet struct {
-	options Options
+	clock    clock.PassiveClock
+	timing   timing
+	resolver *resolver
+	alarm    alarm
+
+	lifetime context.Context // of everything that is started
+	end      context.CancelFunc
+	group    sync.WaitGroup
+
+	// mutex protects what follows, links, sessions and feeds included. Nobody waits for anything while holding it.
+	mutex  sync.Mutex
+	closed bool
+	index  *index
+	links  map[ClusterKey]*link
+	uses   map[*target.Cluster]int // by sessions
+}
+
+// feedKey names a feed.
+type feedKey struct {
+	cluster ClusterKey
+	gvk     schema.GroupVersionKind
 }
 
 // New returns a fleet that follows nothing yet. It does not connect.
 func New(options Options) (*Fleet, error) {
-	return &Fleet{options: options}, errors.New("not built yet")
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	host, err := managementClient(options.Config)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{
+		clock: options.Clock, timing: defaultTiming, resolver: &resolver{host: host, clusters: options.Clusters},
+		index: newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
+	}
+	f.lifetime, f.end = context.WithCancel(context.Background())
+	return f, nil
+}
+
+const discoveryTimeout = 15 * time.Second
+
+// managementClient makes an uncached client: Secrets are never kept.
+func managementClient(config *rest.Config) (client.WithWatch, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, gitops.AddToScheme, lsv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register the kinds that say how to reach clusters: %w", err)
+		}
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	connections, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the management cluster: %w", err)
+	}
+	// Discovery knows no context, so it needs a limit of its own.
+	mapper, err := apiutil.NewDynamicRESTMapper(config, &http.Client{Transport: connections.Transport, Timeout: discoveryTimeout})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the management cluster: %w", err)
+	}
+	host, err := client.NewWithWatch(config, client.Options{HTTPClient: connections, Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the management cluster: %w", err)
+	}
+	return host, nil
 }
 
 // Start keeps the fleet until the context ends, and ends everything then. It is for manager.Add; Refer works before it, too.
@@ -51,23 +124,93 @@ func (f *Fleet) Start(ctx context.Context) error {
 // NeedLeaderElection lets only the leader have watches.
 func (f *Fleet) NeedLeaderElection() bool { return true }
 
-// Close ends all watches and connections, and waits for their goroutines.
-func (f *Fleet) Close() {}
+// Close ends all watches and connections, and waits for their goroutines. A closed fleet follows nothing any more.
+func (f *Fleet) Close() {
+	f.mutex.Lock()
+	f.closed = true
+	f.mutex.Unlock()
+	f.end()
+	f.group.Wait()
+}
 
 // Refer says which applications a pipeline means. It replaces what was said before.
-func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application) {}
+func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.closed {
+		return
+	}
+	begun, ended := f.index.replace(pipeline, applications)
+	// Beginning first keeps a watch that both need.
+	for _, application := range begun {
+		f.beginLocked(application)
+	}
+	for _, application := range ended {
+		f.endLocked(application)
+	}
+}
 
 // Forget says that a pipeline means nothing any more.
 func (f *Fleet) Forget(pipeline types.NamespacedName) { f.Refer(pipeline, nil) }
 
+func (f *Fleet) beginLocked(application Application) {
+	l := f.links[application.Cluster]
+	if l == nil {
+		l = f.newLinkLocked(application.Cluster)
+	}
+	feed := l.feeds[application.GVK]
+	if feed == nil {
+		feed = newFeed(application.Cluster, application.GVK, l.problem)
+		l.feeds[application.GVK] = feed
+		if l.session != nil {
+			l.session.followLocked(feed)
+		}
+	}
+	feed.want(application.key())
+}
+
+func (f *Fleet) endLocked(application Application) {
+	l := f.links[application.Cluster]
+	feed := l.feeds[application.GVK]
+	if delete(feed.wanted, application.key()); len(feed.wanted) > 0 {
+		return
+	}
+	feed.quitLocked()
+	if delete(l.feeds, application.GVK); len(l.feeds) > 0 {
+		return
+	}
+	delete(f.links, application.Cluster)
+	l.cancel()
+}
+
 // Read returns what is known about an application, from memory.
 func (f *Fleet) Read(application Application) State {
-	return State{Problem: Problem{Reason: ReasonNotFollowed}}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if l := f.links[application.Cluster]; l != nil {
+		if feed := l.feeds[application.GVK]; feed != nil {
+			if _, wanted := feed.wanted[application.key()]; wanted {
+				return feed.read(application.key())
+			}
+		}
+	}
+	return State{Problem: Problem{Reason: ReasonNotFollowed, Message: fmt.Sprintf("%s is not followed, for no pipeline refers to it", application)}}
 }
 
 // Client returns an uncached client for a cluster that some pipeline refers to, with the rights that the reference gives. It fails at once
 // if the cluster is not connected. Do not keep it: the credential may change.
-func (f *Fleet) Client(cluster ClusterKey) (client.Client, error) { return nil, errors.New("not built yet") }
+func (f *Fleet) Client(cluster ClusterKey) (client.Client, error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	switch l := f.links[cluster]; {
+	case l == nil:
+		return nil, fmt.Errorf("%s is not connected, for no pipeline refers to it", cluster)
+	case l.session == nil:
+		return nil, errors.New(l.problem.Message)
+	default:
+		return l.session.client, nil
+	}
+}
 
 // Source is a source of pipelines to look at, for builder.WatchesRawSource: those that refer to an application whose State has changed.
 // What has changed before the source was started is not lost.
@@ -78,6 +221,23 @@ func (f *Fleet) Source() source.Source {
 	})
 }
 
-// OnChange lets wake be called, from any goroutine, with each pipeline that should look again. wake must not block and must not call the
-// fleet. It replaces the function of an earlier call. Pipelines that were to be woken before the first call are passed on at once.
-func (f *Fleet) OnChange(wake func(pipeline types.NamespacedName)) {}
+// OnChange lets wake be called, from any goroutine, with each pipeline that should look again. wake must not block. It replaces the
+// function of an earlier call. Pipelines that were to be woken before the first call are passed on at once.
+func (f *Fleet) OnChange(wake func(pipeline types.NamespacedName)) { f.alarm.onRing(wake) }
+
+// update changes a feed on behalf of a session and wakes the pipelines of the applications that change returns. What a session brings that
+// is no longer the feed's is ignored, and update returns false.
+func (f *Fleet) update(feed *feed, from *session, change func(now time.Time) []types.NamespacedName) bool {
+	f.mutex.Lock()
+	if feed.session != from {
+		f.mutex.Unlock()
+		return false
+	}
+	var concerned []types.NamespacedName
+	for _, key := range change(f.clock.Now()) {
+		concerned = f.index.appendUsers(concerned, feed.application(key))
+	}
+	f.mutex.Unlock()
+	f.alarm.ring(concerned)
+	return true
+}

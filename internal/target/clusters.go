@@ -211,6 +211,20 @@ func (c *Clusters) reject(key fingerprint, cluster *Cluster) {
 	}
 }
 
+// Drop closes the connections of a cluster that its only user no longer needs, and forgets its client. Somebody else who uses it gets
+// another one at his next call; requests that are under way are not disturbed.
+func (c *Clusters) Drop(cluster *Cluster) {
+	c.mutex.Lock()
+	for key, entry := range c.clients {
+		if entry.cluster == cluster {
+			c.dropLocked(key)
+			break
+		}
+	}
+	c.mutex.Unlock()
+	cluster.watches.closeIdle()
+}
+
 // Close ends all watches and drops all clients. A closed cache stays empty: For returns an error.
 func (c *Clusters) Close() {
 	c.mutex.Lock()

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// feed is what is known about one kind in one cluster. The lock of the fleet protects it, and none of its methods does anything slow.
+//
+// Only the current session of its link may write to it. As sessions are told apart by their identity, what a session that has ended still
+// brings is ignored, also if the same cluster was let go and referred to again meanwhile.
+type feed struct {
+	cluster ClusterKey
+	gvk     schema.GroupVersionKind
+	// wanted are the applications that are referred to, with what is remembered of those that cannot be read.
+	wanted map[types.NamespacedName]sighting
+	// records are all objects of the kind, so that a new reference is answered at once.
+	records map[types.NamespacedName]record
+	// absent are namespaces of wanted applications that do not exist.
+	absent map[string]bool
+
+	session *session
+	stop    func() // ends the follower of the session
+	// look asks the follower to find out about namespaces.
+	look chan struct{}
+
+	// problem is why the records are not current; its reason is empty if they are.
+	problem Problem
+	// lost is when they stopped to be current; zero if they never were, or are.
+	lost time.Time
+}
+
+// record is what is kept of an object.
+type record struct {
+	health  Health
+	problem Problem
+}
+
+// sighting is what is remembered of an application that was readable once.
+type sighting struct {
+	revision, attempted string
+	lost                time.Time // when it could last be read
+}
+
+func newFeed(cluster ClusterKey, gvk schema.GroupVersionKind, problem Problem) *feed {
+	return &feed{
+		cluster: cluster, gvk: gvk, problem: problem, look: make(chan struct{}, 1),
+		wanted: map[types.NamespacedName]sighting{}, records: map[types.NamespacedName]record{}, absent: map[string]bool{},
+	}
+}
+
+func (f *feed) synced() bool { return f.problem.Reason == "" }
+
+func (f *feed) application(key types.NamespacedName) Application {
+	return Application{Cluster: f.cluster, GVK: f.gvk, Namespace: key.Namespace, Name: key.Name}
+}
+
+// read returns the state of a wanted application.
+func (f *feed) read(key types.NamespacedName) State {
+	known, exists := f.records[key]
+	if f.synced() && exists && known.problem.Reason == "" {
+		return State{Health: known.health}
+	}
+	last := f.wanted[key]
+	if exists && known.problem.Reason == "" {
+		last = sighting{revision: known.health.Revision, attempted: known.health.AttemptedRevision, lost: f.lost}
+	}
+	return State{
+		Problem:         f.problemOf(key),
+		UnreadableSince: last.lost,
+		Health:          Health{Revision: last.revision, AttemptedRevision: last.attempted},
+	}
+}
+
+func (f *feed) problemOf(key types.NamespacedName) Problem {
+	known, exists := f.records[key]
+	switch {
+	case !f.synced():
+		return f.problem
+	case exists:
+		return known.problem
+	case f.absent[key.Namespace]:
+		return namespaceMissing(f.application(key))
+	}
+	return applicationMissing(f.application(key))
+}
+
+// want begins to remember an application. Whether it exists is found out by the follower.
+func (f *feed) want(key types.NamespacedName) {
+	f.wanted[key] = sighting{}
+	if _, exists := f.records[key]; !exists {
+		f.lookSoon()
+	}
+}
+
+func (f *feed) lookSoon() {
+	select {
+	case f.look <- struct{}{}:
+	default:
+	}
+}
+
+// put takes note of an object and tells whether something has changed that decides.
+func (f *feed) put(key types.NamespacedName, next record, now time.Time) bool {
+	before, existed := f.records[key]
+	if existed && before == next {
+		return false
+	}
+	f.records[key] = next
+	if existed && next.problem.Reason != "" {
+		f.remember(key, before, now)
+	}
+	return true
+}
+
+// remove takes note that an object is gone.
+func (f *feed) remove(key types.NamespacedName, now time.Time) bool {
+	before, existed := f.records[key]
+	delete(f.records, key)
+	if !existed {
+		return false
+	}
+	f.remember(key, before, now)
+	if _, wanted := f.wanted[key]; wanted {
+		f.lookSoon()
+	}
+	return true
+}
+
+// remember keeps what was last known of a wanted application that cannot be read any more.
+func (f *feed) remember(key types.NamespacedName, last record, now time.Time) {
+	if _, wanted := f.wanted[key]; wanted && last.problem.Reason == "" {
+		f.wanted[key] = sighting{revision: last.health.Revision, attempted: last.health.AttemptedRevision, lost: now}
+	}
+}
+
+// replace takes a list of all objects, from which on the records are current. It returns the wanted applications whose state has changed.
+func (f *feed) replace(all map[types.NamespacedName]record, absent map[string]bool, now time.Time) []types.NamespacedName {
+	before := map[types.NamespacedName]State{}
+	for key := range f.wanted {
+		before[key] = f.read(key)
+		if _, exists := all[key]; !exists {
+			f.forgetRecord(key, now)
+		}
+	}
+	f.records, f.absent = all, absent
+	f.problem, f.lost = Problem{}, time.Time{}
+	var changed []types.NamespacedName
+	for key := range f.wanted {
+		if f.read(key) != before[key] {
+			changed = append(changed, key)
+		}
+	}
+	return changed
+}
+
+// forgetRecord remembers an application that vanished while nobody looked: it was last seen when the records were last current.
+func (f *feed) forgetRecord(key types.NamespacedName, now time.Time) {
+	if last, existed := f.records[key]; existed {
+		if !f.lost.IsZero() {
+			now = f.lost
+		}
+		f.remember(key, last, now)
+	}
+}
+
+// fail notes that the records are not current, and tells whether that is news.
+func (f *feed) fail(problem Problem, now time.Time) bool {
+	if f.problem == problem {
+		return false
+	}
+	if f.synced() {
+		f.lost = now
+	}
+	f.problem = problem
+	return true
+}
+
+// forgetAll is for when the cluster turns out to be another one: nothing that was seen means anything there.
+func (f *feed) forgetAll() {
+	clear(f.records)
+	clear(f.absent)
+	for key := range f.wanted {
+		f.wanted[key] = sighting{}
+	}
+	f.lost = time.Time{}
+}
+
+// missing returns the namespaces of wanted applications that are not among the given objects.
+func (f *feed) missing(objects map[types.NamespacedName]record) map[string]bool {
+	namespaces := map[string]bool{}
+	for key := range f.wanted {
+		if _, exists := objects[key]; !exists {
+			namespaces[key.Namespace] = true
+		}
+	}
+	return namespaces
+}
+
+func (f *feed) wantedKeys() []types.NamespacedName { return slices.Collect(maps.Keys(f.wanted)) }

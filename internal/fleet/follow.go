@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// page is how many objects are asked for at once, so that a large cluster costs no large memory.
+const page = 250
+
+var (
+	errStreamFailed = errors.New("the watch failed")
+	errEndedAtOnce  = errors.New("the watch ended at once")
+	errNoNamespaces = errors.New("the kind has no namespaces")
+)
+
+// follower fills a feed, in one goroutine: it lists all objects of the kind, watches them from there on, and keeps the judgement of each.
+// A watch that ends is continued where it was. If it cannot be, the feed fails with what is wrong, and everything is listed anew once that
+// is over, so that the feed never calls something current that is old.
+type follower struct {
+	session *session
+	feed    *feed
+	key     feedKey
+	timing  timing
+
+	version string // from which to go on; empty if everything has to be listed
+}
+
+// run follows until the context ends or the credential is refused.
+func (f *follower) run(ctx context.Context) {
+	for failures := 0; ctx.Err() == nil; {
+		lasted, err := f.stretch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if lasted >= f.timing.stable {
+			failures = 0
+		}
+		if err == nil {
+			continue
+		}
+		failures++
+		f.version = ""
+		f.fail(err)
+		if apierrors.IsUnauthorized(err) {
+			f.session.refuse(ctx)
+			return
+		}
+		if !wait(ctx, f.timing.pause(failures), nil) {
+			return
+		}
+	}
+}
+
+func (f *follower) fail(err error) {
+	problem := followProblem(f.key, err)
+	f.update(func(now time.Time) []types.NamespacedName {
+		if !f.feed.fail(problem, now) {
+			return nil
+		}
+		return f.feed.wantedKeys()
+	})
+}
+
+func (f *follower) update(change func(now time.Time) []types.NamespacedName) {
+	f.session.link.fleet.update(f.feed, f.session, change)
+}
+
+// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it can be continued.
+func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
+	length := f.timing.stream + jitter(f.timing.stream)/2
+	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
+	defer cancel()
+	if err := f.checkKind(); err != nil {
+		return 0, err
+	}
+	var everything map[types.NamespacedName]record
+	fresh := f.version == ""
+	if fresh {
+		var err error
+		if everything, err = f.list(ctx); err != nil {
+			return 0, err
+		}
+	}
+	stream, err := f.open(ctx, length)
+	if !fresh && isExpired(err) {
+		f.version = ""
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer stream.Stop()
+	if fresh {
+		f.replace(ctx, everything)
+	}
+	began := time.Now()
+	err = f.read(ctx, stream)
+	lasted := time.Since(began)
+	if err == nil && lasted < f.timing.stable {
+		err = errEndedAtOnce
+	}
+	return lasted, err
+}
+
+// checkKind makes sure that the cluster knows the kind and that its objects have namespaces, as targets of pipelines do.
+func (f *follower) checkKind() error {
+	mapping, err := f.session.mapper.RESTMapping(f.key.gvk.GroupKind(), f.key.gvk.Version)
+	if err != nil {
+		return fmt.Errorf("find the kind %s: %w", f.key.gvk.Kind, err)
+	}
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return errNoNamespaces
+	}
+	return nil
+}
+
+// list judges all objects of the kind, page by page.
+func (f *follower) list(ctx context.Context) (map[types.NamespacedName]record, error) {
+	all := map[types.NamespacedName]record{}
+	for token := ""; ; {
+		objects, err := f.listPage(ctx, token)
+		if isExpired(err) && token != "" {
+			token = ""
+			clear(all)
+			continue
+		}
+		if apierrors.IsNotFound(err) {
+			// The kind was there once. What the mapper remembers of it is wrong.
+			meta.MaybeResetRESTMapper(f.session.mapper)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", f.key.gvk.Kind, err)
+		}
+		for i := range objects.Items {
+			all[client.ObjectKeyFromObject(&objects.Items[i])] = newRecord(&objects.Items[i])
+		}
+		f.version = objects.GetResourceVersion()
+		if token = objects.GetContinue(); token == "" {
+			return all, nil
+		}
+	}
+}
+
+func (f *follower) listPage(ctx context.Context, token string) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timing.answer)
+	defer cancel()
+	objects := &unstructured.UnstructuredList{}
+	objects.SetGroupVersionKind(f.listKind())
+	err := f.session.client.List(ctx, objects, client.Limit(page), client.Continue(token))
+	return objects, err
+}
+
+func newRecord(object *unstructured.Unstructured) record {
+	health, problem := Judge(object)
+	return record{health: health, problem: problem}
+}
+
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+func (f *follower) open(ctx context.Context, length time.Duration) (watch.Interface, error) {
+	seconds := int64(length / time.Second)
+	stream, err := openStream(ctx, f.timing.answer, func(ctx context.Context) (watch.Interface, error) {
+		objects := &unstructured.UnstructuredList{}
+		objects.SetGroupVersionKind(f.listKind())
+		return f.session.client.Watch(ctx, objects, &client.ListOptions{
+			Raw: &metav1.ListOptions{ResourceVersion: f.version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds},
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", f.key.gvk.Kind, err)
+	}
+	return stream, nil
+}
+
+// read takes note of what the stream tells, until it ends.
+func (f *follower) read(ctx context.Context, stream watch.Interface) error {
+	again := time.NewTicker(f.timing.absence)
+	defer again.Stop()
+	for {
+		select {
+		case event, open := <-stream.ResultChan():
+			if !open {
+				return nil
+			}
+			if err := f.take(event); err != nil {
+				return err
+			}
+			if f.version == "" {
+				return nil
+			}
+		case <-f.feed.look:
+			f.lookForNamespaces(ctx)
+		case <-again.C:
+			f.lookForNamespaces(ctx)
+		}
+	}
+}
+
+// take handles one event. A stream that cannot go on from where it was leaves no version.
+func (f *follower) take(event watch.Event) error {
+	if event.Type == watch.Error {
+		err := apierrors.FromObject(event.Object)
+		if isExpired(err) {
+			f.version = ""
+			return nil
+		}
+		return fmt.Errorf("watch %s: %w", f.key.gvk.Kind, err)
+	}
+	object, ok := event.Object.(*unstructured.Unstructured)
+	if !ok {
+		return errStreamFailed
+	}
+	f.version = object.GetResourceVersion()
+	if event.Type == watch.Bookmark {
+		return nil
+	}
+	key := client.ObjectKeyFromObject(object)
+	next := newRecord(object)
+	f.update(func(now time.Time) []types.NamespacedName {
+		if event.Type == watch.Deleted && f.feed.remove(key, now) || event.Type != watch.Deleted && f.feed.put(key, next, now) {
+			return []types.NamespacedName{key}
+		}
+		return nil
+	})
+	return nil
+}
+
+// openStream begins a watch. Its answer must come in time, although the watch itself may last.
+func openStream(ctx context.Context, limit time.Duration, open func(context.Context) (watch.Interface, error)) (watch.Interface, error) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { giveUp(context.DeadlineExceeded) })
+	stream, err := open(ctx)
+	if !timer.Stop() && err == nil {
+		stream.Stop()
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		giveUp(err)
+		return nil, err
+	}
+	return &boundStream{Interface: stream, release: func() { giveUp(nil) }}, nil
+}
+
+// boundStream ends the context of a stream together with it.
+type boundStream struct {
+	watch.Interface
+	release func()
+}
+
+// Stop ends the stream.
+func (s *boundStream) Stop() {
+	s.Interface.Stop()
+	s.release()
+}
+
+func (f *follower) listKind() schema.GroupVersionKind {
+	return f.key.gvk.GroupVersion().WithKind(f.key.gvk.Kind + "List")
+}

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// link keeps the connection to one cluster that is referred to. Its goroutine reads where the cluster is, and begins a session when
+// that is another place than before. The lock of the fleet protects it.
+type link struct {
+	fleet  *Fleet
+	key    ClusterKey
+	cancel context.CancelFunc
+	poke   chan struct{} // somebody has seen a reason to look again
+	begun  time.Time
+
+	feeds   map[schema.GroupVersionKind]*feed
+	session *session // nil while there is no connection
+	problem Problem  // why there is none, or why there is nothing to see of it yet
+	// server is the cluster of the last session. What was seen in another one says nothing.
+	server string
+	// refusals counts how often in a row the credential was not accepted.
+	refusals int
+}
+
+func (f *Fleet) newLinkLocked(key ClusterKey) *link {
+	ctx, cancel := context.WithCancel(f.lifetime)
+	l := &link{
+		fleet: f, key: key, cancel: cancel, poke: make(chan struct{}, 1), begun: f.clock.Now(),
+		feeds: map[schema.GroupVersionKind]*feed{}, problem: starting(key),
+	}
+	f.links[key] = l
+	f.group.Go(func() {
+		defer cancel()
+		l.run(ctx)
+	})
+	return l
+}
+
+// lookAgain never blocks.
+func (l *link) lookAgain() {
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}
+
+// run looks, connects and waits for a reason to look again, until the context ends.
+func (l *link) run(ctx context.Context) {
+	defer l.disconnect()
+	watched := &names{host: l.fleet.resolver.host, timing: l.fleet.timing, changed: l.lookAgain}
+	defer watched.close()
+	failures := 0
+	for {
+		place, err := l.look(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		watched.follow(ctx, place.objects)
+		pause := jitter(l.fleet.timing.recheck)
+		if failures++; err == nil {
+			failures = 0
+		} else {
+			pause = min(pause, l.fleet.timing.pause(failures))
+		}
+		if !wait(ctx, pause, l.poke) {
+			return
+		}
+	}
+}
+
+// look finds out where the cluster is and connects to it, if that has not happened yet. The error says why there is no connection, or why it
+// is not known whether the one that exists is still right.
+func (l *link) look(ctx context.Context) (place, error) {
+	limited, cancel := context.WithTimeout(ctx, l.fleet.timing.answer)
+	defer cancel()
+	found, err := l.fleet.resolver.find(limited, l.key)
+	outdated := isVerdict(err)
+	if err == nil {
+		if l.has(found) {
+			_, _ = found.connect(limited) // asking again tells that the client is still needed
+			return found, nil
+		}
+		var to connection
+		if to, err = found.connect(limited); err == nil {
+			l.begin(to, found.content)
+			return found, nil
+		}
+		outdated = true
+	}
+	if ctx.Err() == nil {
+		l.fail(clusterProblem(l.key, err), outdated)
+	}
+	return found, err
+}
+
+// has tells whether the session is one with that place.
+func (l *link) has(found place) bool {
+	l.fleet.mutex.Lock()
+	defer l.fleet.mutex.Unlock()
+	return l.session != nil && l.session.place == found.content && !l.session.refused
+}
+
+// begin replaces the session. Feeds are not current until the new one has read everything.
+func (l *link) begin(to connection, content fingerprint) {
+	l.fleet.mutex.Lock()
+	before := l.session
+	l.session = l.newSessionLocked(to, content)
+	l.problem = starting(l.key)
+	for _, feed := range l.feeds {
+		l.renewLocked(feed, l.server != to.server)
+	}
+	l.server = to.server
+	l.retireLocked(before)
+	l.fleet.mutex.Unlock()
+}
+
+// renewLocked begins to fill a feed from a new session. Nobody is woken: how it goes on is known soon. A feed that could not be read for a
+// credential that was refused keeps saying so until it is read, since the new one may be the same.
+func (l *link) renewLocked(feed *feed, elsewhere bool) {
+	if elsewhere || feed.problem.Reason != ReasonUnauthorized {
+		feed.fail(l.problem, l.fleet.clock.Now())
+	}
+	if elsewhere {
+		feed.forgetAll()
+	}
+	l.session.followLocked(feed)
+}
+
+// fail notes why there is no connection. If the one that exists is not known to be outdated, it goes on.
+func (l *link) fail(problem Problem, outdated bool) {
+	l.fleet.mutex.Lock()
+	if l.session != nil && !outdated {
+		l.fleet.mutex.Unlock()
+		return
+	}
+	l.retireLocked(l.session)
+	l.session, l.problem = nil, problem
+	var concerned []types.NamespacedName
+	for _, feed := range l.feeds {
+		feed.quitLocked()
+		if !feed.fail(problem, l.fleet.clock.Now()) {
+			continue
+		}
+		for key := range feed.wanted {
+			concerned = l.fleet.index.appendUsers(concerned, feed.application(key))
+		}
+	}
+	l.fleet.mutex.Unlock()
+	l.fleet.alarm.ring(concerned)
+}
+
+// disconnect ends the session when nobody refers to the cluster any more.
+func (l *link) disconnect() {
+	l.fleet.mutex.Lock()
+	before := l.session
+	l.session = nil
+	l.fleet.mutex.Unlock()
+	if before != nil {
+		before.close()
+	}
+}
+
+// retireLocked ends a session in a goroutine of its own: a request that hangs must not keep the next session waiting.
+func (l *link) retireLocked(before *session) {
+	if before != nil {
+		before.cancel()
+		l.fleet.group.Go(before.close) // called by a goroutine of the group, so Close waits for it in any case
+	}
+}

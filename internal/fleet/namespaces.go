@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A list of a namespace that does not exist is empty, so for applications that are missing the namespace is asked for. Whoever may not read
+// namespaces learns only that the application is missing.
+
+// replace hands a list over to the feed, with the namespaces that do not exist.
+func (f *follower) replace(ctx context.Context, everything map[types.NamespacedName]record) {
+	var candidates map[string]bool
+	f.update(func(time.Time) []types.NamespacedName {
+		candidates = f.feed.missing(everything)
+		return nil
+	})
+	absent := f.absentOf(ctx, candidates)
+	f.session.synced()
+	f.update(func(now time.Time) []types.NamespacedName { return f.feed.replace(everything, absent, now) })
+}
+
+// lookForNamespaces brings up to date which namespaces of missing applications do not exist.
+func (f *follower) lookForNamespaces(ctx context.Context) {
+	var candidates map[string]bool
+	f.update(func(time.Time) []types.NamespacedName {
+		candidates = f.feed.missing(f.feed.records)
+		return nil
+	})
+	absent := f.absentOf(ctx, candidates)
+	f.update(func(time.Time) []types.NamespacedName {
+		if maps.Equal(f.feed.absent, absent) {
+			return nil
+		}
+		before := f.feed.absent
+		f.feed.absent = absent
+		var changed []types.NamespacedName
+		for key := range f.feed.wanted {
+			if before[key.Namespace] != absent[key.Namespace] {
+				changed = append(changed, key)
+			}
+		}
+		return changed
+	})
+}
+
+// absentOf returns those of the namespaces that certainly do not exist.
+func (f *follower) absentOf(ctx context.Context, namespaces map[string]bool) map[string]bool {
+	absent := map[string]bool{}
+	for name := range namespaces {
+		if f.isAbsent(ctx, name) {
+			absent[name] = true
+		}
+	}
+	return absent
+}
+
+func (f *follower) isAbsent(ctx context.Context, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, f.timing.answer)
+	defer cancel()
+	namespace := &metav1.PartialObjectMetadata{}
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return apierrors.IsNotFound(f.session.client.Get(ctx, client.ObjectKey{Name: name}, namespace))
+}

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/target"
+)
+
+// Texts of problems stay the same as long as the problem does: they end up in the status of pipelines, which must not change by itself.
+// So they contain neither times nor ports nor numbers of attempts.
+
+func starting(cluster ClusterKey) Problem {
+	return Problem{Reason: ReasonStarting, Message: fmt.Sprintf("%s is being connected to", cluster)}
+}
+
+func applicationMissing(application Application) Problem {
+	return Problem{Reason: ReasonNotFound, Message: fmt.Sprintf("%s is not found: create it, or correct the namespace of the target", application)}
+}
+
+func namespaceMissing(application Application) Problem {
+	return Problem{Reason: ReasonNamespaceNotFound, Message: fmt.Sprintf("%s is not found: the namespace %s does not exist", application, application.Namespace)}
+}
+
+func kindMissing(key feedKey) Problem {
+	return Problem{
+		Reason:  ReasonKindNotServed,
+		Message: fmt.Sprintf("%s does not serve the kind %s of %s: install its custom resource definition there, or correct spec.appRef", key.cluster, key.gvk.Kind, key.gvk.GroupVersion()),
+	}
+}
+
+// followProblem explains why a kind cannot be listed and watched.
+func followProblem(key feedKey, err error) Problem {
+	switch {
+	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
+		return kindMissing(key)
+	case errors.Is(err, errNoNamespaces):
+		return Problem{Reason: ReasonReadFailed, Message: fmt.Sprintf("the kind %s of %s has no namespaces: applications must be in one", key.gvk.Kind, key.gvk.GroupVersion())}
+	case apierrors.IsForbidden(err):
+		return Problem{
+			Reason:  ReasonForbidden,
+			Message: shorten(fmt.Sprintf("%s does not let us list and watch the kind %s in all namespaces: grant it to the user of the kubeconfig: %v", key.cluster, key.gvk.Kind, statusOf(err))),
+		}
+	}
+	return clusterProblem(key.cluster, err)
+}
+
+// clusterProblem explains why a cluster cannot be used, whatever is asked of it.
+func clusterProblem(cluster ClusterKey, err error) Problem {
+	var told *refusal
+	var unreachable *target.Unreachable
+	switch {
+	case errors.As(err, &told):
+		return told.problem
+	case apierrors.IsUnauthorized(err):
+		return Problem{Reason: ReasonUnauthorized, Message: fmt.Sprintf("%s does not accept the credential of its kubeconfig: renew it", cluster)}
+	case reasonOf(err) != "":
+		return Problem{Reason: reasonOf(err), Message: shorten(fmt.Sprintf("%s cannot be connected to: %v", cluster, err))}
+	case errors.As(err, &unreachable):
+		return Problem{Reason: ReasonUnreachable, Message: fmt.Sprintf("%s does not answer at %s: %s", cluster, unreachable.Server, networkCause(err))}
+	case isStatus(err):
+		return Problem{Reason: ReasonReadFailed, Message: shorten(fmt.Sprintf("%s cannot be read: %v", cluster, statusOf(err)))}
+	}
+	return Problem{Reason: ReasonUnreachable, Message: fmt.Sprintf("%s cannot be read: %s", cluster, networkCause(err))}
+}
+
+// reasonOf translates the reasons of package target that tell what is wrong with a kubeconfig.
+func reasonOf(err error) Reason {
+	switch failure.DetailsOf(err).Reason {
+	case target.ReasonInvalid, target.ReasonRefusedAddress:
+		return ReasonKubeconfigInvalid
+	case target.ReasonSecretMissing:
+		return ReasonKubeconfigMissing
+	case target.ReasonTokenRefused:
+		return ReasonUnauthorized
+	}
+	if dial.IsRefusal(err) {
+		return ReasonKubeconfigInvalid
+	}
+	return ""
+}
+
+func isStatus(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+// statusOf returns the part of an error that an API server has written.
+func statusOf(err error) error {
+	status := &apierrors.StatusError{}
+	if errors.As(err, &status) {
+		return status
+	}
+	return err
+}
+
+// networkCause says what is wrong with a connection, without what differs from attempt to attempt.
+func networkCause(err error) string {
+	var number syscall.Errno
+	var name *net.DNSError
+	var timeout net.Error
+	var invalid x509.CertificateInvalidError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	switch {
+	case errors.Is(err, errEndedAtOnce), errors.Is(err, errStreamFailed):
+		return "watches end at once"
+	case errors.As(err, &name):
+		return fmt.Sprintf("the name %s cannot be resolved", name.Name)
+	case errors.As(err, &invalid), errors.As(err, &authority):
+		return "its certificate is not valid, or not signed by the authority in the kubeconfig"
+	case errors.As(err, &host):
+		return "its certificate is for another name"
+	case errors.As(err, &number):
+		return number.Error()
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return "the connection was closed"
+	}
+	return "the connection failed"
+}

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/target"
+)
+
+// connection is a way into a cluster.
+type connection struct {
+	client client.WithWatch
+	mapper meta.RESTMapper
+	// server tells clusters apart, whatever the credential.
+	server string
+	// cluster is nil for the management cluster.
+	cluster *target.Cluster
+}
+
+// session is the time of a link with one connection: from reading a kubeconfig until there is another one, or no need for one. Its identity
+// is the token by which feeds know who may write to them.
+type session struct {
+	connection
+	link   *link
+	place  fingerprint // of what led to the connection
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	followers sync.WaitGroup
+	refused   bool // the cluster did not accept the credential
+}
+
+func (l *link) newSessionLocked(to connection, content fingerprint) *session {
+	s := &session{connection: to, link: l, place: content}
+	s.ctx, s.cancel = context.WithCancel(l.fleet.lifetime)
+	if to.cluster != nil {
+		l.fleet.uses[to.cluster]++
+	}
+	return s
+}
+
+// followLocked begins to fill a feed.
+func (s *session) followLocked(feed *feed) {
+	feed.quitLocked()
+	ctx, cancel := context.WithCancel(s.ctx)
+	feed.session, feed.stop = s, cancel
+	follower := &follower{session: s, feed: feed, key: feedKey{cluster: feed.cluster, gvk: feed.gvk}, timing: s.link.fleet.timing}
+	s.followers.Go(func() {
+		defer cancel()
+		follower.run(ctx)
+	})
+}
+
+// quitLocked ends the follower of a feed, if there is one.
+func (f *feed) quitLocked() {
+	if f.stop != nil {
+		f.stop()
+	}
+	f.session, f.stop = nil, nil
+}
+
+// refuse notes that the credential is not accepted, and lets the link look for another one after a while that grows with each refusal.
+func (s *session) refuse(ctx context.Context) {
+	s.link.fleet.mutex.Lock()
+	if !s.refused {
+		s.refused = true
+		s.link.refusals++
+	}
+	pause := s.link.fleet.timing.pause(s.link.refusals)
+	s.link.fleet.mutex.Unlock()
+	if wait(ctx, pause, nil) {
+		s.link.lookAgain()
+	}
+}
+
+// synced notes that the cluster has accepted the credential.
+func (s *session) synced() {
+	s.link.fleet.mutex.Lock()
+	defer s.link.fleet.mutex.Unlock()
+	s.link.refusals = 0
+}
+
+// close ends all followers, waits for them, and then the connection, if no other session uses it.
+func (s *session) close() {
+	s.cancel()
+	s.followers.Wait()
+	if s.cluster == nil {
+		return
+	}
+	fleet := s.link.fleet
+	fleet.mutex.Lock()
+	fleet.uses[s.cluster]--
+	last := fleet.uses[s.cluster] == 0
+	if last {
+		delete(fleet.uses, s.cluster)
+	}
+	fleet.mutex.Unlock()
+	if last {
+		fleet.resolver.clusters.Drop(s.cluster)
+	}
+}
