@@ -26,3 +26,16 @@ func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	})
 	d.Check(t, *update)
 }
+
+// So is the one of executions.
+func TestTheDiagramShowsWhatDecideExecutionDoes(t *testing.T) {
+	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of executions in the continuous flow", Order: everyPhase}
+	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
+	everyExecution(func(o continuous.Execution) {
+		impossible := o.Phase == lsv1alpha1.PhaseDeleting && !o.Deleted || o.Phase == lsv1alpha1.PhaseInit
+		if decided := continuous.DecideExecution(o); decided.Next != "" && !impossible {
+			d.Step(o.Phase, decided.Next, "")
+		}
+	})
+	d.Check(t, *update)
+}

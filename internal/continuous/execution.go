@@ -33,9 +33,15 @@ type Execution struct {
 // LookAtExecution turns what was read into what a decision depends on.
 func LookAtExecution(s execution.Snapshot) Execution {
 	e := s.Execution
+	chosen := e.Spec.Flow.OrDefault()
+	if onItsWay := e.Status.Phase != "" && !e.Status.Phase.IsFinal(); onItsWay && chosen != lsv1alpha1.FlowContinuous {
+		// Deploy items get the flow that the execution follows at present, whatever its spec wants for later.
+		s.Execution = e.DeepCopy()
+		s.Execution.Spec.Flow = lsv1alpha1.FlowContinuous
+	}
 	return Execution{
 		Observed:    execution.LookWithoutJob(s),
-		Chosen:      e.Spec.Flow.OrDefault(),
+		Chosen:      chosen,
 		Generation:  e.Generation,
 		UpToDate:    e.Generation == e.Status.ObservedGeneration,
 		Operation:   lsv1alpha1.Operation(e.Annotations[lsv1alpha1.OperationAnnotation]),

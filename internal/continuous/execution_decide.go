@@ -75,8 +75,19 @@ func recheckExecution(o Execution) execution.Decision {
 	case o.Phase == lsv1alpha1.PhaseSucceeded && len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0:
 		return idle(ReasonIdle, "nothing has changed")
 	default:
-		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "deploy items have changed")}
+		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "deploy items have changed: "+execution.Names(moved(o, pairs)))}
 	}
+}
+
+// moved are the items that are not as an execution which has come to an end has left them.
+func moved(o Execution, pairs []Pair) []execution.Item {
+	items := slices.Clone(o.Leaving)
+	for _, pair := range pairs {
+		if pair.Class != Deployed || o.Phase != lsv1alpha1.PhaseSucceeded {
+			items = append(items, pair.Item)
+		}
+	}
+	return items
 }
 
 // reconcile brings the items in line with the spec. It does so from Progressing, so that an error on the way is told.

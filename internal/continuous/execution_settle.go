@@ -77,11 +77,12 @@ func noted(o Execution, effect execution.Effect) Execution {
 	return o
 }
 
-// note remembers of items that they are as the present spec wants them, in the generation that they have now.
+// note remembers of items that they are as the present spec wants them, in the generation that they have now. What leaves
+// the flow remembers nothing.
 func (o Execution) note(items []execution.Item) Execution {
 	for _, item := range items {
 		i := slices.IndexFunc(o.Wanted, func(w execution.Item) bool { return w.Name == item.Name })
-		if i >= 0 && !o.Deleted && o.Chosen == lsv1alpha1.FlowContinuous {
+		if i >= 0 && !o.Deleted && !o.leaves() {
 			o = o.set(lsv1alpha1.DeployItemGeneration{Name: item.Name, ExecutionGeneration: o.Generation, DeployItemGeneration: o.Wanted[i].Object.Generation})
 		}
 	}

@@ -239,6 +239,26 @@ func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
 	g.report(t, "flow")
 }
 
+// Somebody changes the flow of an execution on its way: it comes to its end first, and then everything changes over.
+func TestTheFlowOfAnExecutionIsNotChangedOnItsWay(t *testing.T) {
+	g := newGarden(1)
+	g.pass(false)
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowJob })
+	g.pass(false)
+	g.pass(false)
+	for _, item := range g.items {
+		if item.Spec.Flow != lsv1alpha1.FlowContinuous {
+			t.Errorf("item %s was told of the change on the way", item.Name)
+		}
+	}
+	g.settle()
+	g.checkFlows(t, lsv1alpha1.FlowJob)
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 3 || execution.FlowOf(g.execution) != lsv1alpha1.FlowJob {
+		t.Errorf("phase %s after %d deployments", g.phase(), g.deployments)
+	}
+	g.report(t, "flow on the way")
+}
+
 func (g *garden) checkFlows(t *testing.T, flow lsv1alpha1.Flow) {
 	t.Helper()
 	for _, item := range g.items {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,7 +43,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Reader:   mgr.GetClient(),
 		Writer:   mgr.GetClient(),
 		Clock:    clock.RealClock{},
-		Announce: failuresTo(loop.EventsTo[*lsv1alpha1.Execution, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
+		Announce: remarkableTo(loop.EventsTo[*lsv1alpha1.Execution, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 	}
 	err := l.Controller(mgr, opts.Workers).
 		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
@@ -55,11 +56,13 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 
 type news = loop.News[*lsv1alpha1.Execution, lsv1alpha1.Phase]
 
-// failuresTo announces executions that failed. That one has begun or succeeded is told by its installation.
-func failuresTo(announce func(context.Context, news)) func(context.Context, news) {
+// remarkableTo announces executions that failed, and those that found their deploy items changed by somebody. That one has
+// begun or succeeded is told by its installation.
+func remarkableTo(announce func(context.Context, news)) func(context.Context, news) {
 	return func(ctx context.Context, n news) {
 		status := &n.Object.Status
-		if !status.Phase.IsFinal() || status.Phase == lsv1alpha1.PhaseSucceeded {
+		changed := slices.ContainsFunc(n.Transitions, func(t loop.Transition[lsv1alpha1.Phase]) bool { return t.Why.Code == continuous.ReasonChangedBelow })
+		if !changed && (!status.Phase.IsFinal() || status.Phase == lsv1alpha1.PhaseSucceeded) {
 			return
 		}
 		if n.Err == nil && status.LastError != nil {

@@ -37,6 +37,10 @@ func TestCON05_CON52_CON54_DriftOfWhatIsBelowIsRepairedOnce(t *testing.T) {
 	if w.get(low); low.Generation != generation+2 {
 		t.Errorf("the deploy item was written %d times after it was changed", low.Generation-generation-1)
 	}
+	execution := &lsv1alpha1.Execution{}
+	execution.Namespace, execution.Name = w.namespace, low.Labels[lsv1alpha1.ExecutionManagedByLabel]
+	w.get(execution)
+	w.eventuallyTold(execution, string(lsv1alpha1.PhaseProgressing), "deploy items have changed: ")
 	w.gitops(recorder, func() {
 		if err := w.cluster.Delete(t.Context(), low); err != nil {
 			t.Fatal(err)
