@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -96,9 +97,12 @@ func (h *handler) readPipeline(ctx context.Context, name types.NamespacedName) (
 
 // readKey reads the Secret that a promotion names, each time anew.
 func (h *handler) readKey(ctx context.Context, namespace string, reference *pipelines.LocalObjectReference) (key, error) {
+	if problems := validation.NameIsDNSSubdomain(reference.Name, false); len(problems) > 0 {
+		return key{}, refused(fmt.Sprintf("no Secret can have the name %q: %s", reference.Name, problems[0]))
+	}
 	var secret corev1.Secret
 	err := h.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: reference.Name}, &secret)
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return key{}, refused(err.Error())
 	}
 	if err != nil {

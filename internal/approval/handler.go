@@ -109,7 +109,8 @@ func (h *handler) answerError(w http.ResponseWriter, r *http.Request, began time
 	case errors.As(err, &oversized):
 		http.Error(w, "body too large", http.StatusRequestEntityTooLarge)
 	case errors.Is(err, context.Canceled):
-		// Nobody is there to read an answer.
+		// Probably nobody is there to read an answer. Without one it would be a success.
+		http.Error(w, "interrupted", http.StatusServiceUnavailable)
 	default:
 		log.Error(err, "Call failed")
 		http.Error(w, "internal error, please consult the server's logs", http.StatusInternalServerError)

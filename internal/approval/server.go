@@ -8,10 +8,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
@@ -68,6 +70,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(logr.ToSlogHandler(s.opts.Log.V(1)), slog.LevelInfo), // broken connections and the like
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -80,7 +83,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stopping, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer stop()
 	if err := server.Shutdown(stopping); err != nil {
-		return errors.Join(server.Close()) // Somebody's call does not end; cutting it off is no error.
+		return server.Close() // Somebody's call does not end; cutting it off is no error.
 	}
 	return nil
 }

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// event is what Flux sends about the application of a pipeline.
+func event(pipeline *pipelines.Pipeline, namespace string) string {
+	app := pipeline.Spec.AppRef
+	return fmt.Sprintf(`{"involvedObject":{"apiVersion":%q,"kind":%q,"name":%q,"namespace":%q},"severity":"info","metadata":{"revision":"1.2.3"}}`,
+		app.APIVersion, app.Kind, app.Name, namespace)
+}
+
+func TestPIP27_AnEventMakesTheControllerLookAndNothingElse(t *testing.T) {
+	w := newWorld(t)
+	shop := w.pipeline("shop", manualNotification(nil))
+	w.waits(shop, "staging", "1.2.3", 1)
+	for i, path := range []string{"/promotion/" + w.namespace + "/shop/dev", "/promotion/" + w.namespace + "/shop/dev/what/follows"} {
+		got := w.post(path, event(shop, "dev"))
+		w.expect(got, http.StatusNoContent)
+		if got.body != "" || w.woken() != i+1 || w.wakes[i] != (types.NamespacedName{Namespace: w.namespace, Name: "shop"}) {
+			t.Errorf("answer %+v, woken %v", got, w.wakes)
+		}
+	}
+	if now := w.read(shop); now.ResourceVersion != shop.ResourceVersion {
+		t.Errorf("it changed something: %+v", now.Status)
+	}
+}
+
+func TestPIP27_EventsThatDoNotFit(t *testing.T) {
+	w := newWorld(t)
+	shop := w.pipeline("shop", manualNotification(nil))
+	empty := testkit.Pipeline(w.namespace, "empty").Environment("dev", "dev").Environment("prod", "prod").Build()
+	empty.Spec.Environments[1].Targets = []pipelines.Target{}
+	testkit.Create(t, w.api, empty)
+	other := func(change func(*pipelines.AppReference)) string {
+		changed := shop.DeepCopy()
+		change(&changed.Spec.AppRef)
+		return event(changed, "dev")
+	}
+	const mismatch = "involved object does not match Pipeline definition"
+	tests := map[string]struct {
+		path, body string
+		code       int
+		text       string
+	}{
+		"no body":                {"shop/dev", "", http.StatusBadRequest, ""},
+		"no JSON":                {"shop/dev", "{", http.StatusBadRequest, ""},
+		"a list":                 {"shop/dev", "[]", http.StatusBadRequest, ""},
+		"too large":              {"shop/dev", strings.Repeat("x", maxBody+1), http.StatusRequestEntityTooLarge, ""},
+		"no revision":            {"shop/dev", "{}", http.StatusUnprocessableEntity, "event has no 'revision' in the metadata field."},
+		"last environment":       {"shop/prod", event(shop, "prod"), http.StatusUnprocessableEntity, "cannot promote beyond last environment prod"},
+		"unknown environment":    {"shop/moon", event(shop, "dev"), http.StatusUnprocessableEntity, "app " + w.namespace + "/shop has no environment moon defined"},
+		"next without targets":   {"empty/dev", event(empty, "dev"), http.StatusUnprocessableEntity, "environment prod has no targets"},
+		"another apiVersion":     {"shop/dev", other(func(a *pipelines.AppReference) { a.APIVersion = "v9" }), http.StatusUnprocessableEntity, mismatch},
+		"another kind":           {"shop/dev", other(func(a *pipelines.AppReference) { a.Kind = "Kustomization" }), http.StatusUnprocessableEntity, mismatch},
+		"another name":           {"shop/dev", other(func(a *pipelines.AppReference) { a.Name = "blog" }), http.StatusUnprocessableEntity, mismatch},
+		"a namespace of no use":  {"shop/dev", event(shop, "staging"), http.StatusUnprocessableEntity, mismatch},
+		"unknown pipeline":       {"nowhere/dev", event(shop, "dev"), http.StatusUnauthorized, "signature missing or wrong"},
+		"unknown, no body":       {"nowhere/dev", "", http.StatusUnauthorized, "signature missing or wrong"},
+		"no environment at all":  {"shop", event(shop, "dev"), http.StatusNotFound, ""},
+		"an empty environment":   {"shop/", event(shop, "dev"), http.StatusNotFound, ""},
+		"a name that cannot be":  {"Sh!op/dev", event(shop, "dev"), http.StatusNotFound, ""},
+		"a name with a slash":    {"sh%2Fop/dev", event(shop, "dev"), http.StatusNotFound, ""},
+		"a name of dots":         {"%2e%2e/dev", event(shop, "dev"), http.StatusNotFound, ""},
+		"an unreadable revision": {"shop/dev", `{"metadata":{"revision":5}}`, http.StatusBadRequest, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w.url = w.serve()
+			got := w.post("/promotion/"+w.namespace+"/"+test.path, test.body)
+			w.expect(got, test.code)
+			if test.text != "" && got.body != test.text+"\n" {
+				t.Errorf("the answer says %q", got.body)
+			}
+		})
+	}
+	if w.woken() > 0 {
+		t.Errorf("the controller was woken: %v", w.wakes)
+	}
+}
+
+func TestPIP27_AKeyHasToBeKnownWhereThereIsOne(t *testing.T) {
+	w := newWorld(t)
+	shop := w.pipeline("shop", manualNotification(signedBy("key")))
+	own := testkit.Pipeline(w.namespace, "own").Environment("dev", "dev").Environment("prod", "prod").Promotion(manualNotification(signedBy("key"))).Build()
+	testkit.Create(t, w.api, own)
+	for _, pipeline := range []*pipelines.Pipeline{shop, own} {
+		path, body := "/promotion/"+w.namespace+"/"+pipeline.Name+"/dev", event(pipeline, "dev")
+		w.expect(w.post(path, body), http.StatusUnauthorized)
+		w.expect(w.post(path, body, bodySigned("sha256", sha256.New, "wrong", body)), http.StatusUnauthorized)
+		w.expect(w.post(path, body, "X-Signature: sha256="), http.StatusUnauthorized)
+		if w.woken() > 0 {
+			t.Fatalf("%s: woken by somebody without the key", pipeline.Name)
+		}
+		for name, algorithm := range bodyAlgorithms {
+			w.expect(w.post(path, body, bodySigned(name, algorithm, canary, body)), http.StatusNoContent)
+		}
+		w.expect(w.post(path, body, sign(path).headers()...), http.StatusNoContent)
+		if w.woken() != len(bodyAlgorithms)+1 {
+			t.Errorf("%s: woken %d times", pipeline.Name, w.woken())
+		}
+		w.wakes = nil
+	}
+}
+
+// tokenHook stands for what a Git server sends: a token in a header field, as GitLab does.
+type tokenHook struct{}
+
+func (tokenHook) Verify(header http.Header, _, key []byte) bool {
+	return header.Get("X-Token") == hex.EncodeToString(key)
+}
+
+func (tokenHook) Relevant(_ http.Header, body []byte) (bool, error) {
+	var delivery struct{ Kind string }
+	if err := json.Unmarshal(body, &delivery); err != nil {
+		return false, errors.New("no JSON")
+	}
+	return delivery.Kind == "pull request", nil
+}
+
+func TestDeliveriesOfGitServers(t *testing.T) {
+	var looks []string
+	w := newWorld(t, func(o *Options) {
+		o.Hooks = map[string]Hook{"forge": tokenHook{}}
+		o.Delivered = func(name types.NamespacedName, environment string) { looks = append(looks, name.Name+"/"+environment) }
+	})
+	w.pipeline("shop", manualPullRequest(signedBy("key")))
+	w.pipeline("open", manualPullRequest(nil))
+	token := "X-Token: " + hex.EncodeToString([]byte(canary))
+	tests := map[string]struct {
+		path, body, header string
+		code               int
+	}{
+		"no token":         {"forge/%s/shop/prod", `{"kind":"pull request"}`, "X-Token: no", http.StatusUnauthorized},
+		"no key":           {"forge/%s/open/prod", `{"kind":"pull request"}`, token, http.StatusUnauthorized},
+		"unknown pipeline": {"forge/%s/nowhere/prod", `{"kind":"pull request"}`, token, http.StatusUnauthorized},
+		"unknown provider": {"forgery/%s/shop/prod", `{"kind":"pull request"}`, token, http.StatusNotFound},
+		"too short":        {"forge/%s/shop", `{"kind":"pull request"}`, token, http.StatusNotFound},
+		"too long":         {"forge/%s/shop/prod/more", `{"kind":"pull request"}`, token, http.StatusNotFound},
+		"no JSON":          {"forge/%s/shop/prod", `kind`, token, http.StatusBadRequest},
+		"too large":        {"forge/%s/shop/prod", strings.Repeat("x", maxHookBody+1), token, http.StatusRequestEntityTooLarge},
+		"of no interest":   {"forge/%s/shop/prod", `{"kind":"star"}`, token, http.StatusNoContent},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w.expect(w.post("/webhook/"+fmt.Sprintf(test.path, w.namespace), test.body, test.header), test.code)
+		})
+	}
+	if len(looks) > 0 {
+		t.Fatalf("looked at %v", looks)
+	}
+	w.expect(w.post("/webhook/forge/"+w.namespace+"/shop/prod", `{"kind":"pull request"}`, token), http.StatusNoContent)
+	if len(looks) != 1 || looks[0] != "shop/prod" {
+		t.Errorf("looked at %v", looks)
+	}
+}

@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// The key of all tests. It must show up nowhere but in its Secret.
+const canary = "CANARY-5f0c1d2e-key-of-more-than-32-bytes"
+
+// world is a namespace with a key, and a server that speaks real HTTP.
+type world struct {
+	t         *testing.T
+	api       *testkit.APIServer
+	namespace string
+	url       string
+
+	mutex sync.Mutex
+	wakes []types.NamespacedName
+	log   bytes.Buffer
+}
+
+// newWorld starts a server that waits for nothing, unless changed says otherwise.
+func newWorld(t *testing.T, changed ...func(*Options)) *world {
+	t.Helper()
+	w := &world{t: t, api: testkit.Server(t)}
+	w.namespace = w.api.Namespace(t)
+	w.url = w.serve(changed...)
+	w.secret("key", canary)
+	return w
+}
+
+// serve starts one more server for the same world, as another replica is.
+func (w *world) serve(changed ...func(*Options)) string {
+	w.t.Helper()
+	opts := Options{
+		Client: w.api.Client(), Wake: w.wake, RefusalTime: time.Nanosecond, LocationPatience: time.Nanosecond,
+		Log: funcr.New(func(prefix, args string) { w.note(prefix + args + "\n") }, funcr.Options{Verbosity: 10}),
+	}
+	for _, change := range changed {
+		change(&opts)
+	}
+	server, err := New(opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, listener) }()
+	w.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+func (w *world) wake(name types.NamespacedName) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.wakes = append(w.wakes, name)
+}
+
+func (w *world) woken() int {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return len(w.wakes)
+}
+
+func (w *world) note(text string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.log.WriteString(text)
+}
+
+func (w *world) secret(name, value string) {
+	w.t.Helper()
+	testkit.Create(w.t, w.api, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string][]byte{keyEntry: []byte(value)},
+	})
+}
+
+func signedBy(secret string) *pipelines.LocalObjectReference {
+	return &pipelines.LocalObjectReference{Name: secret}
+}
+
+func manualNotification(secret *pipelines.LocalObjectReference) pipelines.Promotion {
+	return pipelines.Promotion{Manual: true, Strategy: pipelines.Strategy{Notification: &pipelines.NotificationStrategy{}, SecretRef: secret}}
+}
+
+func manualPullRequest(secret *pipelines.LocalObjectReference) pipelines.Promotion {
+	return pipelines.Promotion{Manual: true, Strategy: pipelines.Strategy{SecretRef: secret, PullRequest: &pipelines.PullRequestStrategy{
+		Type: pipelines.GitProviderGitHub, URL: "https://git.example/shop", BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+	}}}
+}
+
+// pipeline stores a pipeline from dev over staging to prod; promotion is how it promotes.
+func (w *world) pipeline(name string, promotion pipelines.Promotion) *pipelines.Pipeline {
+	w.t.Helper()
+	pipeline := testkit.Pipeline(w.namespace, name).Environment("dev", "dev").Environment("staging", "staging").Environment("prod", "prod").Build()
+	pipeline.Spec.Promotion = &promotion
+	testkit.Create(w.t, w.api, pipeline)
+	return pipeline
+}
+
+// waits has a promotion to an environment wait for approval in the given run.
+func (w *world) waits(pipeline *pipelines.Pipeline, environment, revision string, run int64) {
+	w.t.Helper()
+	w.update(pipeline, func(status *pipelines.PipelineStatus) {
+		now := metav1.Now()
+		status.LatestRevision = revision
+		status.Run = &pipelines.Run{Number: run, Revision: revision, StartTime: now}
+		if status.Environments == nil {
+			status.Environments = map[string]pipelines.EnvironmentStatus{}
+		}
+		e := status.Environments[environment]
+		if e.Promotion != nil {
+			e.History = append([]pipelines.PromotionStatus{*e.Promotion}, e.History...)
+		}
+		e.WaitingApproval.Revision = revision
+		e.Promotion = &pipelines.PromotionStatus{Revision: revision, Run: run, State: pipelines.PromotionUnapproved, StartTime: now}
+		status.Environments[environment] = e
+	})
+}
+
+// update changes the status as the controller does, whatever the server has written meanwhile.
+func (w *world) update(pipeline *pipelines.Pipeline, change func(*pipelines.PipelineStatus)) {
+	w.t.Helper()
+	current := w.read(pipeline)
+	change(&current.Status)
+	if err := w.api.Client().Status().Update(w.t.Context(), current); err != nil {
+		w.t.Fatal(err)
+	}
+	current.DeepCopyInto(pipeline)
+}
+
+func (w *world) read(pipeline *pipelines.Pipeline) *pipelines.Pipeline {
+	w.t.Helper()
+	current := &pipelines.Pipeline{}
+	if err := w.api.Client().Get(w.t.Context(), client.ObjectKeyFromObject(pipeline), current); err != nil {
+		w.t.Fatal(err)
+	}
+	return current
+}
+
+// approved returns the approval that stands in the status.
+func (w *world) approved(pipeline *pipelines.Pipeline, environment string) *pipelines.Approval {
+	w.t.Helper()
+	promotion := w.read(pipeline).Status.Environments[environment].Promotion
+	if promotion == nil {
+		return nil
+	}
+	return promotion.Approval
+}
+
+func (w *world) approvalPath(pipeline *pipelines.Pipeline, environment, revision string) string {
+	return fmt.Sprintf("/approval/%s/%s/%s/%s", w.namespace, pipeline.Name, environment, revision)
+}
+
+// answer is what a caller sees.
+type answer struct {
+	code   int
+	body   string
+	header http.Header
+}
+
+// post makes a call; each header is "name: value".
+func (w *world) post(path, body string, headers ...string) answer {
+	w.t.Helper()
+	got, err := w.send(http.MethodPost, w.url+path, body, headers...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
+}
+
+func (w *world) send(method, url, body string, headers ...string) (answer, error) {
+	request, err := http.NewRequestWithContext(w.t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Add(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return answer{code: response.StatusCode, body: string(text), header: response.Header}, err
+}
+
+// stamp is a signature in the making, as docs/approvals.md describes it for shells.
+type stamp struct {
+	key, method, path string
+	created           time.Time
+	nonce             string
+	// more is what follows the usual parameters.
+	more string
+}
+
+func sign(path string) stamp {
+	return stamp{key: canary, method: http.MethodPost, path: path, created: time.Now(), nonce: freshNonce()}
+}
+
+func freshNonce() string {
+	raw := make([]byte, 16)
+	_, _ = rand.Read(raw)
+	return hex.EncodeToString(raw)
+}
+
+func (s stamp) input() string {
+	return fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"%s`, s.created.Unix(), s.nonce, s.more)
+}
+
+func (s stamp) headers() []string {
+	mac := hmac.New(sha256.New, []byte(s.key))
+	fmt.Fprintf(mac, "\"@method\": %s\n\"@path\": %s\n\"@signature-params\": %s", s.method, s.path, s.input())
+	return []string{"Signature-Input: sig=" + s.input(), "Signature: sig=:" + base64.StdEncoding.EncodeToString(mac.Sum(nil)) + ":"}
+}
+
+func (s stamp) header() http.Header {
+	header := http.Header{}
+	for _, line := range s.headers() {
+		name, value, _ := strings.Cut(line, ": ")
+		header.Add(name, value)
+	}
+	return header
+}
+
+func (w *world) approve(path string) answer {
+	w.t.Helper()
+	return w.post(path, "", sign(path).headers()...)
+}
+
+func (w *world) expect(got answer, code int) {
+	w.t.Helper()
+	if got.code != code {
+		w.t.Errorf("answer is %d %q, want %d\nlog:\n%s", got.code, got.body, code, w.logged())
+	}
+}
+
+func (w *world) logged() string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.log.String()
+}
