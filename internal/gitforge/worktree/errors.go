@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worktree
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/gitforge"
+)
+
+// failed gives an error its class, and names the operation and the repository.
+func (r *Remote) failed(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *gitforge.Error
+	if !errors.As(err, &known) {
+		known = &gitforge.Error{Class: classOf(err), Cause: bare(err)}
+	}
+	named := *known
+	if named.Operation == "" {
+		named.Operation = operation
+	}
+	if named.Repository == "" {
+		named.Repository = r.base.Host + r.base.Path
+	}
+	return named.Classified()
+}
+
+// bare drops the URL that the HTTP client puts before its errors: it is long, and the repository is named anyway.
+func bare(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+func classOf(err error) gitforge.Class {
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	switch {
+	case dial.IsRefusal(err):
+		return gitforge.Misconfigured
+	case errors.As(err, &certificate), errors.As(err, &authority):
+		return gitforge.Untrusted
+	}
+	return gitforge.Unavailable
+}
+
+// statusError turns the status of an answer into an error. Its body is not quoted: it may come from anybody.
+func statusError(answer *http.Response) error {
+	e := &gitforge.Error{Status: answer.StatusCode, Class: gitforge.Unavailable}
+	switch code := answer.StatusCode; {
+	case code == http.StatusUnauthorized, code == http.StatusNonAuthoritativeInfo: // the latter is how Azure DevOps asks to sign in
+		e.Class, e.Message = gitforge.Unauthenticated, "the server does not accept username and password: check the keys username and password of the Secret"
+	case code == http.StatusForbidden:
+		e.Class, e.Message = gitforge.Forbidden, "the credentials do not permit it: give them the right to read and push, or use others"
+	case code == http.StatusNotFound, code == http.StatusGone:
+		e.Class, e.Message = gitforge.NotFound, "there is no such repository, or the credentials must not see it: check the url"
+	case code == http.StatusTooManyRequests:
+		e.Class, e.Message = gitforge.RateLimited, "too many requests"
+	case code >= 300 && code < 400:
+		e.Class, e.Message = gitforge.Refused, "the server redirects without saying where to: check the url"
+	case code >= 400 && code < 500:
+		e.Class, e.Message = gitforge.Refused, fmt.Sprintf("the server answers %q", http.StatusText(code))
+	default:
+		e.Message = fmt.Sprintf("the server answers %d", code)
+	}
+	e.RetryAfter = retryAfter(answer.Header.Get("Retry-After"))
+	return e
+}
+
+// retryAfter reads seconds or a date.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.Atoi(text); err == nil {
+		return max(0, time.Duration(min(seconds, 24*3600))*time.Second)
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return min(max(0, time.Until(date)), 24*time.Hour)
+	}
+	return 0
+}
+
+// malformed is for answers that no Git server gives.
+func malformed(err error) error {
+	var known *gitforge.Error
+	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &gitforge.Error{Class: gitforge.Malformed, Message: "the answer cannot be understood", Cause: err}
+}
