@@ -36,6 +36,15 @@ func play(t *testing.T, role string, change func(*Options)) (*Process, error) {
 	return process, err
 }
 
+func hasExited(process *Process) bool {
+	select {
+	case <-process.Exited():
+		return true
+	default:
+		return false
+	}
+}
+
 func TestStopIsObeyed(t *testing.T) {
 	for _, role := range []string{"obedient", "ends with its input"} {
 		t.Run(role, func(t *testing.T) {
@@ -43,13 +52,13 @@ func TestStopIsObeyed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if process.hasExited() {
+			if hasExited(process) {
 				t.Error("it has ended by itself")
 			}
 			if err := process.Stop(); err != nil {
 				t.Error(err)
 			}
-			if !process.hasExited() {
+			if !hasExited(process) {
 				t.Error("it is still running")
 			}
 			if err := process.Stop(); err != nil {
@@ -73,7 +82,7 @@ func TestStopReportsTrouble(t *testing.T) {
 			if err := process.Stop(); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("says %v, want %q", err, want)
 			}
-			if !process.hasExited() {
+			if !hasExited(process) {
 				t.Error("it is still running")
 			}
 		})
@@ -86,9 +95,9 @@ func TestStartReportsTrouble(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"it ends":         {role: "broken", want: "ended before it was ready: exit status 1\nport 6443 is taken"},
+		"it ends":         {role: "broken", want: "has ended: exit status 1\nport 6443 is taken"},
 		"its arguments":   {role: "broken", change: func(o *Options) { o.Port, o.DataDir, o.ClusterControllers = 7, "d", true }, want: `"--port" "7" "--exit-with-stdin" "--data-dir" "d" "--cluster-controllers"]`},
-		"it is too slow":  {role: "never ready", change: func(o *Options) { o.startLimit = time.Second }, want: "did not become ready: context deadline exceeded\nalmost ready"},
+		"it is too slow":  {role: "never ready", change: func(o *Options) { o.startLimit = time.Second }, want: "it did not become ready: context deadline exceeded\nalmost ready"},
 		"it is not there": {change: func(o *Options) { o.Binary = "/does/not/exist" }, want: "start the API server"},
 	}
 	for name, c := range cases {
@@ -97,22 +106,6 @@ func TestStartReportsTrouble(t *testing.T) {
 				t.Errorf("says %v, want %q", err, c.want)
 			}
 		})
-	}
-}
-
-func TestOutputKeepsTheNewestPart(t *testing.T) {
-	o := newOutput()
-	fmt.Fprint(o.stderr(), "ready on the wrong stream\n")
-	for i := range 3000 {
-		fmt.Fprintf(o.stdout(), "line %d\n", i)
-	}
-	select {
-	case <-o.ready:
-		t.Error("it took something else for the sign")
-	default:
-	}
-	if tail := o.tail(); len(tail) != tailBytes || !strings.HasSuffix(tail, "line 2999\n") {
-		t.Errorf("kept %d bytes, the last of them %q", len(tail), tail[len(tail)-20:])
 	}
 }
 
