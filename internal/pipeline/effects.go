@@ -27,7 +27,8 @@ type (
 	AddFinalizer struct{}
 	// RemoveFinalizer lets the pipeline go.
 	RemoveFinalizer struct{}
-	// RemoveRequest takes away the annotation of a request that was answered, if it still holds the request of that ID.
+	// RemoveRequest takes away the annotation of a request that was answered, if it still holds the request of that ID. The
+	// facts after it do not have the request.
 	RemoveRequest struct{ Annotation, ID string }
 	// Promote starts an attempt and does not wait for it. The facts after it have the attempt running.
 	Promote struct {

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// advance computes what the status has to be, as the facts are. It is total, and what it returns for facts with that status is
+// the same status again.
+func advance(o Observed) *draft {
+	d := newDraft(o)
+	if o.Deleted {
+		for _, name := range d.recorded() {
+			d.absorb(name)
+		}
+		d.tidy()
+		d.answer()
+		d.status().Holds = nil
+		return d
+	}
+	d.status().ObservedGeneration = o.Generation
+	d.lookAtTargets()
+	for _, name := range d.recorded() {
+		d.absorb(name)
+	}
+	d.tidy()
+	d.survey()
+	d.supersede()
+	d.open()
+	d.answer()
+	d.launch()
+	d.watchArrival()
+	d.hold()
+	d.describe()
+	if len(d.status().Environments) == 0 {
+		d.status().Environments = nil
+	}
+	return d
+}
+
+// changed tells whether the draft differs from the recorded status.
+func (d *draft) changed() bool {
+	return !equality.Semantic.DeepEqual(d.o.Status, d.pipeline.Status)
+}
+
+// lookAtTargets records how the targets are, and since when each environment has been healthy.
+func (d *draft) lookAtTargets() {
+	for _, v := range d.views {
+		if v.duplicate {
+			continue
+		}
+		d.change(v.name(), func(e *pipelines.EnvironmentStatus) {
+			var targets []pipelines.TargetStatus
+			for i, t := range v.facts.Targets {
+				var before pipelines.TargetStatus
+				if i < len(e.Targets) {
+					before = e.Targets[i]
+				}
+				targets = append(targets, d.target(v.spec.Targets[i], t, before))
+			}
+			e.Targets = targets
+			e.Healthy = d.health(v, e.Healthy)
+		})
+	}
+}
+
+func (d *draft) target(spec pipelines.Target, facts Target, before pipelines.TargetStatus) pipelines.TargetStatus {
+	status := pipelines.TargetStatus{
+		ClusterAppRef: pipelines.ClusterAppReference{AppReference: d.o.Spec.AppRef, ClusterRef: spec.ClusterRef.DeepCopy()},
+		Namespace:     spec.Namespace, Ready: facts.Healthy, Revision: facts.Revision, Error: shorten(facts.Message, maxMessage),
+	}
+	if facts.Readable() {
+		if facts.Healthy {
+			status.Error = ""
+		}
+		return status
+	}
+	same := equality.Semantic.DeepEqual(before.ClusterAppRef, status.ClusterAppRef) && before.Namespace == status.Namespace
+	status.Ready, status.Error = false, shorten(facts.Problem.Message, maxMessage)
+	if same && before.Revision != "" {
+		status.Revision = before.Revision
+	}
+	since := d.now
+	if !facts.UnreadableSince.IsZero() {
+		since = seconds(facts.UnreadableSince)
+	}
+	if same && before.UnreadableSince != nil {
+		since = *before.UnreadableSince
+	}
+	status.UnreadableSince = &since
+	return status
+}
+
+// health says since when an environment has been healthy. It begins anew when a target says that it has become ready since.
+func (d *draft) health(v view, before *pipelines.EnvironmentHealth) *pipelines.EnvironmentHealth {
+	revision := v.revision()
+	if revision == "" {
+		return nil
+	}
+	since := d.now
+	if before != nil && before.Revision == revision {
+		since = before.Since
+	}
+	for _, t := range v.facts.Targets {
+		if ready := seconds(t.ReadySince); ready.After(since.Time) && !ready.After(d.now.Time) {
+			since = ready
+		}
+	}
+	return &pipelines.EnvironmentHealth{Revision: revision, Since: since}
+}
+
+// effects are what follows from the status once it is stored.
+func (d *draft) effects() []Effect {
+	var do, attempts []Effect
+	holding := false
+	for _, name := range d.recorded() {
+		e := d.environment(name)
+		holding = holding || e.Withdrawal != nil || mayHavePullRequest(e.Promotion)
+		if effect := d.withdrawEffect(name, e.Withdrawal); effect != nil {
+			attempts = append(attempts, effect)
+		}
+	}
+	for _, s := range d.steps {
+		if effect := d.promoteEffect(s); effect != nil {
+			attempts = append(attempts, effect)
+		}
+	}
+	if d.o.Deleted && d.o.KeepPullRequests {
+		holding = false
+	}
+	if holding && !d.o.Finalizer && !d.o.Deleted {
+		do = append(do, AddFinalizer{})
+	}
+	do = append(do, attempts...)
+	for _, request := range d.o.Requests {
+		if d.answered(request.ID) {
+			do = append(do, RemoveRequest{Annotation: request.Annotation, ID: request.ID})
+		}
+	}
+	if !holding && d.o.Finalizer {
+		do = append(do, RemoveFinalizer{})
+	}
+	return do
+}
+
+func (d *draft) withdrawEffect(name string, w *pipelines.Withdrawal) Effect {
+	if w == nil || w.NextAttemptTime != nil || d.busy(name) {
+		return nil
+	}
+	id := withdrawalOf(name, w)
+	if d.o.Attempts[id].State != "" {
+		return nil
+	}
+	request := *w.PullRequest.DeepCopy()
+	if now := d.repository(name); now != nil && (request.Repository == nil || sameRepository(request.Repository, now)) {
+		request.Repository = now
+	}
+	return Withdraw{ID: id, Revision: w.Revision, Run: w.Run, PullRequest: request, Message: w.Message}
+}
+
+// promoteEffect starts the attempt that is recorded and not known to be started, as long as the promotion is still needed.
+func (d *draft) promoteEffect(s step) Effect {
+	p := d.environment(s.name()).Promotion
+	if s.verdict != verdictNeeded || !isFor(p, s.revision, s.run) || p.State != pipelines.PromotionAttempting {
+		return nil
+	}
+	id := attemptOf(s.name(), p)
+	if d.o.Attempts[id].State != "" || d.busy(s.name()) || len(d.stops(s.name())) > 0 || d.environment(s.name()).Withdrawal != nil {
+		return nil
+	}
+	_, strategy := strategyOf(d.o.promotion(s.view))
+	promote := Promote{
+		ID: id, Revision: p.Revision, Value: p.Value, Run: p.Run, Downgrade: p.Downgrade,
+		Strategy: *strategy.DeepCopy(), Targets: slices.Clone(s.spec.Targets),
+	}
+	if p.Value == "" {
+		promote.Value = p.Revision
+	}
+	if p.PullRequest != nil {
+		promote.Branch = p.PullRequest.Branch
+	}
+	return promote
+}
+
+// validUTF8 drops the part of a character that a cut has left.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, "") }

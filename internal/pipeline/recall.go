@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"slices"
+	"time"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// Recall returns the facts as the status of a pipeline tells them, for those who explain it and cannot see the targets
+// themselves. Nothing can be begun on their account: what has been recorded is taken as being under way.
+func Recall(p *pipelines.Pipeline, now time.Time) Observed {
+	o := Observed{
+		Now: now, Namespace: p.Namespace, Name: p.Name, Generation: p.Generation, Spec: *p.Spec.DeepCopy(), Status: *p.Status.DeepCopy(),
+		Deleted: p.DeletionTimestamp != nil, Finalizer: slices.Contains(p.Finalizers, Finalizer),
+		KeepPullRequests: p.Annotations[KeepPullRequestsAnnotation] == "true",
+		Attempts:         map[AttemptID]Attempt{},
+		Requests:         ReadRequests(p.Annotations),
+		UserHolds:        ReadHolds(p.Annotations),
+	}
+	for id := range LiveAttempts(p.Status) {
+		o.Attempts[id] = Attempt{State: AttemptRunning}
+	}
+	for _, spec := range p.Spec.Environments {
+		recorded := p.Status.Environments[spec.Name].Targets
+		environment := Environment{}
+		for i := range spec.Targets {
+			if i < len(recorded) {
+				environment.Targets = append(environment.Targets, recallTarget(recorded[i]))
+			} else {
+				environment.Targets = append(environment.Targets, Target{Problem: Problem{
+					Starting: true, Reason: pipelines.ReasonTargetNotReadable, Message: "has not been looked at yet",
+				}})
+			}
+		}
+		o.Environments = append(o.Environments, environment)
+	}
+	return o
+}
+
+func recallTarget(status pipelines.TargetStatus) Target {
+	t := Target{Healthy: status.Ready, Revision: status.Revision, Message: status.Error}
+	if status.UnreadableSince != nil {
+		t.Problem = Problem{Reason: pipelines.ReasonTargetNotReadable, Message: status.Error}
+		t.UnreadableSince = status.UnreadableSince.Time
+	}
+	return t
+}

@@ -1,0 +1,362 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// Ask is a decision of a person on a promotion. It counts for the environment, the revision and the run that it names.
+type Ask struct {
+	Environment, Revision string
+	// Run 0 is the current one.
+	Run         int64
+	By, Message string
+	Method      pipelines.ApprovalMethod
+	// Nonce of a signed call.
+	Nonce string
+	Time  time.Time
+}
+
+// Answer is what an Ask that was not refused has come to.
+type Answer struct {
+	// Already says that the same was decided before, so that nothing has changed.
+	Already   bool
+	Promotion pipelines.PromotionStatus
+	Message   string
+}
+
+// Refusal is why an Ask has no effect. Nothing has changed then.
+type Refusal struct {
+	Reason  RefusalReason
+	Message string
+}
+
+// Error returns the message, which may be told to whoever asked.
+func (r *Refusal) Error() string { return r.Message }
+
+// RefusalReason is one word for why an Ask has no effect.
+type RefusalReason string
+
+const (
+	// RefusedUnknownEnvironment is for environments that nothing is promoted to.
+	RefusedUnknownEnvironment RefusalReason = "UnknownEnvironment"
+	// RefusedNothingWaits is for environments without a promotion that the decision could be about.
+	RefusedNothingWaits RefusalReason = "NothingWaits"
+	// RefusedStale is for revisions and runs that are not the current ones.
+	RefusedStale RefusalReason = "Stale"
+	// RefusedDecided is for promotions that somebody has decided otherwise on.
+	RefusedDecided RefusalReason = "AlreadyDecided"
+	// RefusedBegun is for promotions that have begun.
+	RefusedBegun RefusalReason = "AlreadyBegun"
+	// RefusedMalformed is for what cannot be understood.
+	RefusedMalformed RefusalReason = "Malformed"
+)
+
+func refuse(reason RefusalReason, format string, arguments ...any) (Answer, error) {
+	return Answer{}, &Refusal{Reason: reason, Message: fmt.Sprintf(format, arguments...)}
+}
+
+// Approve lets a promotion happen that waits for approval. The same approval again changes nothing and is no error.
+func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
+	e, err := asked(p, ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	record := e.Promotion
+	switch {
+	case record.State == pipelines.PromotionUnapproved:
+		decide(e, ask, pipelines.DecisionApproved)
+		moveRecord(e, pipelines.PromotionUnattempted, seconds(ask.Time))
+		p.Status.Environments[ask.Environment] = *e
+		return Answer{Promotion: *record, Message: fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment)}, nil
+	case record.State == pipelines.PromotionRejected:
+		return refuse(RefusedDecided, "revision %s was rejected for environment %s%s; ask for a retry first", record.Revision, ask.Environment, by(decider(record)))
+	case approved(record):
+		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("revision %s was approved for environment %s before", record.Revision, ask.Environment)}, nil
+	}
+	return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s does not wait for approval: it is %s", record.Revision, ask.Environment, record.State)
+}
+
+// Reject forbids a promotion that has not begun.
+func Reject(p *pipelines.Pipeline, ask Ask) (Answer, error) {
+	e, err := asked(p, ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	record := e.Promotion
+	switch record.State {
+	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted:
+		decide(e, ask, pipelines.DecisionRejected)
+		moveRecord(e, pipelines.PromotionRejected, seconds(ask.Time))
+		p.Status.Environments[ask.Environment] = *e
+		return Answer{Promotion: *record, Message: fmt.Sprintf("promotion of revision %s to environment %s is rejected", record.Revision, ask.Environment)}, nil
+	case pipelines.PromotionRejected:
+		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("revision %s was rejected for environment %s before", record.Revision, ask.Environment)}, nil
+	}
+	return refuse(RefusedBegun, "the promotion of revision %s to environment %s has begun and is %s: close its pull request, or hold the environment", record.Revision, ask.Environment, record.State)
+}
+
+// PromoteNow lets a promotion happen now: it counts as approval, and neither minHealthy nor windows hold it. Suspension and
+// what people hold still do.
+func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
+	e, err := asked(p, ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	record := e.Promotion
+	switch record.State {
+	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionFailed:
+	case pipelines.PromotionAttempting, pipelines.PromotionCreated, pipelines.PromotionSucceeded, pipelines.PromotionComplete:
+		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("the promotion of revision %s to environment %s has begun before", record.Revision, ask.Environment)}, nil
+	default:
+		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s is %s; ask for a retry", record.Revision, ask.Environment, record.State)
+	}
+	record.Expedited = true
+	if !approved(record) {
+		decide(e, ask, pipelines.DecisionApproved)
+	}
+	moveRecord(e, pipelines.PromotionUnattempted, seconds(ask.Time))
+	p.Status.Environments[ask.Environment] = *e
+	return Answer{Promotion: *record, Message: fmt.Sprintf("revision %s is promoted to environment %s now", record.Revision, ask.Environment)}, nil
+}
+
+// Retry begins a promotion again that came to no good end. One that has left nothing behind goes on under its key; otherwise it
+// is another promotion of the same revision, which needs an approval of its own.
+func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
+	e, err := asked(p, ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	record := e.Promotion
+	now := seconds(ask.Time)
+	switch record.State {
+	case pipelines.PromotionFailed:
+		moveRecord(e, pipelines.PromotionUnattempted, now)
+	case pipelines.PromotionAbandoned, pipelines.PromotionRejected, pipelines.PromotionRolledBack, pipelines.PromotionStalled:
+		next := newPromotion(p, environmentOf(p, ask.Environment), Identity{
+			Namespace: p.Namespace, Name: p.Name, Environment: ask.Environment,
+			Revision: record.Revision, Run: record.Run, Retries: record.Retries + 1,
+		}, now)
+		next.Downgrade = record.Downgrade
+		keepInHistory(e)
+		e.Promotion = &next
+		moveRecord(e, next.State, now)
+	default:
+		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s needs no retry: it is %s", record.Revision, ask.Environment, record.State)
+	}
+	p.Status.Environments[ask.Environment] = *e
+	return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("promotion of revision %s to environment %s begins again", record.Revision, ask.Environment)}, nil
+}
+
+// asked finds the promotion that a decision is about, in a copy.
+func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error) {
+	i := slices.IndexFunc(p.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == ask.Environment })
+	if i < 0 {
+		return nil, &Refusal{RefusedUnknownEnvironment, fmt.Sprintf("the pipeline has no environment %s", ask.Environment)}
+	}
+	if i == 0 {
+		return nil, &Refusal{RefusedUnknownEnvironment, fmt.Sprintf("nothing is promoted to environment %s: it is the first one", ask.Environment)}
+	}
+	recorded := p.Status.Environments[ask.Environment]
+	e := recorded.DeepCopy()
+	record := e.Promotion
+	switch {
+	case record == nil || record.State == pipelines.PromotionSuperseded:
+		return nil, &Refusal{RefusedNothingWaits, fmt.Sprintf("there is no promotion to environment %s", ask.Environment)}
+	case record.Revision != ask.Revision:
+		return nil, &Refusal{RefusedStale, fmt.Sprintf("the promotion to environment %s is for revision %s, not %s", ask.Environment, record.Revision, ask.Revision)}
+	case ask.Run != 0 && record.Run != ask.Run:
+		return nil, &Refusal{RefusedStale, fmt.Sprintf("the promotion to environment %s is of run %d, not %d", ask.Environment, record.Run, ask.Run)}
+	case !current(p, record):
+		return nil, &Refusal{RefusedStale, fmt.Sprintf("revision %s is not the current one any more: it is %s, of run %d", record.Revision, p.Status.Run.Revision, p.Status.Run.Number)}
+	}
+	return e, nil
+}
+
+// current tells whether a promotion is one of the current run. In the mode Pairwise each environment has its own.
+func current(p *pipelines.Pipeline, record *pipelines.PromotionStatus) bool {
+	return p.Spec.Mode.OrDefault() == pipelines.ModePairwise || p.Status.Run == nil || isFor(record, p.Status.Run.Revision, p.Status.Run.Number)
+}
+
+func environmentOf(p *pipelines.Pipeline, name string) pipelines.Environment {
+	i := slices.IndexFunc(p.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == name })
+	return p.Spec.Environments[i]
+}
+
+func decide(e *pipelines.EnvironmentStatus, ask Ask, decision pipelines.Decision) {
+	e.Promotion.Approval = &pipelines.Approval{
+		Decision: decision, By: shorten(ask.By, maxOldMessage), Method: ask.Method, Time: seconds(ask.Time),
+		Message: shorten(ask.Message, maxOldMessage), Nonce: ask.Nonce,
+	}
+}
+
+func seconds(at time.Time) metav1.Time { return metav1.NewTime(at.UTC().Truncate(time.Second)) }
+
+// answer carries out the requests of people, each once.
+func (d *draft) answer() {
+	for _, request := range d.o.Requests[:min(len(d.o.Requests), pipelines.MaxRequests)] {
+		if d.answered(request.ID) {
+			continue
+		}
+		before := d.promotionState(request.Environment)
+		answer, err := d.carryOut(request)
+		answered := pipelines.RequestStatus{
+			ID: request.ID, Action: request.Action, Environment: request.Environment, Revision: request.Revision,
+			By: shorten(request.By, maxOldMessage), Time: d.now, Accepted: err == nil, Message: answer.Message,
+		}
+		if err != nil {
+			answered.Message = err.Error()
+		}
+		answered.Message = shorten(answered.Message, maxOldMessage)
+		requests := slices.Insert(d.status().Requests, 0, answered)
+		d.status().Requests = requests[:min(len(requests), pipelines.MaxRequests)]
+		d.tellAnswer(answered, before)
+	}
+}
+
+func (d *draft) answered(id string) bool {
+	return slices.ContainsFunc(d.status().Requests, func(r pipelines.RequestStatus) bool { return r.ID == id })
+}
+
+func (d *draft) promotionState(environment string) pipelines.PromotionState {
+	if p := d.environment(environment).Promotion; p != nil {
+		return p.State
+	}
+	return ""
+}
+
+func (d *draft) tellAnswer(answered pipelines.RequestStatus, before pipelines.PromotionState) {
+	news := News{Warning: !answered.Accepted, Reason: "RequestRefused", Environment: answered.Environment}
+	if answered.Accepted {
+		news.Reason, news.From, news.To = "RequestAccepted", before, d.promotionState(answered.Environment)
+		if p := d.environment(answered.Environment).Promotion; p != nil {
+			news.Strategy = p.Strategy
+		}
+	}
+	news.Message = shorten(fmt.Sprintf("request to %s%s: %s", answered.Action, by(answered.By), answered.Message), maxMessage)
+	d.news = append(d.news, news)
+}
+
+func (d *draft) carryOut(request Request) (Answer, error) {
+	if request.Problem != "" {
+		return refuse(RefusedMalformed, "annotation %s: %s", request.Annotation, request.Problem)
+	}
+	if d.o.Deleted {
+		return refuse(RefusedNothingWaits, "the pipeline is being deleted")
+	}
+	ask := Ask{
+		Environment: request.Environment, Revision: request.Revision, Run: request.Run, By: request.By, Message: request.Message,
+		Method: pipelines.ApprovalKubernetesAPI, Time: d.now.Time,
+	}
+	switch request.Action {
+	case pipelines.RequestApprove:
+		return Approve(d.pipeline, ask)
+	case pipelines.RequestReject:
+		return Reject(d.pipeline, ask)
+	case pipelines.RequestPromote:
+		return PromoteNow(d.pipeline, ask)
+	case pipelines.RequestRetry:
+		return Retry(d.pipeline, ask)
+	}
+	return refuse(RefusedMalformed, "annotation %s asks for %q: it must be approve, reject, promote or retry", request.Annotation, request.Action)
+}
+
+// requestText is the value of an annotation by which somebody asks for something or holds something.
+type requestText struct {
+	ID          string                  `json:"id,omitempty"`
+	Action      pipelines.RequestAction `json:"action,omitempty"`
+	Environment string                  `json:"environment,omitempty"`
+	Revision    string                  `json:"revision,omitempty"`
+	Run         int64                   `json:"run,omitempty"`
+	By          string                  `json:"by,omitempty"`
+	Message     string                  `json:"message,omitempty"`
+	Time        metav1.Time             `json:"time,omitzero"`
+}
+
+// ReadRequests finds the requests among the annotations of a pipeline, the oldest first.
+func ReadRequests(annotations map[string]string) []Request {
+	var requests []Request
+	for name, value := range annotations {
+		if !strings.HasPrefix(name, RequestAnnotationPrefix) {
+			continue
+		}
+		var text requestText
+		err := json.Unmarshal([]byte(value), &text)
+		request := Request{
+			Annotation: name, ID: text.ID, Action: text.Action, Environment: text.Environment, Revision: text.Revision, Run: text.Run,
+			By: text.By, Message: text.Message, Time: text.Time.Time,
+		}
+		switch {
+		case err != nil:
+			request.Problem = "the value is not a JSON object with id, action, environment and revision"
+		case text.Environment == "" || text.Revision == "":
+			request.Problem = "environment and revision must be set"
+		}
+		if request.ID == "" || len(request.ID) > maxID {
+			request.ID = digest("request", name, value)[:16]
+		}
+		requests = append(requests, request)
+	}
+	slices.SortFunc(requests, func(a, b Request) int {
+		if c := a.Time.Compare(b.Time); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Annotation, b.Annotation)
+	})
+	return requests
+}
+
+const maxID = 64
+
+// Text returns the name and value of the annotation by which a request is made.
+func (r Request) Text() (name, value string) {
+	text, _ := json.Marshal(requestText{
+		ID: r.ID, Action: r.Action, Environment: r.Environment, Revision: r.Revision, Run: r.Run, By: r.By, Message: r.Message, Time: seconds(r.Time),
+	})
+	return RequestAnnotationPrefix + AnnotationSuffix(r.Environment), string(text)
+}
+
+// ReadHolds finds what people hold among the annotations of a pipeline, in the order of names. What cannot be understood holds
+// everything: somebody wanted to hold something.
+func ReadHolds(annotations map[string]string) []UserHold {
+	var names []string
+	for name := range annotations {
+		if strings.HasPrefix(name, HoldAnnotationPrefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var holds []UserHold
+	for _, name := range names {
+		var text requestText
+		if err := json.Unmarshal([]byte(annotations[name]), &text); err != nil {
+			holds = append(holds, UserHold{Message: "annotation " + name + " is not a JSON object: correct or remove it"})
+			continue
+		}
+		holds = append(holds, UserHold{Environment: text.Environment, By: text.By, Message: shorten(text.Message, maxOldMessage), Time: text.Time.Time})
+	}
+	return holds
+}
+
+// Text returns the name and value of the annotation by which something is held.
+func (h UserHold) Text() (name, value string) {
+	text, _ := json.Marshal(requestText{Environment: h.Environment, By: h.By, Message: h.Message, Time: seconds(h.Time)})
+	return HoldAnnotationPrefix + AnnotationSuffix(h.Environment), string(text)
+}
+
+func decider(p *pipelines.PromotionStatus) string {
+	if p.Approval == nil {
+		return ""
+	}
+	return p.Approval.By
+}

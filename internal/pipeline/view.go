@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// view is an environment of the spec with what is known about it.
+type view struct {
+	index int
+	spec  pipelines.Environment
+	facts Environment
+	kind  string
+	// duplicate says that an environment before it has the same name.
+	duplicate bool
+}
+
+// views pairs the environments of the spec with the facts about them. What is not known of a target makes it unreadable.
+func views(o Observed) []view {
+	result := make([]view, len(o.Spec.Environments))
+	seen := map[string]bool{}
+	for i, spec := range o.Spec.Environments {
+		v := view{index: i, spec: spec, kind: o.Spec.AppRef.Kind, duplicate: seen[spec.Name]}
+		if i < len(o.Environments) {
+			v.facts = o.Environments[i]
+		}
+		v.facts.Targets = slices.Clone(v.facts.Targets[:min(len(v.facts.Targets), len(spec.Targets))])
+		for len(v.facts.Targets) < len(spec.Targets) {
+			v.facts.Targets = append(v.facts.Targets, Target{Problem: Problem{
+				Reason: pipelines.ReasonTargetNotReadable, Message: "nothing is known about it",
+			}})
+		}
+		for t := range v.facts.Targets {
+			v.facts.Targets[t].Revision = Comparable(v.kind, v.facts.Targets[t].Revision)
+			v.facts.Targets[t].AttemptedRevision = Comparable(v.kind, v.facts.Targets[t].AttemptedRevision)
+		}
+		seen[spec.Name] = true
+		result[i] = v
+	}
+	return result
+}
+
+func (v view) name() string { return v.spec.Name }
+
+// readable tells whether all targets can be read.
+func (v view) readable() bool {
+	return !slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return !t.Readable() })
+}
+
+// revision is the one that all targets are healthy at; empty if the environment has not settled.
+func (v view) revision() string {
+	var revision string
+	for _, t := range v.facts.Targets {
+		if !t.Readable() || !t.Healthy || t.Revision == "" || revision != "" && t.Revision != revision {
+			return ""
+		}
+		revision = t.Revision
+	}
+	return revision
+}
+
+// runs tells whether a target is seen to be at a revision, healthy or not.
+func (v view) runs(revision string) bool {
+	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.Readable() && t.Revision == revision })
+}
+
+// left tells whether it is known that no target runs a revision.
+func (v view) left(revision string) bool {
+	return len(v.facts.Targets) > 0 && v.readable() && !v.runs(revision)
+}
+
+// runsHigher tells whether a target runs a higher version than a revision.
+func (v view) runsHigher(revision string) bool {
+	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return lower(revision, t.Revision) })
+}
+
+// wentBack tells whether a target has tried a revision, and runs another one.
+func (v view) wentBack(revision string) bool {
+	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool {
+		return t.Readable() && t.Failing && t.AttemptedRevision == revision && t.Revision != revision
+	})
+}
+
+// unreadable says which targets cannot be read, and why.
+func (v view) unreadable() string {
+	return v.list(func(t Target) (string, bool) { return t.Problem.Message, !t.Readable() })
+}
+
+// laggards says which targets are not healthy at a revision. Without a revision it tells about all targets.
+func (v view) laggards(revision string) string {
+	return v.list(func(t Target) (string, bool) {
+		switch {
+		case !t.Readable():
+			return "cannot be read: " + t.Problem.Message, true
+		case t.Healthy && t.Revision == revision && revision != "":
+			return "", false
+		case t.Healthy && t.Revision == "":
+			return "is healthy at no known revision", true
+		case t.Healthy:
+			return "is healthy at " + t.Revision, true
+		}
+		return strings.TrimSuffix(fmt.Sprintf("is not healthy at %s: %s", orNone(t.Revision), t.Message), ": "), true
+	})
+}
+
+func orNone(revision string) string {
+	if revision == "" {
+		return "any revision"
+	}
+	return revision
+}
+
+func (v view) list(tell func(Target) (string, bool)) string {
+	var parts []string
+	for i, t := range v.facts.Targets {
+		if text, ok := tell(t); ok {
+			parts = append(parts, nameTarget(v.spec.Targets[i])+" "+text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// nameTarget names a target in messages.
+func nameTarget(t pipelines.Target) string {
+	if t.ClusterRef == nil {
+		return "target " + t.Namespace
+	}
+	return fmt.Sprintf("target %s in %s %s", t.Namespace, t.ClusterRef.Kind, t.ClusterRef.Name)
+}
+
+// promotion is the block that says how to promote to the environment; nil if there is none.
+func (o Observed) promotion(v view) *pipelines.Promotion { return promotionOf(&o.Spec, v.spec) }
+
+func promotionOf(spec *pipelines.PipelineSpec, environment pipelines.Environment) *pipelines.Promotion {
+	if environment.Promotion != nil {
+		return environment.Promotion
+	}
+	return spec.Promotion
+}
+
+// strategyOf returns the strategy that counts, with nothing but that one set; an empty name if there is none.
+func strategyOf(p *pipelines.Promotion) (pipelines.StrategyName, pipelines.Strategy) {
+	switch {
+	case p == nil:
+		return "", pipelines.Strategy{}
+	case p.Strategy.PullRequest != nil:
+		return pipelines.StrategyPullRequest, pipelines.Strategy{PullRequest: p.Strategy.PullRequest}
+	case p.Strategy.Notification != nil:
+		return pipelines.StrategyNotification, pipelines.Strategy{Notification: p.Strategy.Notification}
+	case p.Strategy.Installation != nil:
+		return pipelines.StrategyInstallation, pipelines.Strategy{Installation: p.Strategy.Installation}
+	}
+	return "", pipelines.Strategy{}
+}

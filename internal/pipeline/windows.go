@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"time"
+	// Time zones must mean the same wherever the controller runs, also where there is no database of them.
+	_ "time/tzdata"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/schedule"
+)
+
+// opening is when promotions may begin, as windows say.
+type opening struct {
+	open bool
+	// until is when a closed one opens; zero if it is not known.
+	until time.Time
+	// because says what keeps it closed.
+	because string
+}
+
+// window is a window that was understood.
+type window struct {
+	pipelines.Window
+	length time.Duration
+	zone   *time.Location
+	plan   schedule.Plan
+}
+
+// readWindows understands windows, or says which one is wrong.
+func readWindows(environment string, specs []pipelines.Window) ([]window, error) {
+	var windows []window
+	for i, spec := range specs {
+		w, err := readWindow(spec)
+		if err != nil {
+			return nil, fmt.Errorf("windows[%d] of environment %s: %w", i, environment, err)
+		}
+		windows = append(windows, w)
+	}
+	return windows, nil
+}
+
+func readWindow(spec pipelines.Window) (window, error) {
+	w := window{Window: spec, zone: time.UTC, plan: schedule.Plan{Cron: lsv1alpha1.CronSpec(spec.Schedule)}}
+	length, err := spec.Duration.Parse()
+	if err != nil {
+		return w, err
+	}
+	if length <= 0 {
+		return w, fmt.Errorf("duration %q must be longer than nothing", spec.Duration)
+	}
+	w.length = length
+	if spec.TimeZone != "" {
+		if w.zone, err = time.LoadLocation(spec.TimeZone); err != nil {
+			return w, fmt.Errorf("unknown timeZone %q: write a name of the IANA database, for example Europe/Berlin", spec.TimeZone)
+		}
+	}
+	if spec.Schedule == "" {
+		return w, fmt.Errorf("schedule is empty: write five fields, for example \"0 9 * * 1-5\"")
+	}
+	_, _, err = w.plan.Next(time.Unix(0, 0))
+	return w, err
+}
+
+// opensAfter is when the window opens next; false if never.
+func (w window) opensAfter(at time.Time) (time.Time, bool) {
+	next, found, err := w.plan.Next(at.In(w.zone))
+	return next, found && err == nil
+}
+
+// openAt tells whether the window is open, and until when the opening lasts that began first.
+func (w window) openAt(at time.Time) (bool, time.Time) {
+	start, found := w.opensAfter(at.Add(-w.length))
+	if !found || start.After(at) {
+		return false, time.Time{}
+	}
+	return true, start.Add(w.length)
+}
+
+// maxChanges bounds the search for the next time at which promotions may begin.
+const maxChanges = 64
+
+// openingAt tells whether promotions may begin, and if not, when they may.
+func openingAt(windows []window, at time.Time) opening {
+	closed, because := closedAt(windows, at)
+	if because == "" {
+		return opening{open: true}
+	}
+	result := opening{because: because}
+	for range maxChanges {
+		if closed.IsZero() {
+			return result
+		}
+		next, again := closedAt(windows, closed)
+		if again == "" {
+			result.until = closed
+			return result
+		}
+		closed = next
+	}
+	return result
+}
+
+// closedAt says why promotions may not begin at that time, and when that may change; an empty reason if they may.
+func closedAt(windows []window, at time.Time) (change time.Time, because string) {
+	var allowed, anyAllow bool
+	var opens time.Time
+	for _, w := range windows {
+		open, end := w.openAt(at)
+		switch {
+		case w.Kind == pipelines.WindowDeny:
+			if open && end.After(change) {
+				change, because = end, "within the window that denies promotions, "+w.String()
+			}
+		case open:
+			anyAllow, allowed = true, true
+		default:
+			anyAllow = true
+			if next, found := w.opensAfter(at); found && (opens.IsZero() || next.Before(opens)) {
+				opens = next
+			}
+		}
+	}
+	if because == "" && anyAllow && !allowed {
+		return opens, "outside of all windows that allow promotions"
+	}
+	return change, because
+}
+
+// String names the window as the spec writes it.
+func (w window) String() string {
+	zone := "UTC"
+	if w.TimeZone != "" {
+		zone = w.TimeZone
+	}
+	return fmt.Sprintf("%q for %s in %s", w.Schedule, w.Duration, zone)
+}
