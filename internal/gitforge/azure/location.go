@@ -53,19 +53,21 @@ func locate(address gitforge.Address) (location, error) {
 
 // divide tells the collection from the project. The latter is left out of the URL if the repository is called like it.
 func divide(host string, before []string, name string) (collection []string, project string) {
-	least := 1 // parts of a collection
-	switch {
-	case ofOrganisation(host) && (len(before) == 0 || strings.EqualFold(before[0], "DefaultCollection")):
-		least = len(before[:min(1, len(before))])
-	case ofOrganisation(host):
-		least = 0
-	case len(before) > 0 && strings.EqualFold(before[0], "tfs"):
-		least = 2
-	}
-	if len(before) <= least {
+	if len(before) <= partsOfCollection(host, before) {
 		return before, name
 	}
 	return before[:len(before)-1], before[len(before)-1]
+}
+
+func partsOfCollection(host string, before []string) int {
+	begins := func(with string) bool { return len(before) > 0 && strings.EqualFold(before[0], with) }
+	switch {
+	case ofOrganisation(host) && !begins("DefaultCollection"):
+		return 0
+	case begins("tfs"):
+		return 2
+	}
+	return 1
 }
 
 // ofOrganisation tells whether the host already names the organisation.
