@@ -10,9 +10,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/pipeline"
 )
 
 // refusedText is what clients of the API's former controller expect if nothing waits for this approval.
@@ -76,94 +76,99 @@ func (h *handler) approvalCredential(w http.ResponseWriter, r *http.Request) (cr
 // record writes the approval into the status. Each attempt begins with what the API server has now, the key included:
 // who was overtaken may have been overtaken by a change of either.
 func (h *handler) record(r *http.Request, target address, proof credential) (*pipelines.Pipeline, error) {
-	ctx := r.Context()
 	for range recordAttempts {
-		pipeline, err := h.readPipeline(ctx, target.pipeline)
+		current, err := h.readPipeline(r.Context(), target.pipeline)
 		if err != nil {
 			return nil, err
 		}
-		approval, err := h.authenticate(r, pipeline, target, proof)
+		ask, err := h.authenticate(r, current, target, proof)
 		if err != nil {
 			return nil, err
 		}
-		if err := proof.checkAge(pipeline.Status.Environments[target.environment].Promotion); err != nil {
-			return nil, err
-		}
-		changed, err := apply(pipeline, target, approval)
+		changed, err := apply(current, ask, proof)
 		if err != nil || !changed {
-			return pipeline, err
+			return current, err
 		}
-		err = h.Client.Status().Update(ctx, pipeline)
-		if err == nil {
-			h.announce(pipeline, target, approval)
-			return pipeline, nil
-		}
-		if apierrors.IsNotFound(err) {
+		err = h.Client.Status().Update(r.Context(), current)
+		switch {
+		case err == nil:
+			h.announce(target, ask)
+			return current, nil
+		case apierrors.IsNotFound(err):
 			return nil, refused(err.Error())
-		}
-		if !apierrors.IsConflict(err) {
+		case !apierrors.IsConflict(err):
 			return nil, fmt.Errorf("record the approval: %w", err)
 		}
 	}
 	return nil, fmt.Errorf("record the approval: overtaken by other writes %d times", recordAttempts)
 }
 
-// clockTolerance is how far the caller's clock may be behind ours when it approves a promotion that has just begun.
-const clockTolerance = 30 * time.Second
-
-// checkAge refuses a call that was signed before the promotion began: it was meant for another, of an earlier run
-// perhaps, and is repeated by somebody who has seen it.
-func (c credential) checkAge(promotion *pipelines.PromotionStatus) error {
-	if c.signature == nil || promotion == nil || !c.signature.created.Add(clockTolerance).Before(promotion.StartTime.Time) {
-		return nil
-	}
-	return unprocessable(refusedText, "the call was signed before the promotion began")
-}
-
-// authenticate returns the approval that a call makes if it is genuine.
-func (h *handler) authenticate(r *http.Request, pipeline *pipelines.Pipeline, target address, proof credential) (pipelines.Approval, error) {
-	approval := pipelines.Approval{Decision: pipelines.DecisionApproved, Time: metav1.NewTime(h.Now())}
-	reference := secretOf(promotionInto(pipeline, target.environment))
+// authenticate returns what a call asks for if it is genuine.
+func (h *handler) authenticate(r *http.Request, current *pipelines.Pipeline, target address, proof credential) (pipeline.Ask, error) {
+	ask := pipeline.Ask{Environment: target.environment, Revision: target.revision, Method: pipelines.ApprovalLegacyWebhook, Time: h.Now()}
+	reference := secretOf(promotionInto(current, target.environment))
 	if reference == nil {
 		if !h.Unsigned {
-			return approval, refused("the promotion to the environment names no Secret")
+			return ask, refused("the promotion to the environment names no Secret")
 		}
-		approval.By, approval.Method = byUnsigned, pipelines.ApprovalLegacyWebhook
-		return approval, nil
+		ask.By = byUnsigned
+		return ask, nil
 	}
-	k, err := h.readKey(r.Context(), pipeline.Namespace, reference)
+	k, err := h.readKey(r.Context(), current.Namespace, reference)
 	if err != nil {
-		return approval, err
+		return ask, err
 	}
 	if err := proof.check(k, r); err != nil {
-		return approval, err
+		return ask, err
 	}
-	approval.By, approval.Method = k.secret, pipelines.ApprovalLegacyWebhook
+	ask.By = k.secret
 	if proof.signature != nil {
-		approval.Method, approval.Nonce = pipelines.ApprovalWebhook, proof.signature.nonce
+		ask.Method, ask.Nonce = pipelines.ApprovalWebhook, proof.signature.nonce
 	}
-	return approval, nil
+	return ask, nil
 }
 
-func (h *handler) announce(pipeline *pipelines.Pipeline, target address, approval pipelines.Approval) {
-	h.Log.Info("Approval recorded", "pipeline", target.pipeline, "environment", target.environment,
-		"revision", target.revision, "by", approval.By, "method", approval.Method, "resourceVersion", pipeline.ResourceVersion)
-	h.Wake(target.pipeline)
-}
-
-// apply changes the status. It tells whether there is anything to write.
-func apply(pipeline *pipelines.Pipeline, target address, approval pipelines.Approval) (changed bool, err error) {
-	known := slices.ContainsFunc(pipeline.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == target.environment })
-	if !known {
-		return false, unprocessable(unknownEnvironment(target), "")
+// apply approves in memory. It tells whether there is anything to write.
+func apply(current *pipelines.Pipeline, ask pipeline.Ask, proof credential) (changed bool, err error) {
+	if indexOf(current, ask.Environment) < 0 {
+		return false, unprocessable(unknownEnvironment(current, ask.Environment), "")
 	}
-	changed, err = approveStatus(&pipeline.Status, target, approval)
+	if err := checkReplay(current.Status.Environments[ask.Environment], proof.signature); err != nil {
+		return false, err
+	}
+	answer, err := pipeline.Approve(current, ask)
 	if err != nil {
 		return false, unprocessable(refusedText, err.Error())
 	}
-	return changed, nil
+	return !answer.Already, nil
 }
 
-func unknownEnvironment(target address) string {
-	return fmt.Sprintf("app %s has no environment %s defined", target.pipeline, target.environment)
+// clockTolerance is how far the caller's clock may be behind ours when it approves a promotion that has just begun.
+const clockTolerance = 30 * time.Second
+
+// checkReplay refuses a call that was meant for another promotion of the same revision, of an earlier run perhaps, and
+// is repeated by somebody who has seen it: it has approved that one, or was signed before this one began.
+func checkReplay(environment pipelines.EnvironmentStatus, signed *signature) error {
+	if signed == nil {
+		return nil
+	}
+	used := func(p pipelines.PromotionStatus) bool { return p.Approval != nil && p.Approval.Nonce == signed.nonce }
+	if slices.ContainsFunc(environment.History, used) {
+		return unprocessable(refusedText, "the call has approved an earlier promotion")
+	}
+	if p := environment.Promotion; p != nil && signed.created.Add(clockTolerance).Before(p.StartTime.Time) {
+		return unprocessable(refusedText, "the call was signed before the promotion began")
+	}
+	return nil
+}
+
+// announce tells who approved what. Where the call came from is nobody's business.
+func (h *handler) announce(target address, ask pipeline.Ask) {
+	h.Log.Info("Approval recorded", "pipeline", target.pipeline, "environment", ask.Environment,
+		"revision", ask.Revision, "by", ask.By, "method", ask.Method)
+	h.Wake(target.pipeline)
+}
+
+func unknownEnvironment(p *pipelines.Pipeline, environment string) string {
+	return fmt.Sprintf("app %s/%s has no environment %s defined", p.Namespace, p.Name, environment)
 }

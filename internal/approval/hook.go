@@ -4,59 +4,65 @@
 package approval
 
 import (
+	"errors"
 	"net/http"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitforge/provider"
 )
 
 // deliver is POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it when something has
 // happened to a pull request; then the controller looks sooner than it would have. Nothing else depends on it.
 func (h *handler) deliver(w http.ResponseWriter, r *http.Request, rest string) {
 	began := h.Now()
-	provider, target, ok := parseHook(rest)
-	hook := h.Hooks[provider]
-	if !ok || hook == nil {
+	name, target, ok := parseHook(rest)
+	if !ok {
 		http.NotFound(w, r)
 		return
 	}
-	relevant, err := h.readDelivery(w, r, delivery{target: target, hook: hook})
-	if err != nil {
+	event, err := h.readDelivery(w, r, delivery{provider: pipelines.GitProviderType(name), target: target})
+	switch {
+	case errors.Is(err, gitforge.ErrIgnored):
+	case err != nil:
 		h.answerError(w, r, began, err)
 		return
-	}
-	if relevant {
-		h.Delivered(target.pipeline, target.environment)
+	default:
+		h.Delivered(target.pipeline, event)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
 type delivery struct {
-	target address
-	hook   Hook
+	provider pipelines.GitProviderType
+	target   address
 }
 
-// readDelivery verifies a delivery with the key of the environment's promotion before it is looked into.
-func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (relevant bool, err error) {
+// readDelivery verifies a delivery with the key of the environment's promotion before it looks into it. A provider that
+// does not exist is refused like everything else that proves nothing.
+func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (gitforge.Event, error) {
 	body, err := readBody(w, r, maxHookBody)
 	if err != nil {
-		return false, err
+		return gitforge.Event{}, err
 	}
 	pipeline, err := h.readPipeline(r.Context(), d.target.pipeline)
 	if err != nil {
-		return false, err
+		return gitforge.Event{}, err
 	}
 	reference := secretOf(promotionInto(pipeline, d.target.environment))
 	if reference == nil {
-		return false, refused("the promotion to the environment names no Secret")
+		return gitforge.Event{}, refused("the promotion to the environment names no Secret")
 	}
 	k, err := h.readKey(r.Context(), pipeline.Namespace, reference)
 	if err != nil {
-		return false, err
+		return gitforge.Event{}, err
 	}
-	if !d.hook.Verify(r.Header, body, k.bytes) {
-		return false, refused("the delivery was not signed with the key of the Secret " + k.secret)
+	event, err := provider.ParseWebhook(d.provider, r.Header, body, k.bytes)
+	switch {
+	case err == nil || errors.Is(err, gitforge.ErrIgnored):
+		return event, err
+	case errors.Is(err, gitforge.ErrUnreadable):
+		return event, badRequest("cannot read the delivery")
 	}
-	relevant, err = d.hook.Relevant(r.Header, body)
-	if err != nil {
-		return false, badRequest("cannot read the delivery")
-	}
-	return relevant, nil
+	return event, refused(err.Error())
 }

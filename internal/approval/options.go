@@ -6,13 +6,14 @@ package approval
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/gitforge"
 )
 
 // DefaultAddress is the port that clients of the API's former controller know.
@@ -25,10 +26,9 @@ type Options struct {
 	// Wake has the controller look at a pipeline now. It must not block. On a replica without the lease it has no effect,
 	// and none is needed: whatever the controller could find is watched by the one that holds it.
 	Wake func(types.NamespacedName)
-	// Delivered has the controller look now at the pull request of an environment. It must not block.
-	Delivered func(types.NamespacedName, string)
-	// Hooks understand the webhooks of Git servers, by the name in the path.
-	Hooks map[string]Hook
+	// Delivered tells that a Git server reports something about a pull request. The pipeline is the one in the path, whose
+	// key the Git server knows. It must not block.
+	Delivered func(types.NamespacedName, gitforge.Event)
 
 	// Address is host:port to listen on.
 	Address string
@@ -53,14 +53,6 @@ type Options struct {
 	Log logr.Logger
 }
 
-// Hook understands the webhooks of one kind of Git server.
-type Hook interface {
-	// Verify tells whether somebody who knows the key has sent the delivery, in constant time.
-	Verify(header http.Header, body, key []byte) bool
-	// Relevant tells whether the delivery is about the state of a pull request or the contents of a branch.
-	Relevant(header http.Header, body []byte) (bool, error)
-}
-
 const (
 	defaultLocationPatience = 5 * time.Second
 	defaultRefusalTime      = 250 * time.Millisecond
@@ -71,7 +63,7 @@ func (o Options) withDefaults() Options {
 		o.Wake = func(types.NamespacedName) {}
 	}
 	if o.Delivered == nil {
-		o.Delivered = func(types.NamespacedName, string) {}
+		o.Delivered = func(types.NamespacedName, gitforge.Event) {}
 	}
 	if o.LocationPatience == 0 {
 		o.LocationPatience = defaultLocationPatience

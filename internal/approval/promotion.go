@@ -93,7 +93,7 @@ func fits(pipeline *pipelines.Pipeline, target address, body []byte) error {
 	source := indexOf(pipeline, target.environment)
 	switch {
 	case source < 0:
-		return unprocessable(unknownEnvironment(target), "")
+		return unprocessable(unknownEnvironment(pipeline, target.environment), "")
 	case source == len(environments)-1:
 		return unprocessable("cannot promote beyond last environment "+target.environment, "")
 	case len(environments[source+1].Targets) == 0:

@@ -5,9 +5,6 @@ package approval
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/gitforge"
 	"espalier.dev/internal/testkit"
 )
 
@@ -119,54 +117,44 @@ func TestPIP27_AKeyHasToBeKnownWhereThereIsOne(t *testing.T) {
 	}
 }
 
-// tokenHook stands for what a Git server sends: a token in a header field, as GitLab does.
-type tokenHook struct{}
-
-func (tokenHook) Verify(header http.Header, _, key []byte) bool {
-	return header.Get("X-Token") == hex.EncodeToString(key)
-}
-
-func (tokenHook) Relevant(_ http.Header, body []byte) (bool, error) {
-	var delivery struct{ Kind string }
-	if err := json.Unmarshal(body, &delivery); err != nil {
-		return false, errors.New("no JSON")
-	}
-	return delivery.Kind == "pull request", nil
-}
-
 func TestDeliveriesOfGitServers(t *testing.T) {
 	var looks []string
 	w := newWorld(t, func(o *Options) {
-		o.Hooks = map[string]Hook{"forge": tokenHook{}}
-		o.Delivered = func(name types.NamespacedName, environment string) { looks = append(looks, name.Name+"/"+environment) }
+		o.Delivered = func(name types.NamespacedName, event gitforge.Event) {
+			looks = append(looks, fmt.Sprintf("%s: %s#%d", name.Name, event.Repository, event.Number))
+		}
 	})
 	w.pipeline("shop", manualPullRequest(signedBy("key")))
 	w.pipeline("open", manualPullRequest(nil))
-	token := "X-Token: " + hex.EncodeToString([]byte(canary))
+	const merged = `{"project":{"web_url":"https://git.example/team/shop"},"object_attributes":{"iid":7}}`
+	const token, kind = "X-Gitlab-Token: " + canary, "X-Gitlab-Event: Merge Request Hook"
 	tests := map[string]struct {
-		path, body, header string
-		code               int
+		path, body string
+		headers    []string
+		code       int
 	}{
-		"no token":         {"forge/%s/shop/prod", `{"kind":"pull request"}`, "X-Token: no", http.StatusUnauthorized},
-		"no key":           {"forge/%s/open/prod", `{"kind":"pull request"}`, token, http.StatusUnauthorized},
-		"unknown pipeline": {"forge/%s/nowhere/prod", `{"kind":"pull request"}`, token, http.StatusUnauthorized},
-		"unknown provider": {"forgery/%s/shop/prod", `{"kind":"pull request"}`, token, http.StatusNotFound},
-		"too short":        {"forge/%s/shop", `{"kind":"pull request"}`, token, http.StatusNotFound},
-		"too long":         {"forge/%s/shop/prod/more", `{"kind":"pull request"}`, token, http.StatusNotFound},
-		"no JSON":          {"forge/%s/shop/prod", `kind`, token, http.StatusBadRequest},
-		"too large":        {"forge/%s/shop/prod", strings.Repeat("x", maxHookBody+1), token, http.StatusRequestEntityTooLarge},
-		"of no interest":   {"forge/%s/shop/prod", `{"kind":"star"}`, token, http.StatusNoContent},
+		"no token":         {"gitlab/%s/shop/prod", merged, []string{kind}, http.StatusUnauthorized},
+		"another token":    {"gitlab/%s/shop/prod", merged, []string{kind, "X-Gitlab-Token: no"}, http.StatusUnauthorized},
+		"another provider": {"github/%s/shop/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"no key":           {"gitlab/%s/open/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"unknown pipeline": {"gitlab/%s/nowhere/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"unknown provider": {"forgery/%s/shop/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"too short":        {"gitlab/%s/shop", merged, []string{kind, token}, http.StatusNotFound},
+		"too long":         {"gitlab/%s/shop/prod/more", merged, []string{kind, token}, http.StatusNotFound},
+		"no JSON":          {"gitlab/%s/shop/prod", `kind`, []string{kind, token}, http.StatusBadRequest},
+		"too large":        {"gitlab/%s/shop/prod", strings.Repeat("x", maxHookBody+1), []string{kind, token}, http.StatusRequestEntityTooLarge},
+		"of no interest":   {"gitlab/%s/shop/prod", merged, []string{token, "X-Gitlab-Event: Push Hook"}, http.StatusNoContent},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w.expect(w.post("/webhook/"+fmt.Sprintf(test.path, w.namespace), test.body, test.header), test.code)
+			w.expect(w.post("/webhook/"+fmt.Sprintf(test.path, w.namespace), test.body, test.headers...), test.code)
 		})
 	}
 	if len(looks) > 0 {
-		t.Fatalf("looked at %v", looks)
+		t.Fatalf("told of %v", looks)
 	}
-	w.expect(w.post("/webhook/forge/"+w.namespace+"/shop/prod", `{"kind":"pull request"}`, token), http.StatusNoContent)
-	if len(looks) != 1 || looks[0] != "shop/prod" {
-		t.Errorf("looked at %v", looks)
+	w.expect(w.post("/webhook/gitlab/"+w.namespace+"/shop/prod", merged, token, kind), http.StatusNoContent)
+	if len(looks) != 1 || looks[0] != "shop: git.example/team/shop#7" {
+		t.Errorf("told of %v", looks)
 	}
 }

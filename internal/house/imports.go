@@ -83,7 +83,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/dial"}, libraries: []string{}},
 		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version", "internal/dial"}},
 		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/version", "internal/target", "internal/dial"}},
-		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/dial"}},
+		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitforge"}},
 		{
 			folders: []string{"internal/deployer"},
 			sees: []string{
