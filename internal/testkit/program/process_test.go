@@ -26,7 +26,7 @@ var roles = map[string]func() error{
 	"deaf": func() error {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("I am deaf")
-		select {}
+		return lastForever()
 	},
 	"broken": func() error { return errors.New("this cannot work") },
 	// parent is a test process that starts a deaf program, and hands its own first inherited file on to it.
@@ -40,8 +40,16 @@ var roles = map[string]func() error{
 			return err
 		}
 		fmt.Println(<-heard)
-		select {}
+		return lastForever()
 	},
+}
+
+// lastForever keeps a clock running, for a process in which nothing can happen any more is ended by the Go runtime.
+func lastForever() error {
+	for range time.Tick(time.Hour) {
+		continue
+	}
+	return nil
 }
 
 func TestMain(m *testing.M) {
