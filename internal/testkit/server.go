@@ -75,6 +75,7 @@ var shared struct {
 	once   sync.Once
 	server *APIServer
 	err    error
+	ends   ends
 }
 
 // Server returns the API server that all tests of this process share, with the project's custom resource definitions installed.
@@ -116,7 +117,7 @@ func Main(m *testing.M, kinds ...func(*runtime.Scheme) error) {
 	ownKinds = kinds
 	crlog.SetLogger(controllerLog())
 	code := m.Run()
-	if err := stopShared(); err != nil {
+	if err := errors.Join(shared.ends.run(), stopShared()); err != nil {
 		fmt.Fprintln(os.Stderr, "testkit:", err)
 		code = max(code, 1)
 	}
