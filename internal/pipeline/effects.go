@@ -89,3 +89,6 @@ type News struct {
 	Strategy    pipelines.StrategyName
 	From, To    pipelines.PromotionState
 }
+
+// NewsRunCompleted is the reason of the news that a revision has reached the last environment.
+const NewsRunCompleted = "RunCompleted"

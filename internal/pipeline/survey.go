@@ -264,6 +264,6 @@ func (d *draft) completeRun() {
 	}
 	done := metav1.NewTime(d.now.Time)
 	run.CompletionTime = &done
-	d.news = append(d.news, News{Reason: "RunCompleted", Message: fmt.Sprintf("run %d: revision %s is healthy in all environments, %s after it had begun",
+	d.news = append(d.news, News{Reason: NewsRunCompleted, Message: fmt.Sprintf("run %d: revision %s is healthy in all environments, %s after it had begun",
 		run.Number, run.Revision, done.Sub(run.StartTime.Time))})
 }
