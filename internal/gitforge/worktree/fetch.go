@@ -28,9 +28,18 @@ import (
 
 const fetching = "fetch commits"
 
-// Fetch gets commits with their content, and as many of their predecessors as depth says, the commits themselves included. They are
-// tips that Tips has told. The caller closes the result.
-func (r *Remote) Fetch(ctx context.Context, depth int, commits ...string) (_ *Objects, err error) {
+// Wish says what to fetch.
+type Wish struct {
+	// Commits are tips that Tips has told.
+	Commits []string
+	// Depth says how many of their predecessors come with them, the commits themselves included.
+	Depth int
+	// WithoutFiles is for who only wants to know what the commits say. Servers that cannot leave files out send them nevertheless.
+	WithoutFiles bool
+}
+
+// Fetch gets commits and their files. The caller closes the result.
+func (r *Remote) Fetch(ctx context.Context, wish Wish) (_ *Objects, err error) {
 	if r.known == nil {
 		return nil, errors.New("fetch: look up the branches first")
 	}
@@ -46,15 +55,15 @@ func (r *Remote) Fetch(ctx context.Context, depth int, commits ...string) (_ *Ob
 		}
 	}()
 	pack := filepath.Join(directory, "received.pack")
-	if err := r.download(ctx, pack, depth, commits); err != nil {
+	if err := r.download(ctx, pack, wish); err != nil {
 		return nil, err
 	}
 	return fetched, fetched.unpack(ctx, pack)
 }
 
 // download asks for commits and writes what the server sends into a file.
-func (r *Remote) download(ctx context.Context, pack string, depth int, commits []string) error {
-	request, err := r.fetchRequest(depth, commits)
+func (r *Remote) download(ctx context.Context, pack string, wish Wish) error {
+	request, err := r.fetchRequest(wish)
 	if err != nil {
 		return err
 	}
@@ -93,9 +102,9 @@ type fetchRequest struct {
 	body *bytes.Buffer
 }
 
-func (r *Remote) fetchRequest(depth int, commits []string) (*fetchRequest, error) {
+func (r *Remote) fetchRequest(wish Wish) (*fetchRequest, error) {
 	request := &fetchRequest{UploadPackRequest: *packp.NewUploadPackRequest(), body: &bytes.Buffer{}}
-	for _, commit := range commits {
+	for _, commit := range wish.Commits {
 		request.Wants = append(request.Wants, plumbing.NewHash(commit))
 	}
 	// Several acknowledgements are never sent, for we have nothing; some servers insist on the capability nevertheless.
@@ -105,11 +114,14 @@ func (r *Remote) fetchRequest(depth int, commits []string) (*fetchRequest, error
 		}
 	}
 	if request.Capabilities.Supports(capability.Shallow) {
-		request.Depth = packp.DepthCommits(depth)
+		request.Depth = packp.DepthCommits(wish.Depth)
 	}
 	if r.known.can.Supports(capability.Filter) {
 		_ = request.Capabilities.Set(capability.Filter)
 		request.Filter = packp.FilterBlobLimit(uint64(r.settings.Limits.Searched), packp.BlobLimitPrefixNone)
+		if wish.WithoutFiles {
+			request.Filter = packp.FilterTreeDepth(0)
+		}
 	}
 	if err := request.UploadRequest.Encode(request.body); err != nil {
 		return nil, err

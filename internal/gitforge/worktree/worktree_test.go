@@ -50,7 +50,7 @@ func tip(t *testing.T, remote *worktree.Remote, branch string) string {
 
 func fetch(t *testing.T, remote *worktree.Remote, depth int, commits ...string) *worktree.Objects {
 	t.Helper()
-	objects, err := remote.Fetch(t.Context(), depth, commits...)
+	objects, err := remote.Fetch(t.Context(), worktree.Wish{Commits: commits, Depth: depth})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func read(ctx context.Context, remote *worktree.Remote) error {
 	if err != nil {
 		return err
 	}
-	objects, err := remote.Fetch(ctx, 1, tips[gitserver.Main])
+	objects, err := remote.Fetch(ctx, worktree.Wish{Commits: []string{tips[gitserver.Main]}, Depth: 1})
 	if err != nil {
 		return err
 	}
@@ -356,7 +356,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	s := settings(t, server, repository)
 	remote := connect(t, s)
 	base := tip(t, remote, gitserver.Main)
-	objects, err := remote.Fetch(t.Context(), 1, base)
+	objects, err := remote.Fetch(t.Context(), worktree.Wish{Commits: []string{base}, Depth: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	if _, err := remote.Fetch(t.Context(), 1, base); failure.KindOf(err) != failure.Retryable || err == nil {
+	if _, err := remote.Fetch(t.Context(), worktree.Wish{Commits: []string{base}, Depth: 1}); failure.KindOf(err) != failure.Retryable || err == nil {
 		t.Errorf("error %v", err)
 	}
 	if left, _ := os.ReadDir(s.Temporary); len(left) > 0 {
@@ -397,6 +397,18 @@ func TestOnlyTheNewestCommitsAreFetched(t *testing.T) {
 	}
 	if _, err := objects.Commit(old); err == nil {
 		t.Error("the oldest commit was fetched")
+	}
+	repository.Set("uploadpack.allowFilter", "true")
+	bare, err := remote.Fetch(t.Context(), worktree.Wish{Commits: []string{tip(t, remote, gitserver.Main)}, Depth: 1, WithoutFiles: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bare.Close() }()
+	if commit, err := bare.Commit(newest); err != nil || commit.Parents[0] != middle {
+		t.Errorf("commit %+v, %v", commit, err)
+	}
+	if err := bare.Files(t.Context(), newest, everything, nil); err == nil {
+		t.Error("files came with the commit")
 	}
 }
 

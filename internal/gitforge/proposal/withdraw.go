@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proposal
+
+import (
+	"context"
+	"fmt"
+
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitforge/worktree"
+)
+
+// Withdrawal asks for a pull request to be closed.
+type Withdrawal struct {
+	Place
+	// Base, Branch and Key are those of the promotion.
+	Base, Branch, Key string
+	// Number of the pull request; zero if it is not known, then it is looked for.
+	Number int64
+	// Comment says why, in Markdown; empty leaves no comment.
+	Comment string
+}
+
+// Withdrawn is what became of it.
+type Withdrawn struct {
+	// PullRequest as it is now; nil if there is none. It may have been merged in the meantime.
+	PullRequest *gitforge.PullRequest
+	// KeptBranch says that the branch is still there, since it has commits of others.
+	KeptBranch bool
+}
+
+// Withdraw closes the pull request of a promotion, says why, and removes the branch unless others have added to it. It may be repeated;
+// what is gone already is no error. If an attempt is cut off between the comment and the closing, there will be two comments.
+func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
+	leave, err := p.queue.enter(ctx, w.Forge.Repository())
+	if err != nil {
+		return Withdrawn{}, fmt.Errorf("wait for other promotions in %s: %w", w.Forge.Repository(), err)
+	}
+	defer leave()
+	pr, err := w.find(ctx)
+	if err != nil {
+		return Withdrawn{}, err
+	}
+	if pr != nil && pr.State == gitforge.Open {
+		if pr, err = w.close(ctx, *pr); err != nil {
+			return Withdrawn{}, err
+		}
+	}
+	result := Withdrawn{PullRequest: pr}
+	if pr != nil && pr.State == gitforge.Merged {
+		return result, nil
+	}
+	result.KeptBranch, err = w.removeBranch(ctx)
+	return result, err
+}
+
+// find returns the pull request, or nil if there is none.
+func (w Withdrawal) find(ctx context.Context) (*gitforge.PullRequest, error) {
+	if w.Number == 0 {
+		all, err := w.Forge.FindByHead(ctx, w.Branch, w.Base)
+		for i := range all {
+			if hasKey(all[i].Body, w.Key) {
+				return &all[i], nil
+			}
+		}
+		return nil, err
+	}
+	pr, err := w.Forge.Get(ctx, w.Number)
+	switch {
+	case gitforge.ClassOf(err) == gitforge.NotFound && err != nil:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case pr.Head != w.Branch || pr.Fork:
+		return nil, failure.Terminalf(failure.Details{Operation: "withdraw", Reason: ReasonForeignPullRequest},
+			"pull request %s is from branch %s, not from %s: it is not closed", pr.URL, pr.Head, w.Branch)
+	}
+	return &pr, nil
+}
+
+func (w Withdrawal) close(ctx context.Context, pr gitforge.PullRequest) (*gitforge.PullRequest, error) {
+	if w.Comment != "" {
+		if err := w.Forge.Comment(ctx, pr.Number, w.Comment); err != nil {
+			return nil, err
+		}
+	}
+	closed, err := w.Forge.Close(ctx, pr.Number)
+	if err != nil {
+		return nil, err
+	}
+	return &closed, nil
+}
+
+// removeBranch removes our branch, or tells that it must stay.
+func (w Withdrawal) removeBranch(ctx context.Context) (kept bool, err error) {
+	remote, err := worktree.Connect(w.Git)
+	if err != nil {
+		return false, err
+	}
+	defer remote.Close()
+	tips, err := remote.Tips(ctx, w.Branch)
+	head := tips[w.Branch]
+	if err != nil || head == "" {
+		return false, err
+	}
+	objects, err := remote.Fetch(ctx, worktree.Wish{Commits: []string{head}, Depth: 1, WithoutFiles: true})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = objects.Close() }()
+	commit, err := objects.Commit(head)
+	if err != nil {
+		return false, err
+	}
+	if !isOurs(commit, w.Key) {
+		return true, nil
+	}
+	return false, remote.Push(ctx, worktree.Update{Branch: w.Branch, From: head})
+}
