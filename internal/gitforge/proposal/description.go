@@ -46,8 +46,8 @@ func (r Request) body(files []string) string {
 		}
 		fmt.Fprintf(&text, "- %s\n", code(file))
 	}
-	fmt.Fprintf(&text, "\n<details>\n<summary>metadata</summary>\n\nPlease do not edit this part: the pull request is recognised by it.\n\n%s\n%s: %s\n\n</details>\n",
-		oneLine(r.Marker.Namespace+"/"+r.Marker.Pipeline+"/"+r.Marker.Environment), KeyTrailer, r.Key)
+	fmt.Fprintf(&text, "\n<details>\n<summary>metadata</summary>\n\nPlease do not edit this part: the pull request is recognised by it.\n\n%s\n%s: %s\n%s: %s\n%s: %d\n\n</details>\n",
+		oneLine(r.Marker.Namespace+"/"+r.Marker.Pipeline+"/"+r.Marker.Environment), KeyTrailer, r.Key, revisionLine, oneLine(r.Revision), runLine, r.Run)
 	return text.String()
 }
 

@@ -30,6 +30,8 @@ type Request struct {
 	Marker marker.Marker
 	// Revision is what people call it. Value is what is written into files; if it is empty, the revision is.
 	Revision, Value string
+	// Run is the number of the run that the promotion belongs to.
+	Run int64
 	// Note is added to the description, in Markdown. It may be empty.
 	Note string
 	// Time is when the promotion began. It becomes the time of the commit, so that the commit is the same at each attempt.
