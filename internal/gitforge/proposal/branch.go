@@ -40,7 +40,7 @@ func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prep
 		return prepared{}, failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonNoBase},
 			"repository %s has no branch %q: create it, or correct baseBranch", r.Forge.Repository(), r.Base)
 	}
-	q := question{repository: r.Forge.Repository(), baseCommit: base, branch: r.Branch, marker: r.Marker, value: r.value()}
+	q := question{repository: r.Forge.Repository(), baseCommit: base, branch: r.Branch, marker: r.Marker, value: r.value(), upToDate: r.UpToDate}
 	if known, ok := p.verdicts.get(q); ok {
 		if known.present || known.problem != nil {
 			return prepared{present: known.present, baseCommit: base, headCommit: head}, known.problem

@@ -16,6 +16,7 @@ type question struct {
 	baseCommit, branch string
 	marker             marker.Marker
 	value              string
+	upToDate           bool
 }
 
 // verdict is what was found at a base commit, and on top of it.

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package proposal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/testkit/gitserver"
+)
+
+// forge keeps the pull requests of a real repository, by the rules that forges have in common: there is one open pull request for two
+// branches, both branches exist, and there is a difference between them.
+type forge struct {
+	t          testing.TB
+	repository *gitserver.Repository
+	power      *power
+
+	mutex    sync.Mutex
+	all      []gitforge.PullRequest
+	comments map[int64][]string
+	// onCreate is called before a pull request is opened.
+	onCreate func()
+}
+
+func newForge(t testing.TB, repository *gitserver.Repository, power *power) *forge {
+	return &forge{t: t, repository: repository, power: power, comments: map[int64][]string{}}
+}
+
+func (f *forge) Repository() gitforge.Repository {
+	return gitforge.NewRepository("git.example.com", f.repository.URL)
+}
+
+func (f *forge) Create(_ context.Context, wish gitforge.NewPullRequest) (gitforge.PullRequest, error) {
+	if f.onCreate != nil {
+		f.onCreate()
+	}
+	var created gitforge.PullRequest
+	err := f.call("create", func() error {
+		head, base := f.repository.Tip(wish.Head), f.repository.Tip(wish.Base)
+		if head == "" || base == "" || f.repository.Git("diff", "--name-only", base+"..."+head) == "" {
+			return (&gitforge.Error{Class: gitforge.Refused, Message: "nothing to merge"}).Classified()
+		}
+		same := func(p gitforge.PullRequest) bool {
+			return p.State == gitforge.Open && p.Head == wish.Head && p.Base == wish.Base
+		}
+		if slices.ContainsFunc(f.all, same) {
+			return (&gitforge.Error{Class: gitforge.Duplicate, Message: "it exists"}).Classified()
+		}
+		number := int64(len(f.all) + 1)
+		created = gitforge.PullRequest{
+			Number: number, URL: fmt.Sprintf("https://git.example.com/pulls/%d", number), State: gitforge.Open, Title: wish.Title, Body: wish.Body,
+			Head: wish.Head, Base: wish.Base, HeadCommit: head,
+		}
+		f.all = append(f.all, created)
+		return nil
+	})
+	return created, err
+}
+
+func (f *forge) FindByHead(_ context.Context, head, base string) ([]gitforge.PullRequest, error) {
+	var found []gitforge.PullRequest
+	err := f.call("find", func() error {
+		for _, p := range slices.Backward(f.all) {
+			if p.Head == head && p.Base == base {
+				found = append(found, p)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (f *forge) Get(_ context.Context, number int64) (gitforge.PullRequest, error) {
+	var found gitforge.PullRequest
+	err := f.call("get", func() error {
+		if number < 1 || number > int64(len(f.all)) {
+			return (&gitforge.Error{Class: gitforge.NotFound, Message: "there is none"}).Classified()
+		}
+		found = f.all[number-1]
+		return nil
+	})
+	return found, err
+}
+
+func (f *forge) List(context.Context, gitforge.Cursor) (gitforge.Listing, error) {
+	return gitforge.Listing{}, errors.New("nobody lists here")
+}
+
+func (f *forge) Close(_ context.Context, number int64) (gitforge.PullRequest, error) {
+	var closed gitforge.PullRequest
+	err := f.call("close", func() error {
+		if p := &f.all[number-1]; p.State == gitforge.Open {
+			p.State = gitforge.Closed
+		}
+		closed = f.all[number-1]
+		return nil
+	})
+	return closed, err
+}
+
+func (f *forge) Comment(_ context.Context, number int64, text string) error {
+	return f.call("comment", func() error {
+		f.comments[number] = append(f.comments[number], text)
+		return nil
+	})
+}
+
+// call does something as a request would, which may be cut off before or after it.
+func (f *forge) call(name string, do func() error) error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	var result error
+	if cut := f.power.use(name, func() { result = do() }); cut {
+		return (&gitforge.Error{Class: gitforge.Unavailable, Message: "connection lost"}).Classified()
+	}
+	return result
+}
+
+// edit changes a pull request like a person does.
+func (f *forge) edit(number int64, change func(*gitforge.PullRequest)) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	change(&f.all[number-1])
+}
+
+func (f *forge) open() []gitforge.PullRequest {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.all), func(p gitforge.PullRequest) bool { return p.State != gitforge.Open })
+}
+
+// power lets a number of requests through, to the forge and to Git alike, and then none: the process has died.
+type power struct {
+	mutex sync.Mutex
+	// left is the number of requests until the cut; negative means that there is none.
+	left int
+	// afterwards says that the last request has its effect, and only the answer is lost.
+	afterwards bool
+	used       []string
+}
+
+func unlimited() *power { return &power{left: -1} }
+
+func (p *power) use(name string, do func()) (cut bool) {
+	p.mutex.Lock()
+	left := p.left
+	if left > 0 {
+		p.left--
+	}
+	p.used = append(p.used, name)
+	last := left == 1 && p.afterwards
+	p.mutex.Unlock()
+	if left == 0 || left == 1 && !p.afterwards {
+		p.exhaust()
+		return true
+	}
+	do()
+	return last
+}
+
+func (p *power) exhaust() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.left = 0
+}
+
+func (p *power) restore() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.left = -1
+}
+
+// around cuts requests to Git.
+func (p *power) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		if p.use(r.Method+" "+r.URL.Path, func() { next.ServeHTTP(answer, r) }) {
+			panic(http.ErrAbortHandler)
+		}
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+}
