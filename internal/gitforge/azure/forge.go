@@ -127,6 +127,9 @@ func (f *forge) pages(ctx context.Context, operation string, query url.Values) (
 		if err != nil {
 			return rest.Page{}, err
 		}
+		if answer.Value == nil {
+			return rest.Page{}, f.client.NoList(operation)
+		}
 		page := rest.Page{More: len(answer.Value) >= pageSize}
 		for _, one := range answer.Value {
 			p, err := f.client.Checked(operation, one.common(f.location))

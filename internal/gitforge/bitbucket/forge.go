@@ -147,19 +147,17 @@ func (f *forge) List(ctx context.Context, _ gitforge.Cursor) (gitforge.Listing, 
 // pages follows the starts that Bitbucket names, which are not the number of what came before.
 func (f *forge) pages(ctx context.Context, operation string, query url.Values) ([]gitforge.PullRequest, error) {
 	start := int64(0)
+	query.Set("limit", pageSize)
 	return f.client.All(operation, func(int) (rest.Page, error) {
-		query.Set("limit", pageSize)
 		query.Set("start", strconv.FormatInt(start, 10))
-		var answer struct {
-			Values        []pull `json:"values"`
-			IsLastPage    bool   `json:"isLastPage"`
-			NextPageStart int64  `json:"nextPageStart"`
-		}
+		var answer paged
 		_, err := f.client.Do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.path, Query: query, Into: &answer})
-		if err != nil {
+		switch {
+		case err != nil:
 			return rest.Page{}, err
-		}
-		if !answer.IsLastPage && answer.NextPageStart <= start {
+		case answer.Values == nil:
+			return rest.Page{}, f.client.NoList(operation)
+		case !answer.IsLastPage && answer.NextPageStart <= start:
 			return rest.Page{}, f.client.Malformed(operation, "the answer names no next page and does not say that it is the last")
 		}
 		start = answer.NextPageStart

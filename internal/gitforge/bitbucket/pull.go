@@ -35,6 +35,13 @@ type pull struct {
 	} `json:"properties"`
 }
 
+// paged is a part of a listing.
+type paged struct {
+	Values        []pull `json:"values"`
+	IsLastPage    bool   `json:"isLastPage"`
+	NextPageStart int64  `json:"nextPageStart"`
+}
+
 type ref struct {
 	ID           string     `json:"id"`
 	LatestCommit string     `json:"latestCommit,omitempty"`

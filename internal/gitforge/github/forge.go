@@ -165,6 +165,9 @@ func (f *forge) page(ctx context.Context, request rest.Request, query url.Values
 	page := rest.Page{
 		More: rest.HasNext(answer.Header), Tag: answer.Header.Get("ETag"), Unchanged: answer.Status == http.StatusNotModified,
 	}
+	if pulls == nil && !page.Unchanged {
+		return rest.Page{}, f.client.NoList(request.Operation)
+	}
 	for _, one := range pulls {
 		p, err := f.client.Checked(request.Operation, one.common())
 		if err != nil {

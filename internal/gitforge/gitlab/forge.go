@@ -123,6 +123,9 @@ func (f *forge) page(ctx context.Context, operation string, query url.Values) (r
 	if err != nil {
 		return rest.Page{}, err
 	}
+	if found == nil {
+		return rest.Page{}, f.client.NoList(operation)
+	}
 	page := rest.Page{More: rest.HasNext(answer.Header)}
 	for _, one := range found {
 		p, err := f.client.Checked(operation, one.common())

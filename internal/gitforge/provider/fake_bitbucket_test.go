@@ -96,6 +96,9 @@ func (f *fake) bitbucketList(w http.ResponseWriter, r *http.Request) {
 		f.query(r, want(common, "state", "OPEN"))
 	}
 	start := number(f, q.Get("start"))
+	if start%103 != 0 {
+		f.t.Errorf("no page was said to start at %d", start)
+	}
 	found, more := part(f.book.chosen(byCreation, keep), 100, start/103+1)
 	pulls := []object{}
 	for _, one := range found {

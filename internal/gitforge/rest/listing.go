@@ -84,6 +84,11 @@ func (c *Client) Checked(operation string, p gitforge.PullRequest) (gitforge.Pul
 	return p, nil
 }
 
+// NoList is the error for an answer in which the list is missing. It must not pass for an empty one.
+func (c *Client) NoList(operation string) error {
+	return c.Malformed(operation, "the answer contains no list")
+}
+
 // From keeps the pull requests from one branch of the repository into another.
 func From(all []gitforge.PullRequest, head, base string) []gitforge.PullRequest {
 	return slices.DeleteFunc(all, func(p gitforge.PullRequest) bool {
