@@ -69,7 +69,8 @@ func (d *draft) holdStep(s step) {
 	if s.verdict == verdictNeeded && isFor(p, s.revision, s.run) && d.holdPlan(s, p) {
 		return
 	}
-	if s.verdict == verdictNeeded && (p == nil || !isOutstanding(p)) && !isFor(p, s.revision, s.run) {
+	unplanned := !isFor(p, s.revision, s.run) || p.State == pipelines.PromotionSuperseded
+	if s.verdict == verdictNeeded && unplanned && !d.outstanding(s.name()) {
 		d.holdUnplanned(s)
 		return
 	}

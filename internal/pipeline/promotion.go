@@ -21,17 +21,18 @@ func isLive(state pipelines.PromotionState) bool {
 	return false
 }
 
-// isOutstanding tells whether a promotion has begun and has not come to an end. In the mode Pairwise it is finished before the
-// next one.
-func isOutstanding(p *pipelines.PromotionStatus) bool {
+// outstanding tells whether a promotion has begun and goes on by itself, so that the mode Pairwise finishes it before the next
+// one. One that would have to be attempted again is not: its revision is not the one of the environment before any more.
+func (d *draft) outstanding(name string) bool {
+	p := d.environment(name).Promotion
 	if p == nil {
 		return false
 	}
 	switch p.State {
-	case pipelines.PromotionAttempting, pipelines.PromotionCreated, pipelines.PromotionSucceeded:
+	case pipelines.PromotionCreated, pipelines.PromotionSucceeded:
 		return true
-	case pipelines.PromotionFailed:
-		return p.Error == nil || !p.Error.Permanent
+	case pipelines.PromotionAttempting:
+		return d.o.Attempts[attemptOf(name, p)].State == AttemptRunning
 	}
 	return false
 }
@@ -71,7 +72,9 @@ func (d *draft) absorb(name string) {
 	switch p.State {
 	case pipelines.PromotionAttempting:
 		d.absorbAttempt(name, p)
-	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionFailed, pipelines.PromotionCreated:
+	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionFailed, pipelines.PromotionCreated,
+		// Somebody may open it again.
+		pipelines.PromotionAbandoned:
 		if request, found := d.pullRequestOf(name, p); found {
 			d.absorbPullRequest(name, request, "")
 		}

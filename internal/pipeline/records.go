@@ -53,7 +53,7 @@ func (d *draft) supersede() {
 		if s.duplicate || p == nil || s.revision == "" || isFor(p, s.revision, s.run) || !isLive(p.State) {
 			continue
 		}
-		if d.o.Spec.Mode.OrDefault() == pipelines.ModePairwise && (isOutstanding(p) || !d.offered(s.index, true)) {
+		if d.o.Spec.Mode.OrDefault() == pipelines.ModePairwise && (d.outstanding(s.name()) || !d.offered(s.index, true)) {
 			continue
 		}
 		d.giveUp(s.name(), fmt.Sprintf("revision %s of run %d takes over", s.revision, s.run))
@@ -106,7 +106,7 @@ func (d *draft) rederive(s step) {
 	strategy, _ := strategyOf(block)
 	switch p.State {
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted:
-		if p.Attempts == 0 {
+		if p.Attempts == 0 && strategy != "" {
 			d.change(s.name(), func(e *pipelines.EnvironmentStatus) { e.Promotion.Strategy = strategy })
 			break
 		}

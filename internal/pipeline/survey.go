@@ -204,7 +204,7 @@ func (d *draft) wentBack(s step, e pipelines.EnvironmentStatus) bool {
 		return e.Promotion.State == pipelines.PromotionComplete
 	}
 	arrived := e.Settled != nil && e.Settled.Revision == s.revision && e.Settled.Run == s.run
-	return arrived && !isOutstanding(e.Promotion)
+	return arrived && !d.outstanding(s.name())
 }
 
 // rollBack records that an environment went back, so that the revision is not brought again at once.

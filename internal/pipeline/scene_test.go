@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// pullRequests promotes by pull request.
+func pullRequests() *pipelines.Promotion {
+	return &pipelines.Promotion{Strategy: pipelines.Strategy{PullRequest: &pipelines.PullRequestStrategy{
+		Type: pipelines.GitProviderGitea, URL: "https://git.example/team/apps", BaseBranch: "main",
+		SecretRef: pipelines.LocalObjectReference{Name: "git"},
+	}}}
+}
+
+func notifications() *pipelines.Promotion {
+	return &pipelines.Promotion{Strategy: pipelines.Strategy{Notification: &pipelines.NotificationStrategy{}}}
+}
+
+func installations() *pipelines.Promotion {
+	return &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
+}
+
+func manual(p *pipelines.Promotion) *pipelines.Promotion {
+	p.Manual = true
+	return p
+}
+
+// at is a healthy target.
+func at(revision string) Target { return Target{Healthy: true, Revision: revision} }
+
+// sick is a target that runs a revision and is not healthy.
+func sick(revision string) Target { return Target{Revision: revision, Message: "pods are missing"} }
+
+var unseen = Target{Problem: Problem{Reason: pipelines.ReasonTargetNotReadable, Message: "cannot be read"}}
+
+// scene is a pipeline with environments called a, b, c, which can be looked at again and again.
+type scene struct {
+	t *testing.T
+	Observed
+	announced []News
+}
+
+// newScene has one environment for each list of targets.
+func newScene(t *testing.T, promotion *pipelines.Promotion, environments ...[]Target) *scene {
+	s := &scene{t: t}
+	s.Namespace, s.Name, s.Generation, s.Now = "team", "app", 1, noon
+	s.Spec.AppRef = pipelines.AppReference{APIVersion: "helm.toolkit.fluxcd.io/v2", Kind: "HelmRelease", Name: "app"}
+	s.Spec.Promotion = promotion
+	s.Status.ObservedGeneration = -1
+	s.Attempts = map[AttemptID]Attempt{}
+	for i, targets := range environments {
+		spec := pipelines.Environment{Name: string(rune('a' + i))}
+		for range targets {
+			spec.Targets = append(spec.Targets, pipelines.Target{Namespace: "apps"})
+		}
+		s.Spec.Environments = append(s.Spec.Environments, spec)
+		s.Environments = append(s.Environments, Environment{Targets: targets})
+	}
+	return s
+}
+
+// maxPass is how many decisions a pass may take here; the loop allows four times as many.
+const maxPass = 8
+
+// look makes one pass, as the loop does it, with effects that do at once what they say. It returns all effects but news.
+func (s *scene) look() []Effect {
+	s.t.Helper()
+	s.announced = nil
+	p := &pipelines.Pipeline{Status: *s.Status.DeepCopy()}
+	var done []Effect
+	for range maxPass {
+		d := Decide(s.Observed)
+		for _, effect := range d.Do {
+			if s.act(effect) {
+				done = append(done, effect)
+			}
+		}
+		s.Observed = Settle(p, s.Observed, d, nil)
+		if !d.Wait {
+			continue
+		}
+		if d.Why.Code == "" || d.Why.Message == "" {
+			s.t.Fatalf("a wait without a reason: %+v", d)
+		}
+		return done
+	}
+	s.t.Fatalf("no end after %d decisions; the last was %v", maxPass, done)
+	return nil
+}
+
+func (s *scene) act(effect Effect) bool {
+	switch e := effect.(type) {
+	case AddFinalizer:
+		s.Finalizer = true
+	case RemoveFinalizer:
+		s.Finalizer = false
+	case RemoveRequest:
+		s.Requests = slices.DeleteFunc(slices.Clone(s.Requests), func(r Request) bool { return r.ID == e.ID })
+	case Promote:
+		s.Attempts[e.ID] = Attempt{State: AttemptRunning}
+	case Withdraw:
+		s.Attempts[e.ID] = Attempt{State: AttemptRunning}
+	case Announce:
+		s.announced = append(s.announced, e.News...)
+		return false
+	}
+	return true
+}
+
+// pass lets time go by.
+func (s *scene) pass(d time.Duration) *scene {
+	s.Now = s.Now.Add(d)
+	return s
+}
+
+// set changes the targets of an environment.
+func (s *scene) set(environment int, targets ...Target) *scene {
+	s.Environments[environment].Targets = targets
+	return s
+}
+
+// finish ends all attempts that are running.
+func (s *scene) finish(with Attempt) *scene {
+	for id, attempt := range s.Attempts {
+		if attempt.State == AttemptRunning {
+			s.Attempts[id] = with
+		}
+	}
+	return s
+}
+
+// opened is an attempt that has opened a pull request.
+func opened(number int64) Attempt {
+	return Attempt{State: AttemptDone, Result: Result{BaseCommit: "base", PullRequest: PullRequest{
+		Number: number, URL: "https://git.example/team/apps/pulls/1", State: pipelines.PullRequestOpen, HeadCommit: "head",
+	}}}
+}
+
+var done = Attempt{State: AttemptDone}
+
+func failed(permanent bool) Attempt {
+	return Attempt{State: AttemptFailed, Error: AttemptError{Reason: "Refused", Message: "the server said no", Permanent: permanent, Inputs: "1"}}
+}
+
+// saw has the pull request of an environment be in a state.
+func (s *scene) saw(environment string, state pipelines.PullRequestState) *scene {
+	p := s.Status.Environments[environment].Promotion
+	s.PullRequests = []PullRequest{{
+		Environment: environment, Key: p.Key, Revision: p.Revision, Run: p.Run, Number: p.PullRequest.Number, URL: p.PullRequest.URL,
+		State: state, ClosedBy: "kim", ClosedTime: s.Now,
+	}}
+	return s
+}
+
+// state is how the promotion to an environment is.
+func (s *scene) state(environment string) pipelines.PromotionState {
+	if p := s.Status.Environments[environment].Promotion; p != nil {
+		return p.State
+	}
+	return ""
+}
+
+func (s *scene) record(environment string) *pipelines.PromotionStatus {
+	s.t.Helper()
+	p := s.Status.Environments[environment].Promotion
+	if p == nil {
+		s.t.Fatalf("there is no promotion to %s", environment)
+	}
+	return p
+}
+
+func (s *scene) wantState(environment string, want pipelines.PromotionState) {
+	s.t.Helper()
+	if got := s.state(environment); got != want {
+		s.t.Fatalf("the promotion to %s is %q, want %q; holds %v", environment, got, want, s.holds())
+	}
+}
+
+// holds are the environments and reasons of all holds.
+func (s *scene) holds() []string {
+	var texts []string
+	for _, hold := range s.Status.Holds {
+		texts = append(texts, hold.Environment+":"+string(hold.Reason))
+	}
+	return texts
+}
+
+func (s *scene) wantHolds(want ...string) {
+	s.t.Helper()
+	if got := s.holds(); !slices.Equal(got, want) {
+		s.t.Fatalf("holds are %q, want %q\n%+v", got, want, s.Status.Holds)
+	}
+}
+
+// promotions are the environments and revisions of promotions that were begun.
+func promotions(effects []Effect) []string {
+	var texts []string
+	for _, effect := range effects {
+		if e, ok := effect.(Promote); ok {
+			texts = append(texts, e.ID.Environment+":"+e.Revision)
+		}
+	}
+	return texts
+}
+
+func (s *scene) wantPromotions(want ...string) {
+	s.t.Helper()
+	if got := promotions(s.look()); !slices.Equal(got, want) {
+		s.t.Fatalf("promotions are %q, want %q; holds %v", got, want, s.Status.Holds)
+	}
+}
+
+// ask makes a request.
+func (s *scene) ask(action pipelines.RequestAction, environment, revision string) *scene {
+	s.Requests = append(s.Requests, Request{
+		Annotation: "request/" + environment, ID: string(action) + s.Now.String(), Action: action, Environment: environment, Revision: revision, By: "kim",
+	})
+	return s
+}
