@@ -94,6 +94,7 @@ func (f *fake) githubList(w http.ResponseWriter, r *http.Request) {
 	tag := fmt.Sprintf(`W/"%x-%s"`, f.book.now.Unix(), r.URL.RawQuery)
 	w.Header().Set("ETag", tag)
 	if r.Header.Get("If-None-Match") == tag {
+		f.count.spared++
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}

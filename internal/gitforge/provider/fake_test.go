@@ -44,6 +44,16 @@ type fake struct {
 	kind    v1alpha1.GitProviderType
 	path    string // of the repository in its URL
 	size    int    // of its smallest page
+	count   count
+}
+
+// count of requests, and of those that were answered with 304.
+type count struct{ asked, spared int }
+
+func (f *fake) counted() count {
+	f.book.Lock()
+	defer f.book.Unlock()
+	return f.count
 }
 
 func newFake(t *testing.T, kind v1alpha1.GitProviderType) *fake {
@@ -70,6 +80,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.book.Lock()
 	defer f.book.Unlock()
+	f.count.asked++
 	if _, pattern := f.mux.Handler(r); pattern == "" {
 		f.t.Errorf("the documentation knows no request like %s %s", r.Method, r.URL)
 	}

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package provider_test
+
+import (
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitforge/provider"
+)
+
+// paths of a repository at each forge.
+var paths = map[v1alpha1.GitProviderType]string{
+	gitHub: "/acme/shop", gitLab: "/acme/shop", giteaKind: "/acme/shop", bitbucket: "/scm/ACME/shop", azure: "/acme/web/_git/shop",
+}
+
+// answering returns a forge that is answered by one function, whatever it asks.
+func answering(t *testing.T, kind v1alpha1.GitProviderType, handler http.HandlerFunc) gitforge.Forge {
+	t.Helper()
+	server := httptest.NewTLSServer(handler)
+	t.Cleanup(server.Close)
+	forge, err := provider.New(provider.Settings{
+		Type: kind, URL: server.URL + paths[kind], Rules: dial.Rules{AllowLoopback: true},
+		Credentials: gitforge.Credentials{Token: token, CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return forge
+}
+
+// everyCall does all that can be done with a forge.
+func everyCall(t *testing.T, forge gitforge.Forge) map[string]error {
+	t.Helper()
+	errs := map[string]error{}
+	_, errs["Create"] = forge.Create(t.Context(), gitforge.NewPullRequest{Head: "a", Base: "b", Title: "t"})
+	_, errs["FindByHead"] = forge.FindByHead(t.Context(), "a", "b")
+	_, errs["Get"] = forge.Get(t.Context(), 7)
+	_, errs["List"] = forge.List(t.Context(), gitforge.Cursor{})
+	_, errs["List changes"] = forge.List(t.Context(), gitforge.Cursor{Since: time.Unix(1700000000, 0)})
+	_, errs["Close"] = forge.Close(t.Context(), 7)
+	return errs
+}
+
+func TestAnswersOfTheWrongShapeAreNeverTakenForPullRequests(t *testing.T) {
+	for kind := range paths {
+		for _, body := range []string{`{}`, `[]`, `null`, `{"value":null}`, `[{}]`, `{"values":[{}],"isLastPage":true}`, `{"value":[{}]}`, `"text"`, `<html></html>`, ``,
+			`{"number":7,"iid":7,"id":7,"pullRequestId":7,"state":"limbo","status":"limbo","base":{"ref":"b","label":"b"},"target_branch":"b","targetRefName":"b"}`} {
+			forge := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+			for call, err := range everyCall(t, forge) {
+				emptyList := body == `[]` && (kind == gitHub || kind == gitLab || kind == giteaKind) && (strings.HasPrefix(call, "List") || call == "FindByHead")
+				if emptyList {
+					continue
+				}
+				if gitforge.ClassOf(err) != gitforge.Malformed || err == nil {
+					t.Errorf("%s: %s answered with %s: %v", kind, call, body, err)
+				}
+			}
+		}
+	}
+}
+
+func TestNoForgeGivesItsTokenAway(t *testing.T) {
+	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("somebody else was asked, with the header %v", r.Header)
+	}))
+	defer elsewhere.Close()
+	for kind := range paths {
+		for name, handler := range map[string]http.HandlerFunc{
+			"an echo": func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"message":"header `+r.Header.Get("Authorization")+`","errors":[{"message":"`+token+`"}]}`)
+			},
+			"a redirect": func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, elsewhere.URL+"/"+token, http.StatusTemporaryRedirect)
+			},
+		} {
+			forge := answering(t, kind, handler)
+			for call, err := range everyCall(t, forge) {
+				if err == nil || !gitforge.ClassOf(err).Permanent() {
+					t.Errorf("%s: %s after %s: %v", kind, call, name, err)
+				}
+				if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "Y2FuYXJ5") || strings.Contains(err.Error(), "OmNhbmFyeS") {
+					t.Errorf("%s: %s after %s gives the token away: %v", kind, call, name, err)
+				}
+			}
+		}
+	}
+}
+
+func TestLimitsAndFailuresAreToldByEveryForge(t *testing.T) {
+	for kind := range paths {
+		limited := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "77")
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		for call, err := range everyCall(t, limited) {
+			expectClass(t, string(kind)+" "+call, err, gitforge.RateLimited)
+			if gitforge.RetryAfter(err) != 77*time.Second {
+				t.Errorf("%s: %s: wait %s", kind, call, gitforge.RetryAfter(err))
+			}
+		}
+		failing := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+		for call, err := range everyCall(t, failing) {
+			expectClass(t, string(kind)+" "+call, err, gitforge.Unavailable)
+		}
+		forbidden := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+		for call, err := range everyCall(t, forbidden) {
+			expectClass(t, string(kind)+" "+call, err, gitforge.Forbidden)
+		}
+	}
+}
+
+func TestAzureRedirectsToSignInWhatItDoesNotKnow(t *testing.T) {
+	forge := answering(t, azure, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://spsprodweu1.vssps.visualstudio.com/_signin?realm=dev.azure.com", http.StatusFound)
+	})
+	for call, err := range everyCall(t, forge) {
+		expectClass(t, call, err, gitforge.Unauthenticated)
+	}
+}
+
+func TestBitbucketTellsDuplicatesFromOtherConflicts(t *testing.T) {
+	f := newBitbucket(t)
+	f.push(t, "empty")
+	_, err := forgeOf(t, f).Create(t.Context(), gitforge.NewPullRequest{Head: "empty", Base: "main", Title: "t"})
+	expectClass(t, "no changes", err, gitforge.Refused)
+}
+
+// GitLab names no merge commit when it merged by fast-forward, and "locked" while it merges.
+func TestGitLabMergesInSeveralWays(t *testing.T) {
+	for name, c := range map[string]struct {
+		fields string
+		state  gitforge.State
+		commit string
+	}{
+		"by a merge commit":  {`"state":"merged","merge_commit_sha":"m","squash_commit_sha":"s"`, gitforge.Merged, "m"},
+		"squashed":           {`"state":"merged","merge_commit_sha":null,"squash_commit_sha":"s"`, gitforge.Merged, "s"},
+		"by fast-forward":    {`"state":"merged","merge_commit_sha":null,"squash_commit_sha":null`, gitforge.Merged, "h"},
+		"not yet":            {`"state":"locked"`, gitforge.Open, ""},
+		"by an older GitLab": {`"state":"merged","merge_commit_sha":"m","merged_by":{"username":"ada"}`, gitforge.Merged, "m"},
+	} {
+		forge := answering(t, gitLab, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"iid":7,"target_branch":"main","sha":"h",`+c.fields+`}`)
+		})
+		p := get(t, forge, 7)
+		if p.State != c.state || p.MergeCommit != c.commit || name == "by an older GitLab" && p.ClosedBy != "ada" {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// Polling must be cheap where nothing happens: one request, which GitHub does not count against its limit.
+func TestPIP22_PollingAnUnchangedRepositoryTakesOneRequest(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *fake{
+		"GitHub": newGitHub, "GitLab": newGitLab, "Gitea": newGitea, "Bitbucket Server": newBitbucket, "Azure DevOps": newAzure,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			forge := forgeOf(t, f)
+			for _, branch := range []string{"a", "b", "c"} {
+				create(t, f, forge, branch, "main")
+			}
+			next := list(t, forge, gitforge.Cursor{}).Next
+			before := f.counted()
+			for range 3 {
+				next = list(t, forge, next).Next
+			}
+			after := f.counted()
+			want := []int{3, 0}
+			if name == "GitHub" {
+				want[1] = 3
+			}
+			if diff := cmp.Diff(want, []int{after.asked - before.asked, after.spared - before.spared}); diff != "" {
+				t.Errorf("requests and those answered with 304 (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
