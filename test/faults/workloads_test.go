@@ -21,7 +21,10 @@ type workload struct {
 
 type act func(*testing.T, *scene)
 
-var workloads = []workload{
+var workloads = slices.Concat(jobWorkloads, continuousWorkloads)
+
+// jobWorkloads are what users do in the job flow.
+var jobWorkloads = []workload{
 	{"life", []act{plant, enlarge, fell}},
 	{"repair", []act{sicken, mend}},
 	{"interrupt", []act{cutShort, askAgain}},

@@ -52,7 +52,7 @@ func oneJobPerRequest(history testkit.History) []Violation {
 	roots := map[types.UID]*credit{}
 	replay(history, func(s step) {
 		o := s.after
-		if s.id.Kind != kindInstallation || o == nil {
+		if s.id.Kind != kindInstallation || o == nil || o.isContinuous() {
 			return
 		}
 		if _, nested := o.parent(); nested {

@@ -119,7 +119,8 @@ func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 
 var (
 	timeForm = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
-	uuidForm = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+	// identityForm is that of UIDs and IDs of jobs, and that of versions of updates, which are made of UIDs.
+	identityForm = regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{40})\b`)
 )
 
 // isBookkeeping names the leaves that count writes, or moments of them, and the memory of errors that are over.
@@ -164,8 +165,8 @@ func newIdentities() *identities {
 
 // same tells whether two texts differ in nothing but identifiers that are each other's pair.
 func (p *identities) same(want, got string) bool {
-	wanted, found := uuidForm.FindAllString(want, -1), uuidForm.FindAllString(got, -1)
-	if uuidForm.ReplaceAllString(want, "<uuid>") != uuidForm.ReplaceAllString(got, "<uuid>") {
+	wanted, found := identityForm.FindAllString(want, -1), identityForm.FindAllString(got, -1)
+	if identityForm.ReplaceAllString(want, "<identity>") != identityForm.ReplaceAllString(got, "<identity>") {
 		return false
 	}
 	for i := range wanted {

@@ -62,6 +62,20 @@ func (o *object) runs() bool {
 	return o.id.Kind == kindInstallation || o.id.Kind == kindExecution || o.id.Kind == kindDeployItem
 }
 
+// isContinuous tells whether the spec chooses the continuous flow.
+func (o *object) isContinuous() bool {
+	flow, _, _ := unstructured.NestedString(o.raw.Object, "spec", "flow")
+	return o.runs() && flow == string(lsv1alpha1.FlowContinuous)
+}
+
+// isUpToDate tells whether the status speaks of the present spec.
+func (o *object) isUpToDate() bool { return o.observed == o.generation }
+
+// isBusy tells whether something is still to be done about an object of the continuous flow.
+func (o *object) isBusy() bool {
+	return !lsv1alpha1.Phase(o.phase).IsCompleted() || !o.isUpToDate() || operationOf(o) != ""
+}
+
 // name is how the parent calls the object.
 func (o *object) name() string {
 	switch o.id.Kind {
