@@ -47,6 +47,7 @@ type Options struct {
 type Fleet struct {
 	clock    clock.PassiveClock
 	timing   timing
+	page     int64 // how many objects are listed at once
 	resolver *resolver
 	alarm    alarm
 
@@ -78,7 +79,7 @@ func New(options Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		clock: options.Clock, timing: defaultTiming, resolver: &resolver{host: host, clusters: options.Clusters},
+		clock: options.Clock, timing: defaultTiming, page: defaultPage, resolver: &resolver{host: host, clusters: options.Clusters},
 		index: newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
 	}
 	f.lifetime, f.end = context.WithCancel(context.Background())

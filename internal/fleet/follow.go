@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// page is how many objects are asked for at once, so that a large cluster costs no large memory.
-const page = 250
+// defaultPage is how many objects are asked for at once, so that a large cluster costs no large memory.
+const defaultPage = 250
 
 var (
 	errStreamFailed = errors.New("the watch failed")
@@ -161,7 +161,7 @@ func (f *follower) listPage(ctx context.Context, token string) (*unstructured.Un
 	defer cancel()
 	objects := &unstructured.UnstructuredList{}
 	objects.SetGroupVersionKind(f.listKind())
-	err := f.session.client.List(ctx, objects, client.Limit(page), client.Continue(token))
+	err := f.session.client.List(ctx, objects, client.Limit(f.session.link.fleet.page), client.Continue(token))
 	return objects, err
 }
 

@@ -90,6 +90,15 @@ func (r *relay) close() {
 	}
 }
 
+// cut ends all connections; new ones are welcome.
+func (r *relay) cut() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for connection := range r.connections {
+		_ = connection.Close()
+	}
+}
+
 // silence cuts all connections and lets nobody who comes hear anything.
 func (r *relay) silence() {
 	r.mutex.Lock()

@@ -71,7 +71,8 @@ func TestPIP02_TwentyTimesBackAndForth(t *testing.T) {
 }
 
 func TestPIP02_KindsOfOneClusterShareTheConnection(t *testing.T) {
-	w, l := newWorld(t), newLeaf(t)
+	w := newWorld(t)
+	l := w.leafAtHome(t)
 	cluster := w.enrol(t, l, "leaf")
 	app := helmReleaseIn(cluster, l.namespace, "app")
 	other := Application{Cluster: cluster, GVK: kustomizationGVK, Namespace: l.namespace, Name: "app"}
@@ -90,7 +91,8 @@ func TestPIP02_KindsOfOneClusterShareTheConnection(t *testing.T) {
 
 // Two objects of the management cluster that contain the same kubeconfig lead to one connection.
 func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
-	w, l := newWorld(t), newLeaf(t)
+	w := newWorld(t)
+	l := w.leafAtHome(t)
 	text := l.kubeconfig(t, l.account(t, "follower", mayFollow()))
 	testkit.Create(t, w.host, testkit.Target(w.namespace, "a").Kubeconfig(text).Build(), testkit.Target(w.namespace, "b").Kubeconfig(text).Build())
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
@@ -112,7 +114,8 @@ func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 }
 
 func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {
-	w, l := newWorld(t), newLeaf(t)
+	w := newWorld(t)
+	l := w.leafAtHome(t)
 	cluster := w.enrol(t, l, "leaf")
 	for _, name := range []string{"app", "other", "last"} {
 		deploy(t, l.server, l.namespace, name, "1.0.0")

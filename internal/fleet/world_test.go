@@ -7,7 +7,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -47,16 +51,20 @@ type world struct {
 	clusters  *target.Clusters
 	fleet     *Fleet
 	bell      *bell
+	clock     *clocktesting.FakePassiveClock // of the fleet; it stands still until a test moves it
+	traffic   *traffic
 }
 
 func newWorld(t testing.TB, change ...func(*timing)) *world {
 	t.Helper()
-	w := &world{host: testkit.Server(t), bell: newBell()}
+	w := &world{host: testkit.Server(t), bell: newBell(), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: &traffic{}}
 	w.namespace = w.host.Namespace(t)
-	w.clusters = target.NewClusters(target.Options{Host: w.host.Client(), HostConfig: w.host.Config(), Dialer: dial.Rules{AllowLoopback: true}})
+	w.clusters = target.NewClusters(target.Options{
+		Host: w.host.Client(), HostConfig: w.host.Config(), Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: w.traffic.wrap,
+	})
 	t.Cleanup(w.clusters.Close)
 	var err error
-	w.fleet, err = New(Options{Config: w.host.Config(), Clusters: w.clusters})
+	w.fleet, err = New(Options{Config: w.host.Config(), Clusters: w.clusters, Clock: w.clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +77,61 @@ func newWorld(t testing.TB, change ...func(*timing)) *world {
 	w.fleet.OnChange(w.bell.ring)
 	t.Cleanup(w.fleet.Close)
 	return w
+}
+
+// traffic sees what goes to leaf clusters, and may answer in their place.
+type traffic struct {
+	mutex    sync.Mutex
+	requests []string
+	answer   func(*http.Request) *http.Response
+}
+
+func (tr *traffic) wrap(base http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(request *http.Request) (*http.Response, error) {
+		tr.mutex.Lock()
+		tr.requests = append(tr.requests, request.URL.RequestURI())
+		answer := tr.answer
+		tr.mutex.Unlock()
+		if answer != nil {
+			if response := answer(request); response != nil {
+				return response, nil
+			}
+		}
+		return base.RoundTrip(request)
+	})
+}
+
+// answerWith lets a function answer requests; nil passes them on.
+func (tr *traffic) answerWith(answer func(*http.Request) *http.Response) {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	tr.answer = answer
+}
+
+// number returns how many requests contain the text.
+func (tr *traffic) number(text string) int {
+	tr.mutex.Lock()
+	defer tr.mutex.Unlock()
+	n := 0
+	for _, request := range tr.requests {
+		if strings.Contains(request, text) {
+			n++
+		}
+	}
+	return n
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// statusAnswer is what an API server says when it refuses.
+func statusAnswer(request *http.Request, code int, reason metav1.StatusReason) *http.Response {
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"` + string(reason) + `","code":` + strconv.Itoa(code) + `}`
+	return &http.Response{
+		StatusCode: code, Request: request, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+	}
 }
 
 // bell counts how often each pipeline is woken.
@@ -151,6 +214,14 @@ func newLeaf(t testing.TB) *leaf {
 	l := newBareLeaf(t)
 	l.server.InstallCRD(t, fluxKinds(t)...)
 	return l
+}
+
+// leafAtHome lets the management cluster play the leaf, where it does not matter that it is the same control plane. It is reached through
+// a relay and with a credential of its own all the same.
+func (w *world) leafAtHome(t testing.TB) *leaf {
+	t.Helper()
+	w.host.InstallCRD(t, fluxKinds(t)...)
+	return leafOf(t, w.host)
 }
 
 func newBareLeaf(t testing.TB, options ...testkit.Option) *leaf {
@@ -238,7 +309,9 @@ func (l *leaf) account(t testing.TB, name string, rules ...rbacv1.PolicyRule) st
 	t.Helper()
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
 	testkit.Create(t, l.server, user)
-	l.grant(t, name, rules...)
+	if len(rules) > 0 {
+		l.grant(t, name, rules...)
+	}
 	request := &authenticationv1.TokenRequest{}
 	if err := l.server.Client().SubResource("token").Create(t.Context(), user, request); err != nil {
 		t.Fatal(err)
@@ -254,6 +327,22 @@ func (l *leaf) grant(t testing.TB, name string, rules ...rbacv1.PolicyRule) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: l.namespace, Name: name}},
 	})
+}
+
+func clusterRole(l *leaf, name string) *rbacv1.ClusterRole {
+	return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: l.namespace + "-" + name}}
+}
+
+func clusterRoleBinding(l *leaf, name string) *rbacv1.ClusterRoleBinding {
+	return &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: l.namespace + "-" + name}}
+}
+
+func mayReadNamespaces() rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}
+}
+
+func leafSpec() gitops.GitopsClusterSpec {
+	return gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "leaf"}}
 }
 
 // mayFollow is the right to follow the kinds of the tests.
@@ -283,7 +372,7 @@ func (l *leaf) kubeconfig(t testing.TB, token string) string {
 // enrol creates a GitopsCluster that leads to the leaf with the usual rights, and returns how pipelines name it.
 func (w *world) enrol(t testing.TB, l *leaf, name string) ClusterKey {
 	t.Helper()
-	testkit.Create(t, w.host, secretWith(w.namespace, name, kubeconfigKey, l.kubeconfig(t, l.account(t, name, mayFollow()))))
+	testkit.Create(t, w.host, secretWith(w.namespace, name, kubeconfigKey, l.kubeconfig(t, l.account(t, name, mayFollow(), mayReadNamespaces()))))
 	w.gitopsCluster(t, name, gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}})
 	return w.clusterKey(name)
 }
