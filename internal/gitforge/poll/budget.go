@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// budget is what one credential may ask: so much per second on average, and nothing while the forge says so.
+type budget struct {
+	perSecond float64
+	burst     float64
+	// users counts the sources that share it, under the lock of the Poller.
+	users int
+
+	mutex   sync.Mutex
+	tokens  float64
+	counted time.Time
+	blocked time.Time
+}
+
+func newBudget(o Options) *budget {
+	return &budget{perSecond: o.PerSecond, burst: float64(o.Burst), tokens: float64(o.Burst), counted: time.Now()}
+}
+
+// spend waits until one request may be sent.
+func (b *budget) spend(ctx context.Context) error {
+	for {
+		wait := b.take()
+		if wait == 0 {
+			return ctx.Err()
+		}
+		if err := pause(ctx, wait, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// take takes a token, or says how long there is none.
+func (b *budget) take() time.Duration {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	now := time.Now()
+	if now.Before(b.blocked) {
+		return b.blocked.Sub(now)
+	}
+	b.refill(now)
+	if b.tokens >= 1 {
+		b.tokens--
+		return 0
+	}
+	return time.Duration((1-b.tokens)/b.perSecond*float64(time.Second)) + time.Millisecond
+}
+
+func (b *budget) refill(now time.Time) {
+	b.tokens = min(b.burst, b.tokens+now.Sub(b.counted).Seconds()*b.perSecond)
+	b.counted = now
+}
+
+// full tells whether the budget is as good as a new one.
+func (b *budget) full() bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	now := time.Now()
+	b.refill(now)
+	return b.tokens >= b.burst && !now.Before(b.blocked)
+}
+
+// block lets nobody with this credential ask before a time has passed.
+func (b *budget) block(wait time.Duration) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if until := time.Now().Add(wait); until.After(b.blocked) {
+		b.blocked = until
+	}
+}
+
+// pause waits for a time, or for something to happen before it has passed.
+func pause(ctx context.Context, wait time.Duration, early <-chan struct{}) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	case <-early:
+	}
+	return nil
+}
