@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/target"
 )
 
 // defaultPage is how many objects are asked for at once, so that a large cluster costs no large memory.
@@ -60,10 +62,22 @@ func (f *follower) run(ctx context.Context) {
 			f.session.refuse(ctx)
 			return
 		}
-		if !wait(ctx, f.timing.pause(failures), nil) {
+		if !wait(ctx, f.pause(failures, err), nil) {
 			return
 		}
 	}
+}
+
+// pause is how long to wait after a failure: not longer than requests would fail at once anyhow.
+func (f *follower) pause(failures int, err error) time.Duration {
+	length := f.timing.pause(failures)
+	var unreachable *target.Unreachable
+	if errors.As(err, &unreachable) {
+		if left := time.Until(unreachable.Until); left > 0 {
+			length = min(length, left)
+		}
+	}
+	return length
 }
 
 func (f *follower) fail(err error) {
@@ -80,7 +94,8 @@ func (f *follower) update(change func(now time.Time) []types.NamespacedName) {
 	f.session.link.fleet.update(f.feed, f.session, change)
 }
 
-// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it can be continued.
+// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it can be continued, or if everything can
+// be listed anew at once.
 func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	length := f.timing.stream + jitter(f.timing.stream)/2
 	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
@@ -111,7 +126,7 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err = f.read(ctx, stream)
 	lasted := time.Since(began)
-	if err == nil && lasted < f.timing.stable {
+	if continues := f.version != "" || fresh; err == nil && continues && lasted < f.timing.stable {
 		err = errEndedAtOnce
 	}
 	return lasted, err

@@ -24,8 +24,8 @@ type names struct {
 	group   sync.WaitGroup
 }
 
-// follow watches exactly the given objects. An object that is new is reported as changed once it is watched, so that nothing is missed that
-// happened since it was read.
+// follow watches exactly the given objects. Each is reported as changed once it is watched, so that nothing is missed that happened since it
+// was read.
 func (n *names) follow(ctx context.Context, objects []objectName) {
 	if n.running == nil {
 		n.running = map[objectName]context.CancelFunc{}
@@ -84,6 +84,7 @@ func (n *names) stretch(ctx context.Context, name objectName) (seen bool, err er
 		return false, err
 	}
 	defer stream.Stop()
+	n.changed() // what happened before the watch began is not told by it, if the object is gone
 	for event := range stream.ResultChan() {
 		if event.Type == watch.Error {
 			return seen, errStreamFailed

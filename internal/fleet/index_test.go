@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
+)
+
+// sketch is a fleet without clusters whose only feed is filled by hand.
+func sketch(applications ...Application) (*Fleet, *follower) {
+	f := &Fleet{clock: clock.RealClock{}, index: newIndex(), links: map[ClusterKey]*link{}}
+	l := &link{fleet: f, feeds: map[schema.GroupVersionKind]*feed{}}
+	s := &session{link: l}
+	feed := newFeed(ClusterKey{}, helmReleaseGVK, Problem{})
+	feed.session, l.feeds[helmReleaseGVK], f.links[ClusterKey{}] = s, feed, l
+	for i, application := range applications {
+		f.Refer(pipeline(fmt.Sprint(i)), []Application{application})
+	}
+	return f, &follower{session: s, feed: feed, key: feedKey{gvk: helmReleaseGVK}}
+}
+
+func release(t testing.TB, name, revision string) *unstructured.Unstructured {
+	object := objectOf(t, helmRelease("v2", `{observedGeneration: 3, lastAttemptedRevision: `+revision+`, conditions: [`+readyAt3+`],
+		history: [{chartVersion: `+revision+`, status: deployed, version: 2}, {chartVersion: 0.9.0, status: superseded, version: 1}]}`))
+	object.SetName(name)
+	return object
+}
+
+// The time for one event must be the same however many pipelines there are: compare the lines.
+func BenchmarkEvent(b *testing.B) {
+	for _, number := range []int{10, 1_000, 100_000} {
+		b.Run(fmt.Sprintf("pipelines=%d", number), func(b *testing.B) {
+			var applications []Application
+			for i := range number {
+				applications = append(applications, helmReleaseIn(ClusterKey{}, "apps", fmt.Sprint(i)))
+			}
+			f, follower := sketch(applications...)
+			woken := 0
+			f.OnChange(func(types.NamespacedName) { woken++ })
+			woken = 0
+			events := []watch.Event{
+				{Type: watch.Modified, Object: release(b, "7", "1.0.0")}, {Type: watch.Modified, Object: release(b, "7", "1.1.0")},
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if err := follower.take(events[i%2]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if woken != b.N {
+				b.Errorf("%d events woke %d pipelines", b.N, woken)
+			}
+		})
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	application := helmReleaseIn(ClusterKey{}, "apps", "app")
+	f, follower := sketch(application)
+	if err := follower.take(watch.Event{Type: watch.Added, Object: release(b, "app", "1.0.0")}); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if !f.Read(application).Healthy {
+			b.Fatal("it is not healthy")
+		}
+	}
+}
+
+// B/object is what one object takes in memory once it is listed. The API server sends some kilobytes of it.
+func BenchmarkMemory(b *testing.B) {
+	const number = 10_000
+	for b.Loop() {
+		_, follower := sketch()
+		before := heap()
+		for i := range number {
+			if err := follower.take(watch.Event{Type: watch.Added, Object: release(b, fmt.Sprintf("release-of-a-tenant-%d", i), "1.0.0")}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(heap()-before)/number, "B/object")
+		runtime.KeepAlive(follower)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// The index says the same as a list of all references would, whatever was referred to and forgotten in between.
+func TestPIP03_TheIndexCountsReferences(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	x, reference := newIndex(), map[types.NamespacedName][]Application{}
+	followed := map[Application]bool{}
+	for range 5000 {
+		p := pipeline(fmt.Sprint(random.IntN(6)))
+		var means []Application
+		for range random.IntN(4) {
+			means = append(means, helmReleaseIn(ClusterKey{}, "apps", fmt.Sprint(random.IntN(8))))
+		}
+		begun, ended := x.replace(p, means)
+		reference[p] = means
+		for _, application := range begun {
+			if followed[application] {
+				t.Fatalf("%s begins twice", application)
+			}
+			followed[application] = true
+		}
+		for _, application := range ended {
+			if !followed[application] {
+				t.Fatalf("%s ends without having begun", application)
+			}
+			delete(followed, application)
+		}
+		checkIndex(t, x, reference, followed)
+	}
+}
+
+func checkIndex(t *testing.T, x *index, reference map[types.NamespacedName][]Application, followed map[Application]bool) {
+	t.Helper()
+	want := map[Application]map[types.NamespacedName]bool{}
+	for p, means := range reference {
+		for _, application := range means {
+			if want[application] == nil {
+				want[application] = map[types.NamespacedName]bool{}
+			}
+			want[application][p] = true
+		}
+	}
+	if !maps.EqualFunc(want, x.users, maps.Equal) {
+		t.Fatalf("the index has %v, want %v", x.users, want)
+	}
+	if len(followed) != len(want) || slices.ContainsFunc(slices.Collect(maps.Keys(want)), func(a Application) bool { return !followed[a] }) {
+		t.Fatalf("followed is %v, want %v", followed, want)
+	}
+}
+
+// What a session brings after another has taken over is ignored.
+func TestPIP02_OnlyTheCurrentSessionWrites(t *testing.T) {
+	application := helmReleaseIn(ClusterKey{}, "apps", "app")
+	f, old := sketch(application)
+	woken := 0
+	f.OnChange(func(types.NamespacedName) { woken++ })
+	old.feed.session = &session{link: old.session.link}
+	woken = 0
+	if err := old.take(watch.Event{Type: watch.Added, Object: release(t, "app", "1.0.0")}); err != nil {
+		t.Fatal(err)
+	}
+	old.fail(errStreamFailed)
+	old.replace(t.Context(), map[types.NamespacedName]record{application.key(): {health: Health{Revision: "1.0.0"}}})
+	if state := f.Read(application); state.Problem.Reason != ReasonNotFound || state.Revision != "" || woken != 0 {
+		t.Errorf("the state is %+v, and %d pipelines were woken", state, woken)
+	}
+}
