@@ -113,6 +113,9 @@ func (d *draft) times() []time.Time {
 		if p := e.Promotion; p != nil && p.State == pipelines.PromotionSucceeded {
 			times = append(times, d.deadline(p))
 		}
+		if p := e.Promotion; p != nil && p.State == pipelines.PromotionFailed {
+			times = append(times, repeatable(p))
+		}
 	}
 	return times
 }

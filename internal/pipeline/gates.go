@@ -150,9 +150,18 @@ func (d *draft) busy(name string) bool {
 func (d *draft) due(s step, p *pipelines.PromotionStatus) bool {
 	if p.Error != nil && p.Error.Permanent {
 		changed := s.facts.Inputs != "" && p.Error.Inputs != "" && s.facts.Inputs != p.Error.Inputs
-		return changed || d.o.Generation != p.Error.Generation
+		changed = changed || d.o.Generation != p.Error.Generation
+		return changed && !d.now.Time.Before(repeatable(p))
 	}
 	return p.NextAttemptTime == nil || !d.now.Time.Before(p.NextAttemptTime.Time)
+}
+
+// repeatable is the earliest time for another attempt when something has changed, however often it does.
+func repeatable(p *pipelines.PromotionStatus) time.Time {
+	if p.LastAttemptedTime == nil {
+		return time.Time{}
+	}
+	return p.LastAttemptedTime.Add(retryAfter(p.Key, p.Attempts))
 }
 
 // attempt records the intent, before anything is done.

@@ -91,6 +91,9 @@ func (s *scene) look() []Effect {
 		if d.Why.Code == "" || d.Why.Message == "" {
 			s.t.Fatalf("a wait without a reason: %+v", d)
 		}
+		if d.Again <= 0 && !s.Deleted {
+			s.t.Fatalf("a wait without a safety net: %+v", d)
+		}
 		return done
 	}
 	s.t.Fatalf("no end after %d decisions; the last was %v", maxPass, done)

@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+func TestPIP24_InstallationStrategyNamesTheTargets(t *testing.T) {
+	s := newScene(t, installations(), []Target{at("1")}, []Target{at("0"), at("0")})
+	effects := s.look()
+	i := slices.IndexFunc(effects, func(e Effect) bool { _, ok := e.(Promote); return ok })
+	if i < 0 {
+		t.Fatalf("nothing is promoted: %v", effects)
+	}
+	if p := effects[i].(Promote); p.Strategy.Installation == nil || len(p.Targets) != 2 || p.Value != "1" {
+		t.Errorf("the effect is %+v", p)
+	}
+}
+
+func TestManualRollbackInALaterEnvironmentIsRespected(t *testing.T) {
+	for name, prepare := range map[string]func(*scene){
+		"promoted": func(s *scene) {
+			s.wantPromotions("b:1")
+			s.finish(done).set(1, at("1")).look()
+		},
+		"was there before": func(s *scene) { s.set(1, at("1")).look() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+			prepare(s)
+			s.set(1, sick("0"))
+			s.wantPromotions()
+			s.wantState("b", pipelines.PromotionRolledBack)
+			s.set(1, at("0"))
+			s.wantPromotions()
+			s.wantHolds("b:RolledBack")
+
+			s.ask(pipelines.RequestRetry, "b", "1").wantPromotions("b:1")
+			s.finish(done).look()
+			s.wantState("b", pipelines.PromotionSucceeded)
+			s.set(1, at("1")).look()
+			s.wantState("b", pipelines.PromotionComplete)
+
+			s.set(1, at("0")).look()
+			s.wantState("b", pipelines.PromotionRolledBack)
+			s.set(0, at("2")).wantPromotions("b:2")
+		})
+	}
+}
+
+func TestHelmRemediationIsToldAndNotPromotedAgain(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	back := sick("0")
+	back.AttemptedRevision, back.Failing = "1", true
+	s.finish(done).set(1, back)
+	s.wantPromotions()
+	s.wantState("b", pipelines.PromotionStalled)
+	s.wantHolds("b:RolledBack")
+	s.set(1, at("1")).look()
+	s.wantState("b", pipelines.PromotionComplete)
+}
+
+func TestPromotionThatDoesNotArriveIsStalled(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	s.finish(done).look()
+	d := Decide(s.Observed)
+	if d.Again > safetyRecheck {
+		t.Errorf("looks again after %s", d.Again)
+	}
+	s.pass(DefaultRolloutDeadline - time.Second).wantPromotions()
+	s.wantState("b", pipelines.PromotionSucceeded)
+	s.pass(time.Second).wantPromotions()
+	s.wantState("b", pipelines.PromotionStalled)
+	s.wantHolds("b:Stalled")
+	if message := s.Status.Holds[0].Message; !strings.Contains(message, "target apps is healthy at 0") {
+		t.Errorf("the hold says %q", message)
+	}
+}
+
+func TestEnvironmentThatIsRemovedOrRenamed(t *testing.T) {
+	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	s.finish(opened(7)).look()
+	s.Spec.Environments[1].Name, s.Generation = "z", 2
+	effects := s.look()
+	if !slices.ContainsFunc(effects, func(e Effect) bool {
+		w, ok := e.(Withdraw)
+		return ok && w.PullRequest.Number == 7 && w.PullRequest.Repository != nil
+	}) {
+		t.Fatalf("the pull request of the old name stays: %v", effects)
+	}
+	if !slices.Equal(promotions(effects), []string{"z:1"}) {
+		t.Errorf("begun %v", effects)
+	}
+	for id := range s.Attempts {
+		if id.Verb == VerbWithdraw {
+			s.Attempts[id] = Attempt{State: AttemptDone}
+		}
+	}
+	s.look()
+	if _, found := s.Status.Environments["b"]; found {
+		t.Error("the environment is still in the status")
+	}
+}
+
+func TestEnvironmentThatBecomesTheFirst(t *testing.T) {
+	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	s.finish(opened(7)).look()
+	slices.Reverse(s.Spec.Environments)
+	slices.Reverse(s.Environments)
+	effects := s.look()
+	if !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) || !slices.Equal(promotions(effects), []string{"a:0"}) {
+		t.Errorf("effects %v", effects)
+	}
+}
+
+func TestStrategyThatChanges(t *testing.T) {
+	s := newScene(t, manual(pullRequests()), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	s.ask(pipelines.RequestApprove, "b", "1").look()
+	s.finish(opened(7)).look()
+	s.wantState("b", pipelines.PromotionCreated)
+
+	s.Spec.Promotion, s.Generation = manual(notifications()), 2
+	effects := s.look()
+	if !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) || len(promotions(effects)) > 0 {
+		t.Errorf("effects %v", effects)
+	}
+	s.finish(done).wantPromotions("b:1")
+	if p := s.record("b"); p.Strategy != pipelines.StrategyNotification || !approved(p) {
+		t.Errorf("the promotion is %+v", p)
+	}
+
+	s.Spec.Promotion = nil
+	s.finish(failed(false)).look()
+	s.wantHolds("b:NoStrategy")
+}
+
+func TestManualThatIsSwitchedOnAndOff(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+	s.Spec.Suspend = true
+	s.look()
+	s.wantState("b", pipelines.PromotionUnattempted)
+	s.Spec.Promotion.Manual, s.Spec.Suspend = true, false
+	s.wantPromotions()
+	s.wantState("b", pipelines.PromotionUnapproved)
+	s.Spec.Promotion.Manual = false
+	s.wantPromotions("b:1")
+}
+
+func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
+	deleted := func(t *testing.T) *scene {
+		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+		s.look()
+		s.finish(opened(7)).look()
+		s.Deleted = true
+		return s
+	}
+	closing := func(effects []Effect) bool {
+		return slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok })
+	}
+	t.Run("closed", func(t *testing.T) {
+		s := deleted(t)
+		if !closing(s.look()) || !s.Finalizer {
+			t.Fatal("the pull request is not closed first")
+		}
+		s.finish(done).look()
+		if s.Finalizer {
+			t.Error("the pipeline does not go")
+		}
+	})
+	t.Run("bounded attempts", func(t *testing.T) {
+		s := deleted(t)
+		attempts := 0
+		for s.Finalizer && attempts < 20 {
+			if closing(s.look()) {
+				attempts++
+			}
+			s.finish(failed(false)).look()
+			s.pass(longestTry * 2)
+		}
+		if attempts != MaxWithdrawals || s.Finalizer {
+			t.Errorf("%d attempts, finalizer %v", attempts, s.Finalizer)
+		}
+		if !slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == "PullRequestLeftOpen" && strings.Contains(n.Message, "pulls/1") }) {
+			t.Errorf("nobody is told: %v", s.announced)
+		}
+	})
+	t.Run("credentials are gone", func(t *testing.T) {
+		s := deleted(t)
+		s.look()
+		s.finish(failed(true)).look()
+		if s.Finalizer {
+			t.Error("the pipeline does not go")
+		}
+	})
+	t.Run("pull requests are to stay", func(t *testing.T) {
+		s := deleted(t)
+		s.KeepPullRequests = true
+		if closing(s.look()) || s.Finalizer {
+			t.Error("the pull request is closed, or the pipeline stays")
+		}
+	})
+	t.Run("while an attempt is running", func(t *testing.T) {
+		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+		s.look()
+		s.Deleted = true
+		if closing(s.look()) || !s.Finalizer {
+			t.Fatal("the attempt is not waited for")
+		}
+		s.finish(opened(7))
+		if !closing(s.look()) {
+			t.Error("what the attempt has opened is not closed")
+		}
+	})
+}
+
+func TestDuplicateEnvironments(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")}, []Target{at("0")})
+	s.Spec.Environments[2].Name = "b"
+	s.wantPromotions("b:1")
+	s.wantHolds("b:Invalid")
+}
+
+func TestEmptyPipeline(t *testing.T) {
+	s := newScene(t, nil)
+	s.look()
+	s.wantHolds(":NoTargets")
+}
+
+func TestPromotionBlockOfTheEnvironmentReplacesTheOther(t *testing.T) {
+	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.Spec.Environments[1].Promotion = notifications()
+	effects := s.look()
+	if p := s.record("b"); p.Strategy != pipelines.StrategyNotification {
+		t.Errorf("%s: %v", p.Strategy, effects)
+	}
+	s = newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.Spec.Promotion.Strategy.Notification = &pipelines.NotificationStrategy{}
+	s.look()
+	if p := s.record("b"); p.Strategy != pipelines.StrategyPullRequest {
+		t.Errorf("of two strategies %s counts", p.Strategy)
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("0")}, []Target{at("x")})
+	for i := range 2 * pipelines.MaxHistory {
+		s.set(0, at(string(rune('a'+i)))).look()
+		s.finish(failed(true)).look()
+	}
+	history := s.Status.Environments["b"].History
+	if len(history) != pipelines.MaxHistory || history[0].Run < history[1].Run {
+		t.Errorf("%d records: %+v", len(history), history)
+	}
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	long := strings.Repeat("ä", 5000)
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{{Revision: "0", Message: long}}, []Target{{Problem: Problem{Reason: "Bad", Message: long}}})
+	s.look()
+	s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: "Refused", Message: long}}).look()
+	for _, hold := range s.Status.Holds {
+		if len(hold.Message) > maxMessage {
+			t.Errorf("hold %s has %d bytes", hold.Reason, len(hold.Message))
+		}
+	}
+	for _, c := range s.Status.Conditions {
+		if len(c.Message) > maxMessage+100 {
+			t.Errorf("condition %s has %d bytes", c.Type, len(c.Message))
+		}
+	}
+	if p := s.record("b"); len(p.Error.Message) > maxMessage || !strings.HasSuffix(p.Error.Message, "...") {
+		t.Errorf("the error has %d bytes", len(p.Error.Message))
+	}
+	if target := s.Status.Environments["c"].Targets[0]; len(target.Error) > maxMessage {
+		t.Errorf("the target has %d bytes", len(target.Error))
+	}
+}
+
+func TestSettleKeepsTheStatusOnErrors(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	p := &pipelines.Pipeline{Status: *s.Status.DeepCopy()}
+	s.set(0, at("2"))
+	Settle(p, s.Observed, Decision{}, errTest)
+	if diff := cmp.Diff(s.Status, p.Status); diff != "" {
+		t.Error(diff)
+	}
+}
+
+var errTest = &Refusal{Message: "broken"}
