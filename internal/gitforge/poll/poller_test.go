@@ -355,6 +355,27 @@ func TestPIP22_ARateLimitHoldsForAllWithTheSameCredential(t *testing.T) {
 	})
 }
 
+func TestPIP22_ARateLimitOutlivesTheLastSubscription(t *testing.T) {
+	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
+		f := newForge("r")
+		f.fail((&gitforge.Error{Class: gitforge.RateLimited, RetryAfter: time.Hour}).Classified())
+		one := follow(p, f, "c", 1)
+		synctest.Wait()
+		one.cancel()
+		f.requests()
+		f.fail(nil)
+		follow(p, f, "c", 1)
+		pass(50 * time.Minute)
+		if got := f.requests(); got != "" {
+			t.Errorf("in spite of the limit: %q", got)
+		}
+		pass(15 * time.Minute)
+		if f.requests() == "" {
+			t.Error("it did not go on")
+		}
+	})
+}
+
 func TestPIP22_EachCredentialHasABudget(t *testing.T) {
 	inBubble(t, poll.Options{PerSecond: 0.5, Burst: 5}, func(t *testing.T, p *poll.Poller) {
 		f := newForge("r")

@@ -59,9 +59,9 @@ func nextSize(scanner *packfile.Scanner, limit int64) (int64, error) {
 	}
 	size := header.Length
 	if header.Type == plumbing.OFSDeltaObject || header.Type == plumbing.REFDeltaObject {
-		_, rest := number(beginning.kept)
+		source, rest := number(beginning.kept)
 		result, _ := number(rest)
-		size += result
+		size = max(source, size+result)
 	}
 	if size > limit {
 		return 0, tooLarge("a file or directory", limit)
