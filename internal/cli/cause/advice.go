@@ -45,6 +45,9 @@ func AdviceFor(chain Chain) Advice {
 			Ours: [][]string{{"wait", root}},
 		}
 	case inventory.Succeeded: // and yet there is something to say: it is outdated
+		if link.Node.Continuous() {
+			return Advice{Somebody: true, Hint: "remove the annotation", Kubectl: [][]string{describe(link.Node)}}
+		}
 		return Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
 	case inventory.Failed:
 		return adviceForFailed(link, root)
@@ -57,6 +60,9 @@ func AdviceFor(chain Chain) Advice {
 
 func adviceForFailed(link Link, root string) Advice {
 	advice := Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
+	if link.Node.Continuous() {
+		return adviceForContinuous(link, root)
+	}
 	switch link.Reason {
 	case lsv1alpha1.ReasonInterrupted:
 		advice.Hint = "somebody has interrupted the job"
@@ -66,6 +72,18 @@ func adviceForFailed(link Link, root string) Advice {
 	default:
 		advice.Hint = "mend what the message says, then ask for a new job"
 		advice.Kubectl = [][]string{describe(link.Node)}
+	}
+	return advice
+}
+
+// adviceForContinuous is for what has failed without a job: a new spec is tried by itself, the same one on request.
+func adviceForContinuous(link Link, root string) Advice {
+	advice := Advice{Somebody: true, Kubectl: [][]string{describe(link.Node)}, Ours: [][]string{{"reconcile", root}, {"wait", root}}}
+	switch link.Reason {
+	case lsv1alpha1.ReasonAborted, lsv1alpha1.ReasonInterrupted:
+		advice.Hint = "somebody has aborted it; it goes on with a new spec or on request"
+	default:
+		advice.Hint = "mend what the message says; a new spec is tried by itself, anything else on request"
 	}
 	return advice
 }

@@ -83,7 +83,7 @@ func (f *finder) explainedBy(blockers []*inventory.Node) bool {
 
 func (f *finder) explain(node *inventory.Node) inventory.Explanation {
 	said := node.Explain()
-	if f.judge == nil || node.State() != inventory.Running {
+	if f.judge == nil || node.State() != inventory.Running && !(node.State() == inventory.Failed && node.Continuous()) {
 		return said
 	}
 	if judged, ok := f.judge.Judge(node); ok {
@@ -102,6 +102,9 @@ func (f *finder) blockers(link Link) []*inventory.Node {
 	case inventory.Failed:
 		if predecessors := withState(node.Predecessors(), inventory.Failed); link.Reason == ReasonPredecessorFailed && len(predecessors) > 0 {
 			return predecessors
+		}
+		if node.Continuous() {
+			return withState(node.Below, inventory.Failed)
 		}
 		return withState(ofJob(node.Below, node.Status.JobID), inventory.Failed)
 	case inventory.Running:

@@ -42,6 +42,9 @@ func RequestOf(n *Node) run.Request {
 
 // State of the object.
 func (n *Node) State() State {
+	if n.Continuous() {
+		return n.continuousState()
+	}
 	top := n.Top()
 	job := run.JobOf(n.Status)
 	switch {
@@ -107,6 +110,12 @@ func (n *Node) Explain() Explanation {
 }
 
 func (n *Node) outdated() Explanation {
+	if n.Continuous() {
+		if n.frozen() && n.Object.GetGeneration() != n.Status.ObservedGeneration {
+			return Explanation{Reason: lsv1alpha1.ReasonOutdated, Message: "the spec has changed, which has no effect while annotation " + lsv1alpha1.IgnoreAnnotation + " is there"}
+		}
+		return Explanation{}
+	}
 	if n.Kind == Installation && n.Above == nil && n.Object.GetGeneration() != n.Status.ObservedGeneration {
 		return Explanation{Reason: lsv1alpha1.ReasonOutdated, Message: "the spec has changed since the last job"}
 	}
@@ -115,6 +124,9 @@ func (n *Node) outdated() Explanation {
 
 // problem prefers the last error, and takes the conditions where there is none: they say what is waited for.
 func (n *Node) problem() Explanation {
+	if n.Phase() == Triggered && n.Continuous() {
+		return Explanation{Reason: Triggered, Message: "there is something to do about it, and work on that has not begun"}
+	}
 	if n.Phase() == Triggered {
 		return Explanation{Reason: Triggered, Message: "the job has come here, and work on it has not begun", Since: n.triggeredAt()}
 	}

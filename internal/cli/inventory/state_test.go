@@ -67,6 +67,40 @@ func TestStateOfARoot(t *testing.T) {
 	}
 }
 
+// In the continuous flow an object is at work whenever its status does not speak of what is wanted of it.
+func TestStateInTheContinuousFlow(t *testing.T) {
+	const operation, ignore = lsv1alpha1.OperationAnnotation, lsv1alpha1.IgnoreAnnotation
+	for name, test := range map[string]struct {
+		phase       lsv1alpha1.Phase
+		behind      bool
+		annotations map[string]string
+		state       inventory.State
+		shown       string
+	}{
+		"new":                {"", true, nil, inventory.Running, "Triggered"},
+		"on its way":         {lsv1alpha1.PhaseProgressing, false, nil, inventory.Running, "Progressing"},
+		"waiting":            {lsv1alpha1.PhasePendingDependencies, true, nil, inventory.Running, "PendingDependencies"},
+		"succeeded":          {lsv1alpha1.PhaseSucceeded, false, nil, inventory.Succeeded, "Succeeded"},
+		"outdated":           {lsv1alpha1.PhaseSucceeded, true, nil, inventory.Running, "Triggered"},
+		"frozen":             {lsv1alpha1.PhaseSucceeded, true, map[string]string{ignore: "true"}, inventory.Succeeded, "Succeeded"},
+		"failed":             {lsv1alpha1.PhaseFailed, false, nil, inventory.Failed, "Failed"},
+		"aborted":            {lsv1alpha1.PhaseAborted, false, nil, inventory.Failed, "Aborted"},
+		"asked":              {lsv1alpha1.PhaseFailed, false, map[string]string{operation: "force-reconcile"}, inventory.Running, "Triggered"},
+		"asked for no sense": {lsv1alpha1.PhaseFailed, false, map[string]string{operation: "interrupt"}, inventory.Failed, "Failed"},
+	} {
+		root := installation("root", "", status(test.phase, "", ""))
+		root.Spec.Flow, root.Generation, root.Status.ObservedGeneration, root.Annotations = lsv1alpha1.FlowContinuous, 2, 2, test.annotations
+		if test.behind {
+			root.Status.ObservedGeneration = 1
+		}
+		var objects inventory.Objects
+		objects.Put(root)
+		if node := objects.Forest().Installation("", "root"); node.State() != test.state || node.Phase() != test.shown {
+			t.Errorf("%s: state %s, phase %s", name, node.State(), node.Phase())
+		}
+	}
+}
+
 // A nested object is judged by the job of its tree.
 func TestStateWithinATree(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -42,6 +42,9 @@ func (c Controllers) installation(node *inventory.Node) (inventory.Explanation, 
 		s.Successors = installations(node.Successors())
 	}
 	if installation.FlowOf(object) == lsv1alpha1.FlowContinuous {
+		if node.State() == inventory.Failed {
+			return inventory.Explanation{}, false
+		}
 		d := continuous.DecideInstallation(continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s}))
 		return verdict(node, staying(d, object.Status.Phase))
 	}
@@ -100,7 +103,10 @@ func staying[E any](d decision.Of[lsv1alpha1.Phase, E], phase lsv1alpha1.Phase) 
 
 // continuousExecution says in which class each deploy item is, too: that decides what happens to it.
 func continuousExecution(node *inventory.Node, o continuous.Execution) (inventory.Explanation, bool) {
-	explanation, found := verdict(node, staying(continuous.DecideExecution(o), o.Phase))
+	explanation, found := node.Explain(), true
+	if node.State() != inventory.Failed {
+		explanation, found = verdict(node, staying(continuous.DecideExecution(o), o.Phase))
+	}
 	var classes []string
 	for _, pair := range o.Pairs() {
 		classes = append(classes, pair.Name+" "+string(pair.Class))
@@ -115,6 +121,9 @@ func continuousExecution(node *inventory.Node, o continuous.Execution) (inventor
 // the status, except for a Target that does not exist.
 func (c Controllers) deployItem(node *inventory.Node) (inventory.Explanation, bool) {
 	item, _ := node.DeployItem()
+	if node.State() == inventory.Failed {
+		return inventory.Explanation{}, false
+	}
 	observed := watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
 	if !observed.PickedUp {
 		return inventory.Explanation{

@@ -12,21 +12,18 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
 	"espalier.dev/internal/cli/follow"
 	"espalier.dev/internal/cli/request"
 )
 
-type options struct {
-	access *cluster.Access
-	flags  *follow.Flags
-	names  []string
-}
-
 // New returns the command.
 func New(env cli.Environment) *cobra.Command {
-	var opts options
-	cmd := &cobra.Command{
+	return request.Command{
+		Until: "the job has finished",
+		Verb:  func() []string { return []string{"reconcile"} },
+		Check: check,
+		Ask:   ask,
+	}.Complete(env, &cobra.Command{
 		Use:   "reconcile NAME...",
 		Short: "Ask for a job of installations",
 		Long: `Ask for a job: one walk through the whole tree of a root installation, in which
@@ -35,70 +32,39 @@ begins when it has finished. After a deletion that failed, the job deletes.
 
 With --wait the command waits for the very job that it has asked for. On a terminal it
 shows the tree meanwhile, elsewhere it prints a line for each change, both on standard
-error. Ctrl-C detaches and leaves the job alone.
-
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+error. Ctrl-C detaches and leaves the job alone.`,
 		Example: `  espalier reconcile shop
   espalier reconcile shop blog --wait --timeout 20m
   espalier reconcile shop --wait -o json`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.names = args
-			return run(cmd.Context(), opts)
-		},
-	}
-	opts.access = cluster.AddFlags(cmd, env)
-	opts.flags = follow.AddStartFlags(cmd, env, opts.access, "the job has finished")
-	cmd.ValidArgsFunction = opts.access.CompleteInstallations(cluster.RootInstallations)
-	return cmd
+	})
 }
 
-func run(ctx context.Context, opts options) error {
-	if err := opts.flags.Check(); err != nil {
-		return err
-	}
-	desk, err := request.NewDesk(opts.access)
+func ask(ctx context.Context, desk *request.Desk, root *lsv1alpha1.Installation) (follow.Started, error) {
+	asked, already, err := desk.Reconcile(ctx, root)
 	if err != nil {
-		return err
+		return follow.Started{}, err
 	}
-	roots, err := desk.Roots(ctx, opts.names, "reconcile")
-	if err != nil {
-		return err
-	}
-	for _, root := range roots {
-		if err := opts.check(desk, root); err != nil {
-			return err
-		}
-	}
-	var started []follow.Started
-	for _, root := range roots {
-		asked, already, err := desk.Reconcile(ctx, root)
-		if err != nil {
-			return err
-		}
-		started = append(started, follow.Started{
-			Awaited: follow.Awaited{Name: root.Name, Goal: follow.NewJobOfRequest(asked)}, Said: said(asked, already),
-		})
-	}
-	return opts.flags.Done(ctx, desk.Namespace, started)
+	return follow.Started{
+		Awaited: follow.Awaited{Name: root.Name, Goal: follow.NewJobOfRequest(asked)}, Said: said(asked, already),
+	}, nil
 }
 
 // check refuses what cannot lead to a job.
-func (o options) check(desk *request.Desk, root *lsv1alpha1.Installation) error {
-	status := &root.Status.RunStatus
+func check(desk *request.Desk, root *lsv1alpha1.Installation) error {
+	access, status := desk.Access, &root.Status.RunStatus
 	failedDeletion := status.Phase == lsv1alpha1.PhaseDeleteFailed && status.IsFinished()
 	if !root.DeletionTimestamp.IsZero() && !failedDeletion {
 		return &cli.Problem{
-			Code: cli.ExitError, What: fmt.Sprintf("installation %s is being deleted: it gets no new job", root.Name), Where: o.access.Where(desk.Namespace),
-			Next: []string{o.access.Suggest(desk.Namespace, "wait", root.Name, "--for=deleted")},
+			Code: cli.ExitError, What: fmt.Sprintf("installation %s is being deleted: it gets no new job", root.Name), Where: access.Where(desk.Namespace),
+			Next: []string{access.Suggest(desk.Namespace, "wait", root.Name, "--for=deleted")},
 		}
 	}
-	if root.Spec.Flow.OrDefault() == lsv1alpha1.FlowContinuous && o.flags.Waits() {
+	if root.Spec.Flow.OrDefault() == lsv1alpha1.FlowContinuous && desk.Waits {
 		return &cli.Problem{
-			Code: cli.ExitError, What: fmt.Sprintf("installation %s follows the continuous flow, which has no jobs to wait for", root.Name), Where: o.access.Where(desk.Namespace),
+			Code: cli.ExitError, What: fmt.Sprintf("installation %s follows the continuous flow, which has no jobs to wait for", root.Name), Where: access.Where(desk.Namespace),
 			Next: []string{
-				o.access.Suggest(desk.Namespace, "reconcile", root.Name),
-				o.access.SuggestKubectl(desk.Namespace, "wait", "--for=condition=Ready", "installation/"+root.Name),
+				access.Suggest(desk.Namespace, "reconcile", root.Name),
+				access.SuggestKubectl(desk.Namespace, "wait", "--for=condition=Ready", "installation/"+root.Name),
 			},
 		}
 	}

@@ -23,6 +23,8 @@ type Desk struct {
 	Access    *cluster.Access
 	Client    client.WithWatch
 	Namespace string
+	// Waits tells whether the user wants to wait for what is asked.
+	Waits bool
 }
 
 // NewDesk connects to the user's cluster and namespace.

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/follow"
+)
+
+// Command is what a command that asks root installations for something has of its own.
+type Command struct {
+	// Until says what --wait waits for: "the job has finished".
+	Until string
+	// Verb is the name of the command, with the flags that suggestions repeat.
+	Verb func() []string
+	// Check refuses an installation before anything is asked of any; it may be nil.
+	Check func(*Desk, *lsv1alpha1.Installation) error
+	// Ask asks one installation.
+	Ask func(context.Context, *Desk, *lsv1alpha1.Installation) (follow.Started, error)
+}
+
+// Complete gives a command the flags for the cluster and for waiting, and has it ask the installations that its
+// arguments name. Help texts get the part that is the same for all.
+func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Command {
+	cmd.Long += "\n\n" + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Args = cobra.MinimumNArgs(1)
+	access := cluster.AddFlags(cmd, env)
+	flags := follow.AddStartFlags(cmd, env, access, c.Until)
+	cmd.ValidArgsFunction = access.CompleteInstallations(cluster.RootInstallations)
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if err := flags.Check(); err != nil {
+			return err
+		}
+		desk, err := NewDesk(access)
+		if err != nil {
+			return err
+		}
+		desk.Waits = flags.Waits()
+		started, err := c.askAll(cmd.Context(), desk, names)
+		if err != nil {
+			return err
+		}
+		return flags.Done(cmd.Context(), desk.Namespace, started)
+	}
+	return cmd
+}
+
+func (c Command) askAll(ctx context.Context, desk *Desk, names []string) ([]follow.Started, error) {
+	roots, err := desk.Roots(ctx, names, c.Verb()...)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range roots {
+		if c.Check == nil {
+			break
+		}
+		if err := c.Check(desk, root); err != nil {
+			return nil, err
+		}
+	}
+	var started []follow.Started
+	for _, root := range roots {
+		one, err := c.Ask(ctx, desk, root)
+		if err != nil {
+			return nil, err
+		}
+		started = append(started, one)
+	}
+	return started, nil
+}
