@@ -70,6 +70,7 @@ func TestPIP23_OnlyTheMarkedScalarChanges(t *testing.T) {
 		"a Flux revision":                  {"main@sha1:0f3c", "a: abc # M\n", "a: main@sha1:0f3c # M\n"},
 		"other markers in the same file":   {"1.2.3", "a: 1 # O\n# O\nb:   1\nc: 1 # M\n", "a: 1 # O\n# O\nb:   1\nc: 1.2.3 # M\n"},
 		"a marker with more in it":         {"1.2.3", "a: 1 # {\"x\": 1, \"$promotion\":\"default:podinfo:prod\"}\n", "a: 1.2.3 # {\"x\": 1, \"$promotion\":\"default:podinfo:prod\"}\n"},
+		"a marker that only mentions it":   {"1.2.3", "a: 1 # {\"$promotion\": \"x:y:z\", \"was\": \"default:podinfo:prod\"}\nb: 1 # M\n", "a: 1 # {\"$promotion\": \"x:y:z\", \"was\": \"default:podinfo:prod\"}\nb: 1.2.3 # M\n"},
 		"a marker in a string is none":     {"1.2.3", "a: |\n  x: 1 # M\nb: 'y # M'\nc: 1 # M\n", "a: |\n  x: 1 # M\nb: 'y # M'\nc: 1.2.3 # M\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
