@@ -115,6 +115,7 @@ func startShared() (*APIServer, error) {
 // with kinds of their own pass the functions that add them to a Scheme.
 func Main(m *testing.M, kinds ...func(*runtime.Scheme) error) {
 	ownKinds = kinds
+	shared.ends.await()
 	crlog.SetLogger(controllerLog())
 	code := m.Run()
 	if err := errors.Join(shared.ends.run(), stopShared()); err != nil {

@@ -44,14 +44,14 @@ var shared struct {
 	err   error
 }
 
-// Gitea returns the Gitea that all tests of this process share. The first caller starts it, which takes some seconds; it
-// ends with testkit.Main, or else with the process. Tests keep apart by working in a Repository of their own.
+// Gitea returns the Gitea that all tests of this process share. The first caller starts it, which takes some seconds;
+// testkit.Main, which the package must use, ends it. Tests keep apart by working in a Repository of their own.
 func Gitea(t testing.TB) *GiteaServer {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.gitea, shared.err = startGitea(context.Background())
+		shared.err = testkit.AtEnd(endShared)
 		if shared.err == nil {
-			testkit.AtEnd(shared.gitea.end)
+			shared.gitea, shared.err = startGitea(context.Background())
 		}
 	})
 	if shared.err != nil {
@@ -165,6 +165,13 @@ func (g *GiteaServer) createUser(ctx context.Context) error {
 		return errors.New("create its user: no token came back")
 	}
 	return nil
+}
+
+func endShared() error {
+	if shared.gitea == nil {
+		return nil
+	}
+	return shared.gitea.end()
 }
 
 func (g *GiteaServer) end() error {

@@ -176,7 +176,7 @@ func copyFile(from, to string, mode fs.FileMode) error {
 
 func (h *giteaHome) command(arguments ...string) program.Command {
 	return program.Command{
-		Title: "Gitea", Binary: h.binary, Arguments: append(arguments, "--config", filepath.Join(h.dir, "app.ini")),
+		Title: "Gitea", Binary: h.binary, Arguments: append([]string{"--config", filepath.Join(h.dir, "app.ini")}, arguments...),
 		Dir: h.dir, User: h.user, Env: []string{"HOME=" + h.dir, "TMPDIR=" + h.dir, "GITEA_WORK_DIR=" + h.dir},
 	}
 }
