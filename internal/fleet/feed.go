@@ -12,13 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// feedKey says what a feed is about: a kind in a cluster, in one namespace or, without a namespace, in all of them.
+type feedKey struct {
+	cluster   ClusterKey
+	gvk       schema.GroupVersionKind
+	namespace string
+}
+
 // feed is what is known about one kind in one cluster. The lock of the fleet protects it, and none of its methods does anything slow.
 //
 // Only the current session of its link may write to it. As sessions are told apart by their identity, what a session that has ended still
 // brings is ignored, also if the same cluster was let go and referred to again meanwhile.
 type feed struct {
-	cluster ClusterKey
-	gvk     schema.GroupVersionKind
+	key feedKey
 	// wanted are the applications that are referred to, with what is remembered of those that cannot be read.
 	wanted map[types.NamespacedName]sighting
 	// records are all objects of the kind, so that a new reference is answered at once.
@@ -49,9 +55,9 @@ type sighting struct {
 	lost                time.Time // when it could last be read
 }
 
-func newFeed(cluster ClusterKey, gvk schema.GroupVersionKind, problem Problem) *feed {
+func newFeed(key feedKey, problem Problem) *feed {
 	return &feed{
-		cluster: cluster, gvk: gvk, problem: problem, look: make(chan struct{}, 1),
+		key: key, problem: problem, look: make(chan struct{}, 1),
 		wanted: map[types.NamespacedName]sighting{}, records: map[types.NamespacedName]record{}, absent: map[string]bool{},
 	}
 }
@@ -59,7 +65,7 @@ func newFeed(cluster ClusterKey, gvk schema.GroupVersionKind, problem Problem) *
 func (f *feed) synced() bool { return f.problem.Reason == "" }
 
 func (f *feed) application(key types.NamespacedName) Application {
-	return Application{Cluster: f.cluster, GVK: f.gvk, Namespace: key.Namespace, Name: key.Name}
+	return Application{Cluster: f.key.cluster, GVK: f.key.gvk, Namespace: key.Namespace, Name: key.Name}
 }
 
 // read returns the state of a wanted application.
@@ -191,6 +197,15 @@ func (f *feed) forgetAll() {
 		f.wanted[key] = sighting{}
 	}
 	f.lost = time.Time{}
+}
+
+// last returns what is remembered of a wanted application if nothing more can be learned from this feed.
+func (f *feed) last(key types.NamespacedName, now time.Time) sighting {
+	if f.synced() {
+		f.lost = now
+	}
+	f.forgetRecord(key, now)
+	return f.wanted[key]
 }
 
 // missing returns the namespaces of wanted applications that are not among the given objects.

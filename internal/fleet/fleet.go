@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -61,12 +60,6 @@ type Fleet struct {
 	index  *index
 	links  map[ClusterKey]*link
 	uses   map[*target.Cluster]int // by sessions
-}
-
-// feedKey names a feed.
-type feedKey struct {
-	cluster ClusterKey
-	gvk     schema.GroupVersionKind
 }
 
 // New returns a fleet that follows nothing yet. It does not connect.
@@ -159,25 +152,23 @@ func (f *Fleet) beginLocked(application Application) {
 	if l == nil {
 		l = f.newLinkLocked(application.Cluster)
 	}
-	feed := l.feeds[application.GVK]
+	key := l.feedKeyLocked(application)
+	feed := l.feeds[key]
 	if feed == nil {
-		feed = newFeed(application.Cluster, application.GVK, l.problem)
-		l.feeds[application.GVK] = feed
-		if l.session != nil {
-			l.session.followLocked(feed)
-		}
+		feed = l.newFeedLocked(key, l.problem)
 	}
 	feed.want(application.key())
 }
 
 func (f *Fleet) endLocked(application Application) {
 	l := f.links[application.Cluster]
-	feed := l.feeds[application.GVK]
+	key := l.feedKeyLocked(application)
+	feed := l.feeds[key]
 	if delete(feed.wanted, application.key()); len(feed.wanted) > 0 {
 		return
 	}
 	feed.quitLocked()
-	if delete(l.feeds, application.GVK); len(l.feeds) > 0 {
+	if delete(l.feeds, key); len(l.feeds) > 0 {
 		return
 	}
 	delete(f.links, application.Cluster)
@@ -189,7 +180,7 @@ func (f *Fleet) Read(application Application) State {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if l := f.links[application.Cluster]; l != nil {
-		if feed := l.feeds[application.GVK]; feed != nil {
+		if feed := l.feeds[l.feedKeyLocked(application)]; feed != nil {
 			if _, wanted := feed.wanted[application.key()]; wanted {
 				return feed.read(application.key())
 			}

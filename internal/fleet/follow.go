@@ -42,7 +42,7 @@ type follower struct {
 	version string // from which to go on; empty if everything has to be listed
 }
 
-// run follows until the context ends or the credential is refused.
+// run follows until the context ends, the credential is refused, or other feeds take over.
 func (f *follower) run(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		lasted, err := f.stretch(ctx)
@@ -57,6 +57,9 @@ func (f *follower) run(ctx context.Context) {
 		}
 		failures++
 		f.version = ""
+		if apierrors.IsForbidden(err) && f.session.link.fleet.narrow(f.feed, f.session) {
+			return
+		}
 		f.fail(err)
 		if apierrors.IsUnauthorized(err) {
 			f.session.refuse(ctx)
@@ -100,18 +103,8 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	length := f.timing.stream + jitter(f.timing.stream)/2
 	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
 	defer cancel()
-	if err := f.checkKind(); err != nil {
-		return 0, err
-	}
-	var everything map[types.NamespacedName]record
 	fresh := f.version == ""
-	if fresh {
-		var err error
-		if everything, err = f.list(ctx); err != nil {
-			return 0, err
-		}
-	}
-	stream, err := f.open(ctx, length)
+	stream, err := f.begin(ctx, length)
 	if !fresh && isExpired(err) {
 		f.version = ""
 		return 0, nil
@@ -120,9 +113,6 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	defer stream.Stop()
-	if fresh {
-		f.replace(ctx, everything)
-	}
 	began := time.Now()
 	err = f.read(ctx, stream)
 	lasted := time.Since(began)
@@ -130,6 +120,27 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 		err = errEndedAtOnce
 	}
 	return lasted, err
+}
+
+// begin opens a watch from where the last one ended. If there was none, everything is listed before, and handed over once the watch is open:
+// what can be listed and not watched is not current for long.
+func (f *follower) begin(ctx context.Context, length time.Duration) (watch.Interface, error) {
+	if err := f.checkKind(); err != nil {
+		return nil, err
+	}
+	if f.version != "" {
+		return f.open(ctx, length)
+	}
+	everything, err := f.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := f.open(ctx, length)
+	if err != nil {
+		return nil, err
+	}
+	f.replace(ctx, everything)
+	return stream, nil
 }
 
 // checkKind makes sure that the cluster knows the kind and that its objects have namespaces, as targets of pipelines do.
@@ -176,7 +187,7 @@ func (f *follower) listPage(ctx context.Context, token string) (*unstructured.Un
 	defer cancel()
 	objects := &unstructured.UnstructuredList{}
 	objects.SetGroupVersionKind(f.listKind())
-	err := f.session.client.List(ctx, objects, client.Limit(f.session.link.fleet.page), client.Continue(token))
+	err := f.session.client.List(ctx, objects, client.InNamespace(f.key.namespace), client.Limit(f.session.link.fleet.page), client.Continue(token))
 	return objects, err
 }
 
@@ -193,7 +204,8 @@ func (f *follower) open(ctx context.Context, length time.Duration) (watch.Interf
 		objects := &unstructured.UnstructuredList{}
 		objects.SetGroupVersionKind(f.listKind())
 		return f.session.client.Watch(ctx, objects, &client.ListOptions{
-			Raw: &metav1.ListOptions{ResourceVersion: f.version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds},
+			Namespace: f.key.namespace,
+			Raw:       &metav1.ListOptions{ResourceVersion: f.version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds},
 		})
 	})
 	if err != nil {

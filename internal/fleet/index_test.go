@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
@@ -21,14 +20,15 @@ import (
 // sketch is a fleet without clusters whose only feed is filled by hand.
 func sketch(applications ...Application) (*Fleet, *follower) {
 	f := &Fleet{clock: clock.RealClock{}, index: newIndex(), links: map[ClusterKey]*link{}}
-	l := &link{fleet: f, feeds: map[schema.GroupVersionKind]*feed{}}
+	l := &link{fleet: f, feeds: map[feedKey]*feed{}}
 	s := &session{link: l}
-	feed := newFeed(ClusterKey{}, helmReleaseGVK, Problem{})
-	feed.session, l.feeds[helmReleaseGVK], f.links[ClusterKey{}] = s, feed, l
+	key := feedKey{gvk: helmReleaseGVK}
+	feed := newFeed(key, Problem{})
+	feed.session, l.feeds[key], f.links[ClusterKey{}] = s, feed, l
 	for i, application := range applications {
 		f.Refer(pipeline(fmt.Sprint(i)), []Application{application})
 	}
-	return f, &follower{session: s, feed: feed, key: feedKey{gvk: helmReleaseGVK}}
+	return f, &follower{session: s, feed: feed, key: key}
 }
 
 func release(t testing.TB, name, revision string) *unstructured.Unstructured {

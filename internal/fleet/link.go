@@ -20,7 +20,9 @@ type link struct {
 	poke   chan struct{} // somebody has seen a reason to look again
 	begun  time.Time
 
-	feeds   map[schema.GroupVersionKind]*feed
+	feeds map[feedKey]*feed
+	// narrow are kinds that are followed by namespace, since the credential does not allow more.
+	narrow  map[schema.GroupVersionKind]bool
 	session *session // nil while there is no connection
 	problem Problem  // why there is none, or why there is nothing to see of it yet
 	// server is the cluster of the last session. What was seen in another one says nothing.
@@ -33,7 +35,7 @@ func (f *Fleet) newLinkLocked(key ClusterKey) *link {
 	ctx, cancel := context.WithCancel(f.lifetime)
 	l := &link{
 		fleet: f, key: key, cancel: cancel, poke: make(chan struct{}, 1), begun: f.clock.Now(),
-		feeds: map[schema.GroupVersionKind]*feed{}, problem: starting(key),
+		feeds: map[feedKey]*feed{}, narrow: map[schema.GroupVersionKind]bool{}, problem: starting(key),
 	}
 	f.links[key] = l
 	f.group.Go(func() {
@@ -41,6 +43,55 @@ func (f *Fleet) newLinkLocked(key ClusterKey) *link {
 		l.run(ctx)
 	})
 	return l
+}
+
+// feedKeyLocked names the feed that an application belongs to.
+func (l *link) feedKeyLocked(application Application) feedKey {
+	key := feedKey{cluster: l.key, gvk: application.GVK}
+	if l.narrow[application.GVK] {
+		key.namespace = application.Namespace
+	}
+	return key
+}
+
+// newFeedLocked adds a feed, and fills it as soon as there is a connection.
+func (l *link) newFeedLocked(key feedKey, problem Problem) *feed {
+	feed := newFeed(key, problem)
+	l.feeds[key] = feed
+	if l.session != nil {
+		l.session.followLocked(feed)
+	}
+	return feed
+}
+
+// narrow replaces a feed of all namespaces, which the credential does not allow, by one for each namespace that is referred to. It
+// returns false if the feed is one of those already.
+func (f *Fleet) narrow(wide *feed, from *session) bool {
+	if wide.key.namespace != "" {
+		return false
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if wide.session != from {
+		return true
+	}
+	l := from.link
+	wide.quitLocked()
+	delete(l.feeds, wide.key)
+	l.narrow[wide.key.gvk] = true
+	problem := wide.problem
+	if wide.synced() {
+		problem = starting(l.key)
+	}
+	for name := range wide.wanted {
+		key := feedKey{cluster: l.key, gvk: wide.key.gvk, namespace: name.Namespace}
+		feed := l.feeds[key]
+		if feed == nil {
+			feed = l.newFeedLocked(key, problem)
+		}
+		feed.wanted[name] = wide.last(name, f.clock.Now())
+	}
+	return true
 }
 
 // lookAgain never blocks.

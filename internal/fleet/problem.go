@@ -52,7 +52,7 @@ func followProblem(key feedKey, err error) Problem {
 	case apierrors.IsForbidden(err):
 		return Problem{
 			Reason:  ReasonForbidden,
-			Message: shorten(fmt.Sprintf("%s does not let us list and watch the kind %s in all namespaces: grant it to the user of the kubeconfig: %v", key.cluster, key.gvk.Kind, statusOf(err))),
+			Message: shorten(fmt.Sprintf("%s does not let us list and watch the kind %s: grant both to the user of the kubeconfig, in all namespaces or in %s: %v", key.cluster, key.gvk.Kind, key.namespace, statusOf(err))),
 		}
 	}
 	return clusterProblem(key.cluster, err)

@@ -4,6 +4,7 @@
 package fleet
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,64 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 	if state.Revision != "1.0.0" {
 		t.Errorf("the state is %+v, want what was last seen", state)
 	}
+}
+
+// A credential that is good for some namespaces only is enough for applications there.
+func TestPIP06_ACredentialForSomeNamespaces(t *testing.T) {
+	w := newWorld(t)
+	l := w.leafAtHome(t)
+	other := l.server.Namespace(t)
+	deploy(t, l.server, l.namespace, "app", "1.0.0")
+	deploy(t, l.server, other, "app", "2.0.0")
+	testkit.Create(t, w.host, secretWith(w.namespace, "leaf", kubeconfigKey, l.kubeconfig(t, l.account(t, "follower"))))
+	w.gitopsCluster(t, "leaf", leafSpec())
+	l.grantIn(t, l.namespace, "follower", mayFollow())
+	allowed, forbidden := helmReleaseIn(w.clusterKey("leaf"), l.namespace, "app"), helmReleaseIn(w.clusterKey("leaf"), other, "app")
+	w.fleet.Refer(pipeline("a"), []Application{allowed, forbidden})
+	w.awaitHealthy(t, allowed, "1.0.0")
+	if state := w.awaitProblem(t, forbidden, ReasonForbidden); !strings.Contains(state.Problem.Message, "in all namespaces or in "+other) {
+		t.Errorf("the state is %+v", state)
+	}
+	l.grantIn(t, other, "follower", mayFollow())
+	w.awaitHealthy(t, forbidden, "2.0.0")
+	deploy(t, l.server, l.namespace, "app", "1.1.0")
+	w.awaitHealthy(t, allowed, "1.1.0")
+	l.awaitWatches(t, "helmreleases", 2)
+	w.fleet.Refer(pipeline("a"), []Application{allowed})
+	l.awaitWatches(t, "helmreleases", 1)
+	w.fleet.Forget(pipeline("a"))
+	l.awaitWatches(t, "helmreleases", 0)
+	l.relay.awaitConnections(t, 0)
+}
+
+// Rights that are taken away from a watch that runs are noticed when it has to be renewed.
+func TestPIP06_RightsThatBecomeFewer(t *testing.T) {
+	w := newWorld(t)
+	l := w.leafAtHome(t)
+	deploy(t, l.server, l.namespace, "app", "1.0.0")
+	app := helmReleaseIn(w.enrol(t, l, "leaf"), l.namespace, "app")
+	w.fleet.Refer(pipeline("a"), []Application{app})
+	w.awaitHealthy(t, app, "1.0.0")
+	forbid := func(path string) {
+		w.traffic.answerWith(func(request *http.Request) *http.Response {
+			if !strings.Contains(request.URL.Path, path) {
+				return nil
+			}
+			return statusAnswer(request, http.StatusForbidden, metav1.StatusReasonForbidden)
+		})
+		l.relay.cut()
+	}
+	forbid("/v2/helmreleases")
+	eventually(t, func() bool { return w.traffic.number("/namespaces/"+l.namespace+"/helmreleases?") >= 2 }, func() string { return "it is not followed by namespace" })
+	w.awaitHealthy(t, app, "1.0.0")
+	deploy(t, l.server, l.namespace, "app", "1.1.0")
+	w.awaitHealthy(t, app, "1.1.0")
+	forbid("/helmreleases")
+	if state := w.awaitProblem(t, app, ReasonForbidden); state.Revision != "1.1.0" || state.UnreadableSince.IsZero() {
+		t.Errorf("the state is %+v, want what was last seen", state)
+	}
+	w.traffic.answerWith(nil)
+	w.awaitHealthy(t, app, "1.1.0")
 }
 
 func TestPIP06_AnExpiredVersionIsListedAnew(t *testing.T) {

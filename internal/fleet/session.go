@@ -50,7 +50,7 @@ func (s *session) followLocked(feed *feed) {
 	feed.quitLocked()
 	ctx, cancel := context.WithCancel(s.ctx)
 	feed.session, feed.stop = s, cancel
-	follower := &follower{session: s, feed: feed, key: feedKey{cluster: feed.cluster, gvk: feed.gvk}, timing: s.link.fleet.timing}
+	follower := &follower{session: s, feed: feed, key: feed.key, timing: s.link.fleet.timing}
 	s.followers.Go(func() {
 		defer cancel()
 		follower.run(ctx)

@@ -329,6 +329,16 @@ func (l *leaf) grant(t testing.TB, name string, rules ...rbacv1.PolicyRule) {
 	})
 }
 
+func (l *leaf) grantIn(t testing.TB, namespace, name string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	testkit.Create(t, l.server, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: l.namespace, Name: name}},
+	})
+}
+
 func clusterRole(l *leaf, name string) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: l.namespace + "-" + name}}
 }
