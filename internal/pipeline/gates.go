@@ -151,7 +151,7 @@ func (d *draft) due(s step, p *pipelines.PromotionStatus) bool {
 	if p.Error != nil && p.Error.Permanent {
 		changed := s.facts.Inputs != "" && p.Error.Inputs != "" && s.facts.Inputs != p.Error.Inputs
 		changed = changed || d.o.Generation != p.Error.Generation
-		return changed && !d.now.Time.Before(repeatable(p))
+		return changed && !d.o.Now.Before(repeatable(p))
 	}
 	return p.NextAttemptTime == nil || !d.now.Time.Before(p.NextAttemptTime.Time)
 }

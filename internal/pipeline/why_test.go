@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// asObject is the pipeline as a client of the API sees it.
+func (s *scene) asObject() *pipelines.Pipeline {
+	p := &pipelines.Pipeline{Spec: s.Spec, Status: *s.Status.DeepCopy()}
+	p.Namespace, p.Name, p.Generation = s.Namespace, s.Name, s.Generation
+	return p
+}
+
+func TestWhyTellsTheSameFromTheStatusAlone(t *testing.T) {
+	for name, prepare := range map[string]func(*scene){
+		"waiting for approval": func(*scene) {},
+		"attempting":           func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").look() },
+		"failed":               func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").look(); s.finish(failed(false)).look() },
+		"created":              func(s *scene) { s.ask(pipelines.RequestApprove, "b", "1").look(); s.finish(opened(7)).look() },
+		"arrived":              func(s *scene) { s.set(1, at("1")).look() },
+		"unreadable":           func(s *scene) { s.set(1, unseen).look() },
+		"unsettled":            func(s *scene) { s.set(0, at("1"), sick("2")).look() },
+		"suspended":            func(s *scene) { s.Spec.Suspend = true; s.look() },
+		"withdrawing": func(s *scene) {
+			s.ask(pipelines.RequestApprove, "b", "1").look()
+			s.finish(opened(7)).look()
+			s.set(0, at("2"), at("2")).look()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, manual(pullRequests()), []Target{at("1"), at("1")}, []Target{at("0")}, []Target{at("0")})
+			s.look()
+			prepare(s)
+			seen := Why(s.Observed)
+			if diff := cmp.Diff(seen, Why(Recall(s.asObject(), s.Now))); diff != "" {
+				t.Error(diff)
+			}
+			if plan := Plan(Recall(s.asObject(), s.Now)); len(plan.Promotions)+len(plan.Withdrawals) > 0 {
+				t.Errorf("something is begun from memory: %+v", plan)
+			}
+			for _, line := range seen {
+				if line.Message == "" || line.Reason != "" && (line.Remedy == "" || line.Since.IsZero()) {
+					t.Errorf("the line %+v says too little", line)
+				}
+			}
+		})
+	}
+}
+
+func TestWhyGoesThroughTheEnvironmentsInOrder(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")}, []Target{at("0")}, []Target{at("0")})
+	s.Spec.Environments[1].MinHealthy = "30m"
+	s.look()
+	var lines []string
+	for _, line := range Why(s.Observed) {
+		lines = append(lines, strings.Join([]string{line.Environment, string(line.Reason), line.Message, line.Until.Format(time.TimeOnly)}, "|"))
+	}
+	want := []string{
+		"a||all targets are healthy at revision 1, which goes through the pipeline as run 1|00:00:00",
+		"b||all targets are healthy at revision 1|00:00:00",
+		"c|Soaking|environment b must be healthy for 30m, and is since 2026-03-02T12:00:00Z|12:30:00",
+		"d||revision 1 has not got this far|00:00:00",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhyOfAPipelineThatNobodyHasLookedAt(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("1")})
+	if lines := Why(Recall(s.asObject(), noon)); len(lines) != 1 || lines[0].Message != "the targets have not been looked at yet" {
+		t.Errorf("lines %+v", lines)
+	}
+}
+
+// What tools that understand kstatus make of a pipeline.
+func TestConditionsSayWhetherItMoves(t *testing.T) {
+	type conditions struct{ ready, reconciling, stalled, pending string }
+	for name, test := range map[string]struct {
+		prepare func(*scene)
+		want    conditions
+	}{
+		"current":         {func(s *scene) { s.set(1, at("1")) }, conditions{ready: "ReconciliationSucceeded"}},
+		"promoting":       {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
+		"unsettled":       {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
+		"unreadable":      {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
+		"failed":          {func(s *scene) { s.look(); s.finish(failed(true)) }, conditions{ready: "ReconciliationSucceeded", stalled: "Failed"}},
+		"suspended":       {func(s *scene) { s.Spec.Suspend = true }, conditions{ready: "ReconciliationSucceeded", reconciling: "Suspended"}},
+		"to look at only": {func(s *scene) { s.Spec.Promotion = nil }, conditions{ready: "ReconciliationSucceeded"}},
+		"invalid":         {func(s *scene) { s.Spec.Environments[0].MinHealthy = "x" }, conditions{ready: "ReconciliationSucceeded", stalled: "Invalid"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+			s.Generation = 5
+			test.prepare(s)
+			s.look()
+			reason := func(kind string) string {
+				if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
+					return c.Reason
+				}
+				return ""
+			}
+			got := conditions{
+				reason(pipelines.ConditionReady), reason(pipelines.ConditionReconciling), reason(pipelines.ConditionStalled), reason(pipelines.ConditionPromotionPending),
+			}
+			if got != test.want || s.Status.ObservedGeneration != 5 {
+				t.Errorf("the conditions are %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
