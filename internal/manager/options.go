@@ -55,6 +55,9 @@ type Options struct {
 	DeployerIdentity        string
 	DeployerTargetSelectors []string
 
+	// Pipelines are about promotions.
+	Pipelines PipelineOptions
+
 	// MetricsAddress and ProbeAddress are host:port, or Disabled.
 	MetricsAddress string
 	ProbeAddress   string
@@ -79,6 +82,7 @@ func DefaultOptions() Options {
 		Workers:                         8,
 		DefaultContextExcludeNamespaces: []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"},
 		DeployItemPickupTimeout:         lsv1alpha1.NewDuration(deployitem.DefaultPickupTimeout),
+		Pipelines:                       defaultPipelineOptions(),
 		MetricsAddress:                  ":8080",
 		ProbeAddress:                    ":8081",
 		LeaderElection: LeaderElection{
@@ -101,6 +105,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar((*string)(&o.DeployItemPickupTimeout), "deploy-item-pickup-timeout", string(o.DeployItemPickupTimeout), "how long a deploy item may wait for a deployer before it fails; none for no limit")
 	flags.StringVar(&o.DeployerIdentity, "deployer-identity", o.DeployerIdentity, "tells apart several processes with deployers of the same type; each has a lease of its own")
 	flags.StringArrayVar(&o.DeployerTargetSelectors, "deployer-target-selector", o.DeployerTargetSelectors, "let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)")
+	o.Pipelines.addFlags(flags)
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
 	l := &o.LeaderElection
@@ -135,7 +140,7 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
 		}
 	}
-	return errors.Join(o.validateDeployers(), o.LeaderElection.validate())
+	return errors.Join(o.validateDeployers(), o.Pipelines.validate(), o.LeaderElection.validate())
 }
 
 func (o *Options) validateDeployers() error {

@@ -37,12 +37,18 @@ func TestFlagsDefaultToDefaultOptions(t *testing.T) {
 func TestFlags(t *testing.T) {
 	opts := parse(t, "--controllers=-contexts", "--workers=3", "--concurrent=contexts=5", "--default-context-exclude-namespaces=a,b", "--namespaces=c,d",
 		"--deploy-item-pickup-timeout=none", "--deployer-identity=me", "--deployer-target-selector=labels=a in (b,c)", "--deployer-target-selector=targets=d",
+		"--events-address=http://e/", "--pull-request-poll-interval=5s", "--rollout-deadline=2h", "--approval-address=0", "--approval-tls-certificate=c",
+		"--approval-tls-key=k", "--approval-trusted-proxies=10.0.0.0/8", "--approval-legacy-signatures", "--approval-unsigned",
 		"--metrics-address=0", "--health-probe-address=:1", "--leader-elect=false", "--leader-elect-namespace=n",
 		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
 		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, MetricsAddress: "0",
 		DeployItemPickupTimeout: "none", DeployerIdentity: "me", DeployerTargetSelectors: []string{"labels=a in (b,c)", "targets=d"},
+		Pipelines: PipelineOptions{
+			EventsAddress: "http://e/", PollInterval: 5 * time.Second, RolloutDeadline: 2 * time.Hour, ApprovalAddress: Disabled,
+			ApprovalCertificate: "c", ApprovalKey: "k", ApprovalTrustedProxies: []string{"10.0.0.0/8"}, LegacySignatures: true, UnsignedApprovals: true,
+		},
 		ProbeAddress:   ":1",
 		LeaderElection: LeaderElection{Namespace: "n", LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second},
 	}
@@ -70,6 +76,11 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		`--deploy-item-pickup-timeout: invalid duration "soon"`:              {"--deploy-item-pickup-timeout=soon"},
 		`--deployer-identity is "Me!"`:                                       {"--deployer-identity=Me!"},
 		"--deployer-target-selector: target selector \"a=b\"":                {"--deployer-target-selector=a=b"},
+		"--events-address is no URL":                                         {"--events-address=flux"},
+		"--pull-request-poll-interval is 0s":                                 {"--pull-request-poll-interval=0"},
+		"--rollout-deadline must be positive":                                {"--rollout-deadline=0"},
+		`--approval-trusted-proxies: "10" is no network`:                     {"--approval-trusted-proxies=10"},
+		"--approval-tls-certificate and --approval-tls-key need each other":  {"--approval-tls-key=k"},
 		"--leader-elect-retry-period must be positive":                       {"--leader-elect-retry-period=0"},
 		"--leader-elect-renew-deadline must be longer than --leader-elect-r": {"--leader-elect-renew-deadline=2s"},
 		"--leader-elect-lease-duration must be longer than --leader-elect-r": {"--leader-elect-lease-duration=10s"},

@@ -14,6 +14,7 @@ import (
 	"espalier.dev/internal/controller/deployitems"
 	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
+	"espalier.dev/internal/controller/pipelines"
 	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/deployer/mock"
@@ -67,6 +68,11 @@ var all = []Controller{
 				Workers:       opts.workersOf(deployitems.Name),
 			})
 		},
+	},
+	{
+		Name:        pipelines.Name,
+		Description: "promote what is seen to be healthy through the environments of pipelines",
+		Setup:       setupPipelines,
 	},
 	{
 		Name:        manifest.Name,

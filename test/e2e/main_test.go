@@ -62,6 +62,7 @@ func (w *world) run() {
 	options := manager.DefaultOptions()
 	options.Namespaces, options.SystemNamespace = []string{w.namespace}, w.namespace
 	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.Pipelines.ApprovalAddress = manager.Disabled
 	options.LeaderElection.Enabled = false
 	mgr, err := manager.New(w.server.Config(), options, logr.Discard())
 	if err != nil {

@@ -32,6 +32,7 @@ func options(namespace string) manager.Options {
 	options.Controllers = []string{"-contexts"}
 	options.Namespaces = []string{namespace}
 	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.Pipelines.ApprovalAddress = manager.Disabled
 	options.LeaderElection.Enabled = false
 	return options
 }

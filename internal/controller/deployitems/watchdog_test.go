@@ -69,6 +69,7 @@ func (w *world) start(config *rest.Config, pickup lsv1alpha1.Duration, controlle
 	opts := manager.DefaultOptions()
 	opts.Controllers, opts.Namespaces, opts.Workers = controllers, []string{w.ns}, 2
 	opts.MetricsAddress, opts.ProbeAddress, opts.LeaderElection.Enabled = manager.Disabled, manager.Disabled, false
+	opts.Pipelines.ApprovalAddress = manager.Disabled
 	opts.DeployItemPickupTimeout = pickup
 	mgr, err := manager.New(config, opts, logr.Discard())
 	if err != nil {

@@ -46,6 +46,7 @@ func (w *world) run(config *rest.Config) (stop func()) {
 	options.Namespaces = []string{w.namespace}
 	options.SystemNamespace = w.namespace
 	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.Pipelines.ApprovalAddress = manager.Disabled
 	options.LeaderElection.Enabled = false
 	mgr, err := manager.New(config, options, logr.Discard())
 	if err != nil {

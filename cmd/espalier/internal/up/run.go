@@ -133,6 +133,7 @@ func (s *services) startManager(ctx context.Context, group *errgroup.Group, conf
 	options := manager.DefaultOptions()
 	options.LeaderElection.Enabled = false
 	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.Pipelines.ApprovalAddress = manager.Disabled
 	mgr, err := manager.New(config, options, log)
 	if err != nil {
 		return nil, err

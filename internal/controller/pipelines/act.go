@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/pipeline"
+)
+
+// Act executes one effect. Promotions and withdrawals are only begun.
+func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observed, effect pipeline.Effect) (pipeline.Observed, error) {
+	switch e := effect.(type) {
+	case pipeline.AddFinalizer:
+		o.Finalizer = true
+		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) { m.SetFinalizers(append(m.GetFinalizers(), pipeline.Finalizer)) })
+	case pipeline.RemoveFinalizer:
+		o.Finalizer = false
+		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) {
+			m.SetFinalizers(slices.DeleteFunc(slices.Clone(m.GetFinalizers()), func(name string) bool { return name == pipeline.Finalizer }))
+		})
+	case pipeline.RemoveRequest:
+		o.Requests = slices.DeleteFunc(slices.Clone(o.Requests), func(r pipeline.Request) bool { return r.Annotation == e.Annotation && r.ID == e.ID })
+		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) { removeAnnotation(m, e.Annotation) })
+	case pipeline.Promote:
+		return k.begin(p, o, e.ID, k.promotion(p.DeepCopy(), e)), nil
+	case pipeline.Withdraw:
+		return k.begin(p, o, e.ID, k.pulls.withdrawal(p.Namespace, e)), nil
+	case pipeline.Announce:
+		k.tell(p, e.News)
+		return o, nil
+	default:
+		return o, fmt.Errorf("unknown effect %T: this is a defect of the controller", effect)
+	}
+}
+
+// begin starts an attempt and returns the facts with it.
+func (k *kind) begin(p *pipelines.Pipeline, o pipeline.Observed, id pipeline.AttemptID, t task) pipeline.Observed {
+	owner := client.ObjectKeyFromObject(p)
+	k.attempts.start(owner, id, t)
+	o.Attempts = maps.Clone(o.Attempts)
+	if o.Attempts == nil {
+		o.Attempts = map[pipeline.AttemptID]pipeline.Attempt{}
+	}
+	o.Attempts[id] = pipeline.Attempt{State: pipeline.AttemptRunning}
+	return o
+}
+
+// promotion returns what an attempt to promote does. The pipeline is its own: the pass goes on beside it.
+func (k *kind) promotion(p *pipelines.Pipeline, e pipeline.Promote) task {
+	switch {
+	case e.Strategy.PullRequest != nil:
+		return k.pulls.promotion(p, e)
+	case e.Strategy.Installation != nil:
+		return task{[]pool{k.others}, func(ctx context.Context) (pipeline.Result, error) { return k.installer.install(ctx, p, e) }}
+	default:
+		return task{[]pool{k.others}, func(ctx context.Context) (pipeline.Result, error) { return k.notifier.notify(ctx, p, e) }}
+	}
+}
+
+func removeAnnotation(m metav1.Object, name string) {
+	annotations := maps.Clone(m.GetAnnotations())
+	delete(annotations, name)
+	m.SetAnnotations(annotations)
+}
+
+// tell announces transitions: one Event each, and the metrics.
+func (k *kind) tell(p *pipelines.Pipeline, news []pipeline.News) {
+	for _, n := range news {
+		kind := corev1.EventTypeNormal
+		if n.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		k.events.Eventf(p, nil, kind, n.Reason, eventAction, "%s", n.Message)
+		count(p, n)
+	}
+}
+
+const eventAction = "Promote"

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"espalier.dev/internal/pipeline"
+)
+
+// work is what an attempt does. It looks for its own traces before it leaves new ones, since it may have been done before and forgotten.
+type work func(ctx context.Context) (pipeline.Result, error)
+
+// task is work together with the pools that it has to find room in.
+type task struct {
+	in []pool
+	do work
+}
+
+// pool is a number of attempts that may go on at the same time.
+type pool chan struct{}
+
+func newPool(size int) pool { return make(pool, max(1, size)) }
+
+// enter waits until there is room in all pools, in their order, so that whoever waits for a narrow one takes no room in a wide one. leave
+// is to be called in any case.
+func enter(ctx context.Context, pools []pool) (leave func(), err error) {
+	var entered []pool
+	leave = func() {
+		for _, p := range entered {
+			<-p
+		}
+	}
+	for _, p := range pools {
+		select {
+		case p <- struct{}{}:
+			entered = append(entered, p)
+		case <-ctx.Done():
+			return leave, ctx.Err()
+		}
+	}
+	return leave, nil
+}
+
+// attempts runs what takes time beside the passes of the controller, and remembers what it came to. The memory ends with the process; the
+// status says which attempts are outstanding.
+type attempts struct {
+	// wake is called when an attempt has ended.
+	wake func(types.NamespacedName)
+	// timeout ends an attempt that hangs. It does not count while the attempt waits for its turn.
+	timeout time.Duration
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	mu    sync.Mutex
+	known map[types.NamespacedName]map[pipeline.AttemptID]*attempt
+}
+
+type attempt struct {
+	pipeline.Attempt
+	cancel context.CancelFunc
+}
+
+func newAttempts(timeout time.Duration, wake func(types.NamespacedName)) *attempts {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &attempts{wake: wake, timeout: timeout, ctx: ctx, cancel: cancel, known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
+}
+
+// close ends all attempts and waits for them.
+func (a *attempts) close() {
+	a.cancel()
+	a.group.Wait()
+}
+
+// start begins an attempt unless it is known already.
+func (a *attempts) start(owner types.NamespacedName, id pipeline.AttemptID, t task) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.known[owner][id] != nil || a.ctx.Err() != nil {
+		return
+	}
+	if a.known[owner] == nil {
+		a.known[owner] = map[pipeline.AttemptID]*attempt{}
+	}
+	ctx, cancel := context.WithCancel(a.ctx)
+	entry := &attempt{Attempt: pipeline.Attempt{State: pipeline.AttemptRunning}, cancel: cancel}
+	a.known[owner][id] = entry
+	a.group.Go(func() {
+		defer cancel()
+		ended := a.attempt(ctx, t)
+		a.mu.Lock()
+		entry.Attempt = ended
+		a.mu.Unlock()
+		a.wake(owner)
+	})
+}
+
+func (a *attempts) attempt(ctx context.Context, t task) (ended pipeline.Attempt) {
+	leave, err := enter(ctx, t.in)
+	defer leave()
+	if err != nil {
+		return pipeline.Attempt{State: pipeline.AttemptFailed, Error: problemOf(err)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			ended = pipeline.Attempt{State: pipeline.AttemptFailed, Error: problemOf(fmt.Errorf("%v: this is a defect of the controller", cause))}
+		}
+	}()
+	result, err := t.do(ctx)
+	if err != nil {
+		return pipeline.Attempt{State: pipeline.AttemptFailed, Error: problemOf(err)}
+	}
+	return pipeline.Attempt{State: pipeline.AttemptDone, Result: result}
+}
+
+// of returns what is known of the attempts for a pipeline, and forgets those that have ended and that nobody waits for.
+func (a *attempts) of(owner types.NamespacedName, awaited map[pipeline.AttemptID]bool) map[pipeline.AttemptID]pipeline.Attempt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	result := make(map[pipeline.AttemptID]pipeline.Attempt, len(a.known[owner]))
+	for id, entry := range a.known[owner] {
+		if entry.State != pipeline.AttemptRunning && !awaited[id] {
+			delete(a.known[owner], id)
+			continue
+		}
+		result[id] = entry.Attempt
+	}
+	return result
+}
+
+// forget ends the attempts for a pipeline that is gone.
+func (a *attempts) forget(owner types.NamespacedName) {
+	a.mu.Lock()
+	gone := maps.Clone(a.known[owner])
+	delete(a.known, owner)
+	a.mu.Unlock()
+	for _, entry := range gone {
+		entry.cancel()
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/fleet"
+	"espalier.dev/internal/pipeline"
+)
+
+// PromotionKeyAnnotation on an Installation is the key of the last promotion that changed it.
+const PromotionKeyAnnotation = "pipelines.espalier.dev/promotion-key"
+
+const installationKind = "Installation"
+
+const (
+	reasonWrongKind     = "NotAnInstallation"
+	reasonNoComponent   = "ComponentVersionMissing"
+	reasonNotWritten    = "InstallationNotWritten"
+	reasonNotConnected  = "ClusterNotConnected"
+	reasonNotInstalled  = "InstallationNotFound"
+	reasonRefusedChange = "InstallationRefused"
+)
+
+// installer promotes by writing the revision into Installations.
+type installer struct {
+	clientFor func(fleet.ClusterKey) (client.Client, error)
+}
+
+// install changes the Installation on each target. One that has the key of the promotion was changed by an attempt before.
+func (i *installer) install(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote) (pipeline.Result, error) {
+	if p.Spec.AppRef.Kind != installationKind {
+		return pipeline.Result{}, failure.Terminalf(failure.Details{Reason: reasonWrongKind},
+			"spec.appRef.kind is %s, but the strategy installation changes objects of kind %s: choose another strategy", p.Spec.AppRef.Kind, installationKind)
+	}
+	var problems []error
+	for _, target := range e.Targets {
+		application, err := fleet.ApplicationOf(p, target)
+		if err == nil {
+			err = i.change(ctx, application, e)
+		}
+		problems = append(problems, err)
+	}
+	return pipeline.Result{}, errors.Join(problems...)
+}
+
+func (i *installer) change(ctx context.Context, at fleet.Application, e pipeline.Promote) error {
+	cluster, err := i.clientFor(at.Cluster)
+	if err != nil {
+		return failure.NewRetryable(failure.Details{Reason: reasonNotConnected}, fmt.Errorf("change %s: %w", at, err))
+	}
+	var existing lsv1alpha1.Installation
+	if err := cluster.Get(ctx, types.NamespacedName{Namespace: at.Namespace, Name: at.Name}, &existing); err != nil {
+		reason := reasonNotWritten
+		if apierrors.IsNotFound(err) {
+			reason = reasonNotInstalled
+		}
+		return failure.NewRetryable(failure.Details{Reason: reason}, fmt.Errorf("read %s: %w", at, err))
+	}
+	if existing.Annotations[PromotionKeyAnnotation] == e.ID.Key {
+		return nil
+	}
+	component := existing.Spec.ComponentDescriptor
+	if component == nil || component.Reference == nil {
+		return failure.Terminalf(failure.Details{Reason: reasonNoComponent},
+			"%s has no spec.componentDescriptor.ref, whose version a promotion could set: refer to the component in a repository", at)
+	}
+	changed := existing.DeepCopy()
+	promote(changed, e)
+	err = cluster.Patch(ctx, changed, client.MergeFromWithOptions(&existing, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsInvalid(err) {
+		return failure.NewTerminal(failure.Details{Reason: reasonRefusedChange}, fmt.Errorf("change %s: %w", at, err))
+	}
+	if err != nil {
+		return failure.NewRetryable(failure.Details{Reason: reasonNotWritten}, fmt.Errorf("change %s: %w", at, err))
+	}
+	return nil
+}
+
+// promote sets version, trigger and key in one write. In the continuous flow a changed version is trigger enough.
+func promote(inst *lsv1alpha1.Installation, e pipeline.Promote) {
+	reference := inst.Spec.ComponentDescriptor.Reference
+	changes := reference.Version != e.Value
+	reference.Version = e.Value
+	if inst.Annotations == nil {
+		inst.Annotations = map[string]string{}
+	}
+	inst.Annotations[PromotionKeyAnnotation] = e.ID.Key
+	if inst.Spec.Flow != lsv1alpha1.FlowContinuous || !changes {
+		inst.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
+	}
+}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/pipeline"
+)
+
+var (
+	transitions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "espalier_pipeline_promotions_total",
+		Help: "Promotions that reached a state, by strategy and state.",
+	}, []string{"strategy", "state"})
+	leadTime = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "espalier_pipeline_lead_time_seconds",
+		Help:    "Time from the first environment settling on a revision until the last one was healthy at it.",
+		Buckets: []float64{10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600},
+	})
+)
+
+func init() { metrics.Registry.MustRegister(transitions, leadTime) }
+
+// count keeps the metrics of what was announced.
+func count(p *pipelines.Pipeline, n pipeline.News) {
+	if n.To != "" {
+		transitions.WithLabelValues(string(n.Strategy), string(n.To)).Inc()
+	}
+	if run := p.Status.Run; n.Reason == pipeline.NewsRunCompleted && run != nil && run.CompletionTime != nil {
+		leadTime.Observe(run.CompletionTime.Sub(run.StartTime.Time).Seconds())
+	}
+}

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitforge/poll"
+	"espalier.dev/internal/gitforge/provider"
+	"espalier.dev/internal/pipeline"
+)
+
+// news follows the pull requests that statuses name.
+type news struct {
+	pulls   *pulls
+	poller  *poll.Poller
+	recalls *recalls
+	probes  *probes
+	wake    func(types.NamespacedName)
+
+	mu       sync.Mutex
+	followed map[types.NamespacedName]map[followed]func()
+}
+
+// followed is a pull request that a pipeline waits for.
+type followed struct {
+	source poll.Source
+	number int64
+}
+
+func newNews(p *pulls, interval time.Duration, wake func(types.NamespacedName)) *news {
+	n := &news{
+		pulls: p, poller: poll.New(poll.Options{Interval: interval}), wake: wake,
+		followed: map[types.NamespacedName]map[followed]func(){},
+		probes: &probes{
+			interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{},
+			look: func(ctx context.Context, s site) string { return p.inputs(ctx, s.owner.Namespace, s.strategy) },
+		},
+	}
+	n.recalls = newRecalls(interval, wake)
+	return n
+}
+
+func (n *news) close() {
+	n.poller.Close()
+	n.probes.close()
+	n.recalls.close()
+}
+
+// lookNow has a repository asked soon.
+func (n *news) lookNow(repository gitforge.Repository) { n.poller.LookNow(repository) }
+
+// forget lets go of a pipeline.
+func (n *news) forget(owner types.NamespacedName) {
+	n.follow(owner, nil)
+	n.probes.keep(owner, nil)
+}
+
+// source is a repository as a pipeline sees it.
+func (n *news) source(namespace string, strategy pipelines.PullRequestStrategy) (poll.Source, bool) {
+	repository, err := provider.Identify(strategy.Type, strategy.URL, n.pulls.rules)
+	return poll.Source{Repository: repository, Credential: namespace + "/" + strategy.SecretRef.Name}, err == nil
+}
+
+func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) func(context.Context) (gitforge.Forge, error) {
+	return func(ctx context.Context) (gitforge.Forge, error) {
+		place, _, err := n.pulls.open(ctx, namespace, strategy)
+		return place.Forge, err
+	}
+}
+
+// observe adds what is known about pull requests to the facts about a pipeline, and sees to it that more will be known.
+func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
+	n.observeRecorded(p, o)
+	sites := map[site]bool{}
+	owner := client.ObjectKeyFromObject(p)
+	for i := range p.Spec.Environments {
+		environment := &p.Spec.Environments[i]
+		strategy := pullRequestStrategy(&p.Spec, environment)
+		if strategy == nil || o.Deleted {
+			continue
+		}
+		status := p.Status.Environments[environment.Name]
+		if forgetful(&p.Status, status) {
+			n.observeForgotten(p, o, i, *strategy)
+		}
+		if failed := status.Promotion; failed != nil && failed.State == pipelines.PromotionFailed && failed.Error != nil && failed.Error.Permanent {
+			sites[site{owner: owner, environment: environment.Name, strategy: *strategy}] = true
+		}
+	}
+	known := n.probes.keep(owner, sites)
+	for i := range p.Spec.Environments {
+		if strategy := pullRequestStrategy(&p.Spec, &p.Spec.Environments[i]); strategy != nil {
+			o.Environments[i].Inputs = known[site{owner: owner, environment: p.Spec.Environments[i].Name, strategy: *strategy}]
+		}
+	}
+}
+
+// pullRequestStrategy returns how an environment is promoted to by pull requests; nil if it is not.
+func pullRequestStrategy(spec *pipelines.PipelineSpec, environment *pipelines.Environment) *pipelines.PullRequestStrategy {
+	promotion := environment.Promotion
+	if promotion == nil {
+		promotion = spec.Promotion
+	}
+	if promotion == nil {
+		return nil
+	}
+	return promotion.Strategy.PullRequest
+}
+
+// observeRecorded tells what has become of the pull requests in the status.
+func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
+	wanted := map[followed]pipelines.PullRequestStrategy{}
+	for name, e := range p.Status.Environments {
+		var facts []pipeline.PullRequest
+		if promotion := e.Promotion; promotion != nil && awaited(promotion.PullRequest) {
+			facts = append(facts, n.recorded(p, wanted, promotion.PullRequest, pipeline.PullRequest{Key: promotion.Key, Revision: promotion.Revision, Run: promotion.Run})...)
+		}
+		if withdrawal := e.Withdrawal; withdrawal != nil && awaited(&withdrawal.PullRequest) {
+			facts = append(facts, n.recorded(p, wanted, &withdrawal.PullRequest, pipeline.PullRequest{Key: withdrawal.Key, Revision: withdrawal.Revision, Run: withdrawal.Run})...)
+		}
+		for _, fact := range facts {
+			fact.Environment = name
+			o.PullRequests = append(o.PullRequests, fact)
+		}
+	}
+	n.follow(client.ObjectKeyFromObject(p), n.subscriptions(p, wanted))
+}
+
+// awaited tells whether the end of a pull request is still to come.
+func awaited(pr *pipelines.PullRequestStatus) bool {
+	return pr != nil && pr.Number != 0 && pr.Repository != nil && (pr.State == "" || pr.State == pipelines.PullRequestOpen)
+}
+
+// recorded notes that a pull request is wanted, and returns what is known of it already.
+func (n *news) recorded(p *pipelines.Pipeline, wanted map[followed]pipelines.PullRequestStrategy, pr *pipelines.PullRequestStatus, mark pipeline.PullRequest) []pipeline.PullRequest {
+	source, ok := n.source(p.Namespace, *pr.Repository)
+	if !ok {
+		return nil
+	}
+	wanted[followed{source, pr.Number}] = *pr.Repository
+	answer := n.poller.State(source, pr.Number)
+	var fact pipeline.PullRequest
+	switch {
+	case answer.Known:
+		fact = factsOfPullRequest(answer.PullRequest)
+	case answer.Missing:
+		// Whoever removes a pull request does not want it.
+		fact = pipeline.PullRequest{Number: pr.Number, URL: pr.URL, Branch: pr.Branch, State: pipelines.PullRequestClosed}
+	default:
+		return nil
+	}
+	fact.Key, fact.Revision, fact.Run = mark.Key, mark.Revision, mark.Run
+	return []pipeline.PullRequest{fact}
+}
+
+func (n *news) subscriptions(p *pipelines.Pipeline, wanted map[followed]pipelines.PullRequestStrategy) map[followed]poll.Subscription {
+	owner := client.ObjectKeyFromObject(p)
+	result := make(map[followed]poll.Subscription, len(wanted))
+	for f, strategy := range wanted {
+		result[f] = poll.Subscription{
+			Source: f.source, Number: f.number, Open: n.opener(p.Namespace, strategy), Wake: func() { n.wake(owner) },
+		}
+	}
+	return result
+}
+
+// follow subscribes to what is wanted and to nothing else.
+func (n *news) follow(owner types.NamespacedName, wanted map[followed]poll.Subscription) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	current := n.followed[owner]
+	for f, cancel := range current {
+		if _, keep := wanted[f]; !keep {
+			cancel()
+			delete(current, f)
+		}
+	}
+	for f, subscription := range wanted {
+		if current[f] != nil {
+			continue
+		}
+		if current == nil {
+			current = map[followed]func(){}
+			n.followed[owner] = current
+		}
+		current[f] = n.poller.Subscribe(subscription)
+	}
+	if len(current) == 0 {
+		delete(n.followed, owner)
+	}
+}

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/pipeline"
+)
+
+// reasonFailed is for errors that nobody has classified.
+const reasonFailed = "AttemptFailed"
+
+// changeable is an error together with what has to change before another attempt makes sense.
+type changeable struct {
+	error
+	inputs string
+}
+
+func (c changeable) Unwrap() error { return c.error }
+
+// problemOf puts an error into the words of a status.
+func problemOf(err error) pipeline.AttemptError {
+	problem := pipeline.AttemptError{
+		Reason:    cmp.Or(failure.DetailsOf(err).Reason, reasonFailed),
+		Message:   err.Error(),
+		Permanent: failure.KindOf(err) == failure.Terminal,
+	}
+	if wait := gitforge.RetryAfter(err); wait > 0 {
+		problem.RetryAfter = time.Now().Add(wait)
+	}
+	var c changeable
+	if errors.As(err, &c) {
+		problem.Inputs = c.inputs
+	}
+	return problem
+}

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitforge/marker"
+	"espalier.dev/internal/gitforge/proposal"
+	"espalier.dev/internal/gitforge/provider"
+	"espalier.dev/internal/gitforge/worktree"
+	"espalier.dev/internal/pipeline"
+)
+
+// pulls promotes by pull requests and knows what has become of them.
+type pulls struct {
+	// secrets reads Secrets one by one, when they are needed; none is kept.
+	secrets  client.Reader
+	rules    dial.Rules
+	proposer *proposal.Proposer
+	news     *news
+	all      pool
+
+	mu     sync.Mutex
+	queues map[gitforge.Repository]pool
+}
+
+func newPulls(secrets client.Reader, options Options, wake func(types.NamespacedName)) *pulls {
+	p := &pulls{
+		secrets: secrets, rules: options.Dialer, proposer: proposal.New(), all: newPool(options.ConcurrentPullRequests),
+		queues: map[gitforge.Repository]pool{},
+	}
+	p.news = newNews(p, options.PollInterval, wake)
+	return p
+}
+
+// turns are the pools for work in a repository: those who wait for others in the same one keep nobody else waiting.
+func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
+	repository, err := provider.Identify(strategy.Type, strategy.URL, p.rules)
+	if err != nil {
+		return nil // the attempt will say so
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.queues[repository] == nil {
+		p.queues[repository] = newPool(1)
+	}
+	return []pool{p.queues[repository], p.all}
+}
+
+// open reads the credentials of a repository anew. inputs stands for them, and gives nothing away.
+func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.PullRequestStrategy) (place proposal.Place, inputs string, err error) {
+	var secret corev1.Secret
+	err = p.secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: strategy.SecretRef.Name}, &secret)
+	if apierrors.IsNotFound(err) {
+		return place, "", failure.NewRetryable(failure.Details{Reason: "SecretMissing"},
+			fmt.Errorf("pull-request.secretRef names Secret %s/%s, which does not exist: create it with the keys %s, %s and %s",
+				namespace, strategy.SecretRef.Name, gitforge.KeyUsername, gitforge.KeyPassword, gitforge.KeyToken))
+	}
+	if err != nil {
+		return place, "", fmt.Errorf("read Secret %s/%s with the credentials of the repository: %w", namespace, strategy.SecretRef.Name, err)
+	}
+	credentials, err := gitforge.CredentialsFrom(secret.Data)
+	if err != nil {
+		return place, string(secret.UID) + secret.ResourceVersion, fmt.Errorf("Secret %s/%s: %w", namespace, strategy.SecretRef.Name, err)
+	}
+	print := credentials.Fingerprint()
+	inputs = hex.EncodeToString(print[:8])
+	forge, err := provider.New(provider.Settings{Type: strategy.Type, URL: strategy.URL, Credentials: credentials, Rules: p.rules})
+	if err != nil {
+		return place, inputs, err
+	}
+	return proposal.Place{Forge: forge, Git: worktree.Settings{URL: strategy.URL, Credentials: credentials, Rules: p.rules}}, inputs, nil
+}
+
+// promotion returns what an attempt to open a pull request does.
+func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
+	strategy := *e.Strategy.PullRequest
+	return task{p.turns(strategy), func(ctx context.Context) (pipeline.Result, error) {
+		place, inputs, err := p.open(ctx, owner.Namespace, strategy)
+		if err != nil {
+			return pipeline.Result{}, changeable{err, inputs}
+		}
+		made, err := p.proposer.Propose(ctx, proposal.Request{
+			Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
+			Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},
+			Revision: e.Revision, Value: e.Value, Run: e.Run, Note: noteOn(e), Time: begunAt(owner, e),
+		})
+		if failure.KindOf(err) == failure.Terminal {
+			inputs = p.inputs(ctx, owner.Namespace, strategy)
+		}
+		if err != nil {
+			return pipeline.Result{}, changeable{err, inputs}
+		}
+		p.news.lookNow(place.Forge.Repository())
+		return resultOf(made, e), nil
+	}}
+}
+
+// noteOn warns the people who look at the pull request.
+func noteOn(e pipeline.Promote) string {
+	if !e.Downgrade {
+		return ""
+	}
+	return "**Note:** a target of this environment runs a higher version than the one that is promoted."
+}
+
+// begunAt is when the promotion was begun. The commit has that time, so that all attempts make the same one.
+func begunAt(owner *pipelines.Pipeline, e pipeline.Promote) time.Time {
+	if promotion := owner.Status.Environments[e.ID.Environment].Promotion; promotion != nil {
+		return promotion.StartTime.Time
+	}
+	return time.Time{}
+}
+
+func resultOf(made proposal.Proposal, e pipeline.Promote) pipeline.Result {
+	result := pipeline.Result{BaseCommit: made.BaseCommit}
+	if made.PullRequest != nil {
+		result.PullRequest = factsOfPullRequest(*made.PullRequest)
+		result.PullRequest.Environment, result.PullRequest.Key = e.ID.Environment, e.ID.Key
+		result.PullRequest.Revision, result.PullRequest.Run = e.Revision, e.Run
+	}
+	if made.Outcome == proposal.AlreadyPresent {
+		result.PullRequest = pipeline.PullRequest{}
+		result.Message = "the base branch holds the revision already"
+	}
+	return result
+}
+
+// withdrawal returns what an attempt to close a pull request does.
+func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
+	if e.PullRequest.Repository == nil {
+		return task{do: func(context.Context) (pipeline.Result, error) { return pipeline.Result{}, nil }}
+	}
+	strategy := *e.PullRequest.Repository
+	return task{p.turns(strategy), func(ctx context.Context) (pipeline.Result, error) {
+		place, inputs, err := p.open(ctx, namespace, strategy)
+		if err != nil {
+			return pipeline.Result{}, changeable{err, inputs}
+		}
+		done, err := p.proposer.Withdraw(ctx, proposal.Withdrawal{
+			Place: place, Base: strategy.BaseBranch, Branch: e.PullRequest.Branch, Key: e.ID.Key, Number: e.PullRequest.Number, Comment: e.Message,
+		})
+		if err != nil {
+			return pipeline.Result{}, changeable{err, inputs}
+		}
+		p.news.lookNow(place.Forge.Repository())
+		if done.PullRequest == nil {
+			return pipeline.Result{}, nil
+		}
+		return pipeline.Result{PullRequest: factsOfPullRequest(*done.PullRequest)}, nil
+	}}
+}
+
+func factsOfPullRequest(p gitforge.PullRequest) pipeline.PullRequest {
+	return pipeline.PullRequest{
+		Number: p.Number, URL: p.URL, State: pipelines.PullRequestState(p.State), Branch: p.Head, HeadCommit: p.HeadCommit,
+		MergeCommit: p.MergeCommit, ClosedBy: p.ClosedBy, ClosedTime: p.ClosedTime,
+	}
+}
+
+// close ends what goes on beside the passes.
+func (p *pulls) close() { p.news.close() }
+
+// forget lets go of a pipeline.
+func (p *pulls) forget(owner types.NamespacedName) { p.news.forget(owner) }
+
+// observe adds what is known about pull requests to the facts about a pipeline.
+func (p *pulls) observe(owner *pipelines.Pipeline, o *pipeline.Observed) { p.news.observe(owner, o) }

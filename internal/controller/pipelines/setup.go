@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/fleet"
+	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/target"
+)
+
+// Name is the name of the controller that Setup adds.
+const Name = "pipelines"
+
+const pipelineKind = "Pipeline"
+
+// Options configure the controller of pipelines. What is zero has a default.
+type Options struct {
+	// Workers is how many pipelines are looked at at once.
+	Workers int
+	// EventsAddress is where Flux's notification-controller takes events; empty if there is none.
+	EventsAddress string
+	// PollInterval is how often a repository with open pull requests is asked for news of them.
+	PollInterval time.Duration
+	// RolloutDeadline is how long a promotion may take to arrive before it is called stalled.
+	RolloutDeadline time.Duration
+	// AttemptTimeout ends an attempt to promote that hangs.
+	AttemptTimeout time.Duration
+	// ConcurrentPullRequests is how many repositories are worked in at once, ConcurrentAttempts how many other attempts are made at once.
+	ConcurrentPullRequests, ConcurrentAttempts int
+	// Dialer says where clusters and Git servers may be.
+	Dialer dial.Rules
+}
+
+func (o Options) withDefaults() Options {
+	set := func(field *time.Duration, value time.Duration) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	set(&o.PollInterval, 30*time.Second)
+	set(&o.RolloutDeadline, pipeline.DefaultRolloutDeadline)
+	set(&o.AttemptTimeout, 5*time.Minute)
+	if o.ConcurrentPullRequests == 0 {
+		o.ConcurrentPullRequests = 4
+	}
+	if o.ConcurrentAttempts == 0 {
+		o.ConcurrentAttempts = 16
+	}
+	return o
+}
+
+type pipelineLoop = loop.Loop[*pipelines.Pipeline, pipeline.Observed, pipeline.Phase, pipeline.Effect]
+
+// kind is the shell of pipelines: what the loop needs.
+type kind struct {
+	cluster         client.Client
+	fleet           *fleet.Fleet
+	pulls           *pulls
+	installer       *installer
+	notifier        *notifier
+	attempts        *attempts
+	others          pool
+	events          events.EventRecorder
+	rolloutDeadline time.Duration
+}
+
+// Setup adds the controller that promotes revisions.
+func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
+	options = options.withDefaults()
+	clusters := target.NewClusters(target.Options{Host: mgr.GetAPIReader(), HostConfig: mgr.GetConfig(), Dialer: options.Dialer})
+	leaves, err := fleet.New(fleet.Options{Config: mgr.GetConfig(), Clusters: clusters})
+	if err != nil {
+		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
+	}
+	wakes := &wakes{}
+	k := &kind{
+		cluster:         mgr.GetClient(),
+		fleet:           leaves,
+		installer:       &installer{clientFor: leaves.Client},
+		notifier:        &notifier{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), address: options.EventsAddress, http: &http.Client{}},
+		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
+		others:          newPool(options.ConcurrentAttempts),
+		events:          mgr.GetEventRecorder(Name),
+		rolloutDeadline: options.RolloutDeadline,
+	}
+	k.pulls = newPulls(mgr.GetAPIReader(), options, wakes.wake)
+	l := &pipelineLoop{
+		Name: "pipeline", Kind: k, New: func() *pipelines.Pipeline { return &pipelines.Pipeline{} },
+		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{},
+	}
+	c := &Controller{kind: k, wakes: wakes, clusters: clusters}
+	err = l.Controller(mgr, options.Workers).
+		WatchesRawSource(leaves.Source()).
+		WatchesRawSource(wakes.source()).
+		Complete(forgetting{kind: k, loop: l})
+	if err == nil {
+		err = mgr.Add(c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
+	}
+	return c, nil
+}
+
+// Controller is the running controller, as far as others have something to say to it.
+type Controller struct {
+	kind     *kind
+	wakes    *wakes
+	clusters *target.Clusters
+}
+
+// LookNow has a pipeline looked at.
+func (c *Controller) LookNow(p types.NamespacedName) { c.wakes.wake(p) }
+
+// Delivered has a repository asked for news, because its Git server has some.
+func (c *Controller) Delivered(_ types.NamespacedName, event gitforge.Event) {
+	c.kind.pulls.news.lookNow(event.Repository)
+}
+
+// Start ends everything that goes on beside the passes when the context ends.
+func (c *Controller) Start(ctx context.Context) error {
+	<-ctx.Done()
+	c.kind.attempts.close()
+	c.kind.pulls.close()
+	c.kind.fleet.Close()
+	c.clusters.Close()
+	return nil
+}
+
+// NeedLeaderElection has it run in every replica, so that it also ends in every one.
+func (c *Controller) NeedLeaderElection() bool { return false }
+
+// Decide is pipeline.Decide.
+func (k *kind) Decide(o pipeline.Observed) pipeline.Decision { return pipeline.Decide(o) }
+
+// Settle puts the outcome into the status.
+func (k *kind) Settle(p *pipelines.Pipeline, o pipeline.Observed, d decision.Of[pipeline.Phase, pipeline.Effect], err error) pipeline.Observed {
+	return pipeline.Settle(p, o, d, err)
+}
+
+// Phase is empty: a pipeline has none.
+func (k *kind) Phase(*pipelines.Pipeline) pipeline.Phase { return "" }
+
+// Status returns the status.
+func (k *kind) Status(p *pipelines.Pipeline) any { return &p.Status }
+
+// forget drops everything that is kept for a pipeline that is gone.
+func (k *kind) forget(p types.NamespacedName) {
+	k.fleet.Forget(p)
+	k.pulls.forget(p)
+	k.attempts.forget(p)
+}
+
+// forgetting lets go of pipelines that do not exist any more.
+type forgetting struct {
+	kind *kind
+	loop *pipelineLoop
+}
+
+// Reconcile makes one pass over one pipeline.
+func (f forgetting) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	result, err := f.loop.Reconcile(ctx, request)
+	if apierrors.IsNotFound(f.loop.Reader.Get(ctx, request.NamespacedName, &pipelines.Pipeline{})) {
+		f.kind.forget(request.NamespacedName)
+	}
+	return result, err
+}

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/approval"
+	"espalier.dev/internal/controller/pipelines"
+	"espalier.dev/internal/dial"
+)
+
+// PipelineOptions say how pipelines promote, and how approvals come in.
+type PipelineOptions struct {
+	// EventsAddress is the URL at which Flux's notification-controller takes events. Empty means that there is none.
+	EventsAddress string
+	// PollInterval is how often a repository is asked for news of open pull requests.
+	PollInterval time.Duration
+	// RolloutDeadline is how long a promotion may take to arrive before it is called stalled.
+	RolloutDeadline time.Duration
+
+	// ApprovalAddress is where signed approvals and calls of Git servers are taken: host:port, or Disabled.
+	ApprovalAddress string
+	// ApprovalCertificate and ApprovalKey are files; with them the server speaks TLS.
+	ApprovalCertificate, ApprovalKey string
+	// ApprovalTrustedProxies are networks whose X-Forwarded-For is believed.
+	ApprovalTrustedProxies []string
+	// LegacySignatures accepts approvals signed over the body alone, UnsignedApprovals those without a signature where no Secret is
+	// named.
+	LegacySignatures, UnsignedApprovals bool
+}
+
+func defaultPipelineOptions() PipelineOptions {
+	return PipelineOptions{PollInterval: 30 * time.Second, RolloutDeadline: time.Hour, ApprovalAddress: approval.DefaultAddress}
+}
+
+func (o *PipelineOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.EventsAddress, "events-address", o.EventsAddress, "URL of Flux's notification-controller, to which pipelines with the strategy notification send their events,\nfor example http://notification-controller.flux-system.svc.cluster.local./ (default: none; Kubernetes Events are always created)")
+	flags.DurationVar(&o.PollInterval, "pull-request-poll-interval", o.PollInterval, "how often a repository with open pull requests is asked for news; calls of its webhook make it sooner")
+	flags.DurationVar(&o.RolloutDeadline, "rollout-deadline", o.RolloutDeadline, "how long a promotion may take to arrive in an environment before it is called stalled")
+	flags.StringVar(&o.ApprovalAddress, "approval-address", o.ApprovalAddress, "where to take signed approvals and calls of Git servers; 0 for nowhere")
+	flags.StringVar(&o.ApprovalCertificate, "approval-tls-certificate", o.ApprovalCertificate, "file with the certificate of that server; together with --approval-tls-key it turns on TLS")
+	flags.StringVar(&o.ApprovalKey, "approval-tls-key", o.ApprovalKey, "file with the key of that certificate")
+	flags.StringSliceVar(&o.ApprovalTrustedProxies, "approval-trusted-proxies", o.ApprovalTrustedProxies, "networks such as 10.0.0.0/8 whose X-Forwarded-For tells whom a call comes from (default: none)")
+	flags.BoolVar(&o.LegacySignatures, "approval-legacy-signatures", o.LegacySignatures, "also accept approvals that are signed over the body alone; whoever has seen one can repeat it for anything")
+	flags.BoolVar(&o.UnsignedApprovals, "approval-unsigned", o.UnsignedApprovals, "accept approvals of promotions whose strategy names no Secret from everybody who reaches the server")
+}
+
+func (o *PipelineOptions) validate() error {
+	if o.EventsAddress != "" {
+		address, err := url.Parse(o.EventsAddress)
+		if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+			return errors.New("--events-address is no URL: write it as http://HOST/ or https://HOST/")
+		}
+	}
+	if o.PollInterval < time.Second {
+		return fmt.Errorf("--pull-request-poll-interval is %s: it must be at least 1s", o.PollInterval)
+	}
+	if o.RolloutDeadline <= 0 {
+		return errors.New("--rollout-deadline must be positive")
+	}
+	if _, err := o.trustedProxies(); err != nil {
+		return err
+	}
+	if (o.ApprovalCertificate == "") != (o.ApprovalKey == "") {
+		return errors.New("--approval-tls-certificate and --approval-tls-key need each other: set both or none")
+	}
+	return nil
+}
+
+func (o *PipelineOptions) trustedProxies() ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range o.ApprovalTrustedProxies {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--approval-trusted-proxies: %q is no network: write it as 10.0.0.0/8", text)
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
+}
+
+// setupPipelines adds the controller of pipelines and the server for approvals.
+func setupPipelines(mgr ctrl.Manager, opts Options) error {
+	o := opts.Pipelines
+	controller, err := pipelines.Setup(mgr, pipelines.Options{
+		Workers:         opts.workersOf(pipelines.Name),
+		EventsAddress:   o.EventsAddress,
+		PollInterval:    o.PollInterval,
+		RolloutDeadline: o.RolloutDeadline,
+		Dialer:          dial.Rules{AllowLoopback: onLoopback(mgr.GetConfig())},
+	})
+	if err != nil || o.ApprovalAddress == Disabled {
+		return err
+	}
+	direct, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return fmt.Errorf("build a client for approvals: %w", err)
+	}
+	proxies, err := o.trustedProxies()
+	if err != nil {
+		return err
+	}
+	server, err := approval.New(approval.Options{
+		Client: direct, Wake: controller.LookNow, Delivered: controller.Delivered,
+		Address: o.ApprovalAddress, CertificateFile: o.ApprovalCertificate, KeyFile: o.ApprovalKey, TrustedProxies: proxies,
+		BodySignatures: o.LegacySignatures, Unsigned: o.UnsignedApprovals, Log: mgr.GetLogger().WithName("approval"),
+	})
+	if err != nil {
+		return fmt.Errorf("set up the server for approvals: %w", err)
+	}
+	return mgr.Add(server)
+}
