@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +25,7 @@ import (
 
 	"espalier.dev/api"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 )
 
@@ -117,10 +119,27 @@ func (a *Access) Client() (client.WithWatch, error) {
 	return c, nil
 }
 
+// Connection is what a command needs that speaks to one namespace: a client, and the words for errors.
+type Connection struct {
+	Access    *Access
+	Client    client.WithWatch
+	Namespace string
+}
+
+// Connect connects to the user's cluster and namespace.
+func (a *Access) Connect() (Connection, error) {
+	namespace, err := a.Namespace()
+	if err != nil {
+		return Connection{}, err
+	}
+	c, err := a.Client()
+	return Connection{Access: a, Client: c, Namespace: namespace}, err
+}
+
 // Scheme knows the kinds that commands read.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{api.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{api.AddToScheme, corev1.AddToScheme, authenticationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("assemble the scheme: %w", err)
 		}
@@ -139,5 +158,7 @@ func Mapper() meta.RESTMapper {
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	mapper.Add(pipelines.SchemeGroupVersion.WithKind("Pipeline"), meta.RESTScopeNamespace)
+	mapper.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)
 	return mapper
 }

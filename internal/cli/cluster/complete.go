@@ -62,11 +62,7 @@ func (a *Access) names(cmd *cobra.Command, kind schema.GroupVersionKind, options
 	if err != nil {
 		return nil
 	}
-	parent := cmd.Context()
-	if parent == nil {
-		parent = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(parent, completionTime)
+	ctx, cancel := completionContext(cmd)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind)
@@ -78,6 +74,14 @@ func (a *Access) names(cmd *cobra.Command, kind schema.GroupVersionKind, options
 		names = append(names, item.Name)
 	}
 	return names
+}
+
+func completionContext(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	parent := cmd.Context()
+	if parent == nil {
+		parent = context.Background()
+	}
+	return context.WithTimeout(parent, completionTime)
 }
 
 func unlabelled(key string) labels.Selector {

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 )
 
@@ -30,7 +31,7 @@ func (a *Access) Explain(err error, attempted, namespace string) error {
 	case isKindMissing(err):
 		problem.Code = cli.ExitNotFound
 		problem.What = fmt.Sprintf("cannot %s: the cluster does not know this kind of object, so Espalier is not installed there", attempted)
-		problem.Next = []string{a.SuggestKubectl(namespace, "api-resources", "--api-group=landscaper.gardener.cloud")}
+		problem.Next = []string{a.SuggestKubectl(namespace, "api-resources", "--api-group="+missingGroup(err))}
 	case apierrors.IsNotFound(err):
 		problem.Code = cli.ExitNotFound
 		problem.What = fmt.Sprintf("cannot %s: it does not exist", attempted)
@@ -53,6 +54,15 @@ func isKindMissing(err error) bool {
 	}
 	details := status.Status().Details
 	return details == nil || details.Name == ""
+}
+
+// missingGroup is the API group that is not served.
+func missingGroup(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Group != "" {
+		return status.Status().Details.Group
+	}
+	return lsv1alpha1.GroupName
 }
 
 func isUnreachable(err error) bool {

@@ -18,26 +18,17 @@ import (
 	"espalier.dev/internal/cli/inventory"
 )
 
-// Desk is where requests are made: a client, a namespace, and the words for errors.
+// Desk is where requests are made.
 type Desk struct {
-	Access    *cluster.Access
-	Client    client.WithWatch
-	Namespace string
+	cluster.Connection
 	// Waits tells whether the user wants to wait for what is asked.
 	Waits bool
 }
 
 // NewDesk connects to the user's cluster and namespace.
 func NewDesk(access *cluster.Access) (*Desk, error) {
-	namespace, err := access.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	c, err := access.Client()
-	if err != nil {
-		return nil, err
-	}
-	return &Desk{Access: access, Client: c, Namespace: namespace}, nil
+	connection, err := access.Connect()
+	return &Desk{Connection: connection}, err
 }
 
 // Roots reads the root installations that arguments name. A name that belongs to none is an error that says what to do

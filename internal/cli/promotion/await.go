@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotion
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
+)
+
+// Result is what a decision has come to so far, for people and programs.
+type Result struct {
+	Namespace   string                  `json:"namespace"`
+	Pipeline    string                  `json:"pipeline"`
+	Environment string                  `json:"environment"`
+	Action      pipelines.RequestAction `json:"action"`
+	Revision    string                  `json:"revision"`
+	Run         int64                   `json:"run,omitempty"`
+	// ID of the request; empty if none was needed.
+	ID string `json:"id,omitempty"`
+	// Accepted is absent as long as there is no answer.
+	Accepted *bool  `json:"accepted,omitempty"`
+	Message  string `json:"message"`
+}
+
+func (o *options) print(r Result, format display.Format) error {
+	printer := display.To(o.env, o.env.Out)
+	switch {
+	case format == display.FormatName:
+		return printer.Lines(ResourceName(r.Pipeline))
+	case format != display.FormatText:
+		return printer.Data(r, format)
+	case r.Accepted != nil && !*r.Accepted:
+		return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s: refused: %s", r.Pipeline, r.Message)))
+	case r.Accepted != nil:
+		return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s: %s", r.Pipeline, r.Message)))
+	}
+	return printer.Lines(display.Clean(fmt.Sprintf("pipeline %s %s", r.Pipeline, r.Message)))
+}
+
+// await waits, by watching, for the answer of the controllers.
+func (o *options) await(parent context.Context, desk *Desk, p *pipelines.Pipeline, r Result) (Result, error) {
+	ctx, cancel := context.WithCancel(parent)
+	if o.timeout > 0 {
+		ctx, cancel = context.WithTimeout(parent, o.timeout)
+	}
+	defer cancel()
+	desk.Access.Tell("pipeline %s %s", r.Pipeline, r.Message)
+	for ctx.Err() == nil {
+		current, err := desk.Read(ctx, p.Name)
+		if err == nil {
+			current, err = desk.untilAnswered(ctx, current, r.ID)
+		}
+		if err != nil && ctx.Err() == nil {
+			return r, err
+		}
+		if current == nil {
+			continue
+		}
+		if answer := answerTo(current, r.ID); answer != nil {
+			r.Accepted, r.Message = &answer.Accepted, answer.Message
+			return r, nil
+		}
+	}
+	return r, o.unanswered(parent, desk, r)
+}
+
+// untilAnswered follows a pipeline as long as one watch lasts, or until there is an answer.
+func (d *Desk) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id string) (*pipelines.Pipeline, error) {
+	if answerTo(p, id) != nil {
+		return p, nil
+	}
+	options := &client.ListOptions{Namespace: p.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", p.Name)}
+	watcher, err := d.Client.Watch(ctx, &pipelines.PipelineList{}, options)
+	if err != nil {
+		return nil, d.Access.Explain(err, "watch pipeline "+p.Name, d.Namespace)
+	}
+	defer watcher.Stop()
+	for event := range watcher.ResultChan() {
+		current, ok := event.Object.(*pipelines.Pipeline)
+		if ok && event.Type != watch.Deleted && answerTo(current, id) != nil {
+			return current, nil
+		}
+		if event.Type == watch.Deleted {
+			return nil, &cli.Problem{Code: cli.ExitNotFound, What: fmt.Sprintf("pipeline %s was deleted", p.Name), Where: d.Access.Where(d.Namespace)}
+		}
+	}
+	return nil, nil
+}
+
+func (o *options) unanswered(parent context.Context, desk *Desk, r Result) error {
+	again := desk.Access.Suggest(desk.Namespace, "pipeline", "status", r.Pipeline)
+	if parent.Err() != nil {
+		desk.Access.Tell("Detached; the request stays. To see what becomes of it:\n  %s", again)
+		return &cli.CodedError{Code: cli.ExitDetached}
+	}
+	return &cli.Problem{
+		Code: cli.ExitTimeout, What: fmt.Sprintf("the controllers have not answered within %s; the request stays", o.timeout),
+		Where: desk.Access.Where(desk.Namespace), Next: []string{again},
+	}
+}
+
+// ResourceName names a pipeline in the form that kubectl takes.
+func ResourceName(pipeline string) string { return "pipeline." + pipelines.GroupName + "/" + pipeline }

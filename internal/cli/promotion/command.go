@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package promotion hands decisions of people on promotions to the controllers: to approve, to reject, to promote now, to
+// try again. A decision is an annotation on the Pipeline, made with the user's own rights, for one environment, one
+// revision and one run. Whether it can have an effect is asked of the function that the controllers ask, so that users
+// hear of it at once.
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/pipeline"
+)
+
+// Command is what a command by which somebody decides on a promotion has of its own.
+type Command struct {
+	Action pipelines.RequestAction
+	// Try carries the decision out in memory, or tells why it can have no effect.
+	Try func(*pipelines.Pipeline, pipeline.Ask) (pipeline.Answer, error)
+}
+
+type options struct {
+	Command
+	env      cli.Environment
+	access   *cluster.Access
+	format   *display.FormatFlag
+	revision string
+	message  string
+	wait     bool
+	timeout  time.Duration
+}
+
+// defaultTimeout is generous: the controllers answer within seconds if they run.
+const defaultTimeout = time.Minute
+
+const sharedHelp = `
+
+The decision counts for one revision: the one that is to be promoted to the environment
+now, or --revision. If another one has taken over meanwhile, nothing happens. The
+Pipeline records who decided, and the message.
+
+With --wait the command waits until the controllers have answered; the exit code is 2 if
+they refuse.`
+
+// Complete gives a command its arguments and flags, and has it ask.
+func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Command {
+	opts := &options{Command: c, env: env}
+	cmd.Use = string(c.Action) + " PIPELINE ENVIRONMENT"
+	cmd.Long += sharedHelp + "\n\n" + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Args = cobra.ExactArgs(2)
+	flags := cmd.Flags()
+	flags.StringVar(&opts.revision, "revision", "", "the revision that is meant (default: the one that is to be promoted now)")
+	flags.StringVarP(&opts.message, "message", "m", "", "why, for those who read it later")
+	flags.BoolVar(&opts.wait, "wait", false, "wait until the controllers have answered")
+	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 means without limit")
+	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
+	opts.access = cluster.AddFlags(cmd, env)
+	cmd.ValidArgsFunction = opts.access.CompletePipelines(true)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return opts.run(cmd.Context(), args[0], args[1]) }
+	return cmd
+}
+
+func (o *options) run(ctx context.Context, name, environment string) error {
+	format, err := o.format.Get()
+	if err != nil {
+		return err
+	}
+	if o.timeout < 0 {
+		return errors.New("--timeout is negative: use 0 to wait without limit")
+	}
+	desk, err := NewDesk(o.access)
+	if err != nil {
+		return err
+	}
+	p, err := desk.Read(ctx, name)
+	if err != nil {
+		return err
+	}
+	result, err := o.decide(ctx, desk, p, environment)
+	if err != nil {
+		return err
+	}
+	if err := o.print(result, format); err != nil {
+		return err
+	}
+	if result.Accepted != nil && !*result.Accepted {
+		return &cli.CodedError{Code: cli.ExitFailed}
+	}
+	return nil
+}
+
+// decide asks for the decision, unless it was made before or can have no effect.
+func (o *options) decide(ctx context.Context, desk *Desk, p *pipelines.Pipeline, environment string) (Result, error) {
+	request := o.request(p, environment)
+	result := Result{Namespace: p.Namespace, Pipeline: p.Name, Environment: environment, Action: o.Action, Revision: request.Revision, Run: request.Run}
+	answer, err := o.Try(p.DeepCopy(), pipeline.Ask{
+		Environment: environment, Revision: request.Revision, Run: request.Run, Method: pipelines.ApprovalKubernetesAPI, Time: request.Time,
+	})
+	if err != nil {
+		return result, desk.refused(p, err)
+	}
+	if answer.Already {
+		result.Accepted, result.Message = &answer.Already, answer.Message
+		return result, nil
+	}
+	request.By = desk.User(ctx)
+	there, already, err := desk.ask(ctx, p, request)
+	if err != nil {
+		return result, err
+	}
+	result.ID = there.ID
+	result.Message = fmt.Sprintf("is asked to %s revision %s for environment %s", o.Action, there.Revision, environment)
+	if already {
+		result.Message = fmt.Sprintf("was asked already to %s revision %s for environment %s", o.Action, there.Revision, environment)
+	}
+	if !o.wait {
+		return result, nil
+	}
+	return o.await(ctx, desk, p, result)
+}
+
+// request is what the user wants, for the revision and the run that are there now.
+func (o *options) request(p *pipelines.Pipeline, environment string) pipeline.Request {
+	request := pipeline.Request{
+		ID: string(uuid.NewUUID()), Action: o.Action, Environment: environment, Revision: o.revision, Message: o.message, Time: o.env.Now(),
+	}
+	if current := p.Status.Environments[environment].Promotion; current != nil && (o.revision == "" || o.revision == current.Revision) {
+		request.Revision, request.Run = current.Revision, current.Run
+	}
+	return request
+}
+
+// refused is the error for a decision that can have no effect.
+func (d *Desk) refused(p *pipelines.Pipeline, err error) error {
+	problem := &cli.Problem{
+		Code: cli.ExitError, What: fmt.Sprintf("pipeline %s: %v", p.Name, err), Where: d.Access.Where(d.Namespace), Cause: err,
+		Next: []string{d.Access.Suggest(d.Namespace, "pipeline", "status", p.Name)},
+	}
+	var refusal *pipeline.Refusal
+	if errors.As(err, &refusal) && refusal.Reason == pipeline.RefusedUnknownEnvironment {
+		problem.Code = cli.ExitNotFound
+	}
+	return problem
+}

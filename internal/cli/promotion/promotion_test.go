@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotion_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/approve"
+	"espalier.dev/internal/cli/promote"
+	"espalier.dev/internal/cli/promotion"
+	"espalier.dev/internal/cli/reject"
+	"espalier.dev/internal/cli/retry"
+	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/clitest"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+var asJo = []string{"--as=jo", "--as-group=system:masters"}
+
+func requestsIn(t *testing.T, server *testkit.APIServer, line *pipelines.Pipeline) []pipeline.Request {
+	t.Helper()
+	current := &pipelines.Pipeline{}
+	if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(line), current); err != nil {
+		t.Fatal(err)
+	}
+	return pipeline.ReadRequests(current.Annotations)
+}
+
+// Each command leaves a request that the controller understands, for the revision and the run that the user saw.
+func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
+	fail := func(p *pipelines.Pipeline) {
+		e := p.Status.Environments["production"]
+		e.Promotion.State, e.WaitingApproval.Revision = pipelines.PromotionFailed, ""
+		p.Status.Environments["production"] = e
+	}
+	for name, test := range map[string]struct {
+		command func(cli.Environment) *cobra.Command
+		change  func(*pipelines.Pipeline)
+	}{
+		"approve": {approve.New, nil}, "reject": {reject.New, nil}, "promote": {promote.New, nil}, "retry": {retry.New, fail},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := testkit.Server(t)
+			namespace := server.Namespace(t)
+			line := clitest.Line(t, server, namespace)
+			if test.change != nil {
+				clitest.WriteStatus(t, server, line, test.change)
+			}
+			call := clitest.Call{Command: test.command, Args: append([]string{"shop", "production", "-m", "checked"}, asJo...)}
+			got := clitest.Run(t, server, namespace, call)
+			if want := "pipeline shop is asked to " + name + " revision 1.3.0 for environment production\n"; got.Code != cli.ExitOK || got.Stdout != want || got.Stderr != "" {
+				t.Fatalf("%+v, want %q", got, want)
+			}
+			requests := requestsIn(t, server, line)
+			if len(requests) != 1 {
+				t.Fatalf("there are %d requests", len(requests))
+			}
+			r := requests[0]
+			if r.Problem != "" || string(r.Action) != name || r.Environment != "production" || r.Revision != "1.3.0" || r.Run != 4 || r.By != "jo" || r.Message != "checked" || r.ID == "" {
+				t.Errorf("the request is %+v", r)
+			}
+			again := clitest.Run(t, server, namespace, call)
+			if again.Code != cli.ExitOK || !strings.Contains(again.Stdout, "was asked already to "+name) || requestsIn(t, server, line)[0].ID != r.ID {
+				t.Errorf("asked again: %+v", again)
+			}
+		})
+	}
+}
+
+func TestADecisionThatWasMadeNeedsNoRequest(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	line := clitest.Line(t, server, namespace)
+	clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) {
+		if _, err := pipeline.Approve(p, pipeline.Ask{Environment: "production", Revision: "1.3.0", By: "ann", Time: clitest.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production"}})
+	if got.Code != cli.ExitOK || got.Stdout != "pipeline shop: revision 1.3.0 was approved for environment production before\n" {
+		t.Errorf("%+v", got)
+	}
+	if requests := requestsIn(t, server, line); len(requests) > 0 {
+		t.Errorf("it asks for %+v", requests)
+	}
+}
+
+func TestWaitingForTheAnswer(t *testing.T) {
+	for name, test := range map[string]struct {
+		accepted bool
+		code     int
+		want     string
+	}{
+		"accepted": {true, cli.ExitOK, "pipeline shop: as you say\n"},
+		"refused":  {false, cli.ExitFailed, "pipeline shop: refused: as you say\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := testkit.Server(t)
+			namespace := server.Namespace(t)
+			line := clitest.Line(t, server, namespace)
+			running := clitest.Start(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--wait"}})
+			running.Until(t, "pipeline shop is asked to approve revision 1.3.0")
+			id := requestsIn(t, server, line)[0].ID
+			answered := func(p *pipelines.Pipeline, id string) {
+				p.Status.Requests = append(p.Status.Requests, pipelines.RequestStatus{ID: id, Action: "approve", Time: clitest.Before(0), Accepted: test.accepted, Message: "as you say"})
+			}
+			clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) { answered(p, "another") })
+			clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) { answered(p, id) })
+			if got := running.Wait(t); got.Code != test.code || got.Stdout != test.want {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	t.Run("no answer", func(t *testing.T) {
+		server := testkit.Server(t)
+		namespace := server.Namespace(t)
+		clitest.Line(t, server, namespace)
+		got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--wait", "--timeout=1ms"}})
+		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "have not answered within 1ms; the request stays") || !strings.Contains(got.Stderr, "espalier pipeline status shop") {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("detached", func(t *testing.T) {
+		server := testkit.Server(t)
+		namespace := server.Namespace(t)
+		clitest.Line(t, server, namespace)
+		running := clitest.Start(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--wait"}})
+		running.Until(t, "pipeline shop is asked")
+		running.Interrupt()
+		if got := running.Wait(t); got.Code != cli.ExitDetached || !strings.Contains(got.Stderr, "Detached; the request stays") {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestResultsForPrograms(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	clitest.Line(t, server, namespace)
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "-o", "json"}})
+	var result promotion.Result
+	if err := json.Unmarshal([]byte(got.Stdout), &result); err != nil {
+		t.Fatalf("%v in %+v", err, got)
+	}
+	if result.Pipeline != "shop" || result.Environment != "production" || result.Revision != "1.3.0" || result.Run != 4 || result.ID == "" || result.Accepted != nil {
+		t.Errorf("%+v", result)
+	}
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "-o", "name"}})
+	if got.Stdout != "pipeline.pipelines.weave.works/shop\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	line := clitest.Line(t, server, namespace)
+	for name, test := range map[string]struct {
+		command func(cli.Environment) *cobra.Command
+		args    []string
+		code    int
+		want    []string
+	}{
+		"another revision":    {approve.New, []string{"shop", "production", "--revision=1.2.9"}, cli.ExitError, []string{"is for revision 1.3.0, not 1.2.9", "next:  espalier pipeline status shop"}},
+		"nothing waits":       {reject.New, []string{"shop", "staging"}, cli.ExitError, []string{"has begun and is Complete"}},
+		"no retry needed":     {retry.New, []string{"shop", "production"}, cli.ExitError, []string{"needs no retry"}},
+		"first environment":   {promote.New, []string{"shop", "dev"}, cli.ExitNotFound, []string{"it is the first one"}},
+		"unknown environment": {promote.New, []string{"shop", "moon"}, cli.ExitNotFound, []string{"has no environment moon"}},
+		"unknown pipeline":    {approve.New, []string{"nope", "production"}, cli.ExitNotFound, []string{"pipeline nope does not exist", "espalier pipeline get"}},
+		"no environment":      {approve.New, []string{"shop"}, cli.ExitError, []string{"accepts 2 arg(s)"}},
+		"negative timeout":    {approve.New, []string{"shop", "production", "--timeout=-1s"}, cli.ExitError, []string{"--timeout is negative"}},
+		"unknown format":      {approve.New, []string{"shop", "production", "-o", "wide"}, cli.ExitError, []string{"unknown output format"}},
+		"may not read":        {approve.New, []string{"shop", "production", "--as=nobody"}, cli.ExitNotFound, []string{"forbidden", "auth can-i"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clitest.Run(t, server, namespace, clitest.Call{Command: test.command, Args: test.args})
+			if got.Code != test.code || got.Stdout != "" {
+				t.Errorf("exit code %d, stdout %q", got.Code, got.Stdout)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(got.Stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, got.Stderr)
+				}
+			}
+		})
+	}
+	if requests := requestsIn(t, server, line); len(requests) > 0 {
+		t.Errorf("something is asked for: %+v", requests)
+	}
+}
+
+// There is room for one request: a second one of another kind must not replace the first before it is answered.
+func TestARequestIsNotReplaced(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	line := clitest.Line(t, server, namespace)
+	clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production"}})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: reject.New, Args: []string{"shop", "production"}})
+	if got.Code != cli.ExitError || !strings.Contains(got.Stderr, "have not answered the request to approve revision 1.3.0") {
+		t.Errorf("%+v", got)
+	}
+	requests := requestsIn(t, server, line)
+	if len(requests) != 1 || requests[0].Action != pipelines.RequestApprove {
+		t.Fatalf("asked is %+v", requests)
+	}
+	clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) {
+		p.Status.Requests = []pipelines.RequestStatus{{ID: requests[0].ID, Action: "approve", Time: clitest.Before(0)}}
+	})
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: reject.New, Args: []string{"shop", "production"}})
+	if got.Code != cli.ExitOK || requestsIn(t, server, line)[0].Action != pipelines.RequestReject {
+		t.Errorf("an answered request is in the way: %+v", got)
+	}
+}
