@@ -22,7 +22,7 @@ var allowed = map[string]map[string][]string{
 			": rule: the name must have at most 58 characters (generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values",
 		},
 		"speaks of the new field flow only": {
-			": rule: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt",
+			": rule: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt, in the continuous flow operation=abort",
 		},
 		"admission wants exactly one": {
 			"spec.blueprint: rule: set exactly one of ref and inline",

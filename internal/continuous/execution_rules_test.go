@@ -67,7 +67,10 @@ var executionRules = map[string]executionRule{
 	},
 	"success needs that all items are in class 1A and no other one is left": func(o continuous.Execution, d execution.Decision) bool {
 		return d.Next != lsv1alpha1.PhaseSucceeded || !o.Deleted && o.Invalid == nil && len(o.Leaving) == 0 && o.Phase == lsv1alpha1.PhaseProgressing &&
-			all(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.Deployed })
+			all(o.Wanted, func(i execution.Item) bool {
+				recorded := lsv1alpha1.DeployItemGeneration{Name: i.Name, ExecutionGeneration: o.Generation, DeployItemGeneration: i.Object.Generation}
+				return i.State == execution.StateSucceeded && slices.Contains(o.Generations, recorded) && class(o, i.Name) == continuous.Deployed
+			})
 	},
 	"failure needs an item in class 1B, one that cannot be deleted, a spec that is wrong, or an abort": func(o continuous.Execution, d execution.Decision) bool {
 		broken := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.Broken })

@@ -39,11 +39,13 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 	return o
 }
 
-// observes tells whether a decision takes the present spec into account: it is worked on, or it is the one that was aborted.
+// observes tells whether a decision takes the present spec into account: it is worked on, it is the one that was aborted, or
+// it is gone and what it has deployed cannot be deleted. The deletion makes a generation of its own, so that a failure of
+// before is told from this one.
 func observes(o Execution, d execution.Decision, phase lsv1alpha1.Phase) bool {
 	switch {
 	case o.Deleted:
-		return false
+		return d.Next == lsv1alpha1.PhaseFailed
 	case d.Why.Code == lsv1alpha1.ReasonAborted:
 		return d.Next == lsv1alpha1.PhaseFailed
 	default:

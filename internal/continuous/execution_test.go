@@ -135,8 +135,8 @@ func TestCON55_ItemsAreDeletedInReverseOrder(t *testing.T) {
 	stuck := g.items[execution.ItemName("e", "b")]
 	stuck.Status.Phase, stuck.Status.ObservedGeneration = lsv1alpha1.PhaseFailed, stuck.Generation
 	g.pass(false)
-	if g.phase() != lsv1alpha1.PhaseFailed {
-		t.Errorf("an item could not be deleted: phase %s", g.phase())
+	if g.phase() != lsv1alpha1.PhaseFailed || g.execution.Status.ObservedGeneration != g.execution.Generation {
+		t.Errorf("an item could not be deleted: phase %s of generation %d", g.phase(), g.execution.Status.ObservedGeneration)
 	}
 	delete(g.items, stuck.Name)
 	g.settle()

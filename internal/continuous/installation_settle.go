@@ -26,8 +26,10 @@ func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d install
 		remember(status, o.attempt)
 		o.Entered, o.Changed, o.ImportsChanged = true, false, nil
 	}
-	if err == nil && d.Next == lsv1alpha1.PhaseAborted && d.Why.Code == lsv1alpha1.ReasonAborted {
-		// It is this very spec that is not to be pursued.
+	aborted := d.Next == lsv1alpha1.PhaseAborted && d.Why.Code == lsv1alpha1.ReasonAborted
+	undeleted := d.Next == lsv1alpha1.PhaseFailed && d.Why.Code == ReasonNotDeleted
+	if err == nil && (aborted || undeleted) {
+		// It is this very spec that is not to be pursued, or this very deletion that has failed.
 		status.ObservedGeneration, o.Changed = inst.Generation, false
 	}
 	if !status.Phase.IsFinal() {

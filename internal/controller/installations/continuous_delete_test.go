@@ -4,8 +4,12 @@
 package installations_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
@@ -45,6 +49,141 @@ func TestCON40_CON42_OnlyForceDeletesWhatIsBusy(t *testing.T) {
 	}
 	w.operate("root", lsv1alpha1.OperationForceReconcile)
 	w.vanished("root")
+}
+
+// stubborn is a deploy item whose deployer the test plays.
+const stubborn = `    - name: low
+      type: example.org/stubborn
+      config: {apiVersion: example.org/v1, kind: Configuration}
+`
+
+// play writes what a deployer says about an item.
+func (w *world) play(item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) {
+	w.Helper()
+	w.get(item)
+	status := fmt.Sprintf(`{"status":{"phase":%q,"observedGeneration":%d,"lastError":{"operation":"Delete","reason":"Stuck","message":"it is stuck",`+
+		`"lastTransitionTime":"2026-05-04T12:00:00Z","lastUpdateTime":"2026-05-04T12:00:00Z"}}}`, phase, item.Generation)
+	if err := w.cluster.Status().Patch(w.Context(), item, client.RawPatch("application/merge-patch+json", []byte(status))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A deploy item that cannot be deleted ends the deletion of the tree in Failed, on all levels, until somebody asks again.
+func TestCON40_CON55_ADeletionThatFailsIsRepeatedOnRequest(t *testing.T) {
+	for _, operation := range []lsv1alpha1.Operation{lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile} {
+		t.Run(string(operation), func(t *testing.T) {
+			w := newWorld(t)
+			recorder := w.recorded()
+			middle := header + nest(sub{name: "leaf", blueprint: header + deploy(stubborn)}) + deploy(item("mid"))
+			w.create(w.installation("root", header+nest(sub{name: "middle", blueprint: middle})+deploy(item("top"))).Continuous().Build())
+			low := w.itemOf("leaf", "")
+			w.patch(low, `{"metadata":{"finalizers":["`+lsv1alpha1.Finalizer+`"]}}`)
+			w.play(low, lsv1alpha1.PhaseSucceeded)
+			w.completed("root", lsv1alpha1.PhaseSucceeded)
+			w.delete("root")
+			w.itemEventually(low, "asked to go", func(i *lsv1alpha1.DeployItem) bool { return !i.DeletionTimestamp.IsZero() })
+			w.play(low, lsv1alpha1.PhaseFailed)
+			failed := w.eventually("root", "failed", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseFailed })
+			if !strings.Contains(message(failed), "middle") || !strings.Contains(message(failed), "it is stuck") {
+				t.Errorf("the root does not say what is stuck: %s", message(failed))
+			}
+			e := w.executionOf("leaf")
+			if w.get(e); e.Status.Phase != lsv1alpha1.PhaseFailed {
+				t.Errorf("the execution is in phase %s", e.Status.Phase)
+			}
+			recorder.Quiet(t, time.Second)
+			w.operate("root", operation)
+			w.itemEventually(low, "asked to try again", func(i *lsv1alpha1.DeployItem) bool {
+				return i.Annotations[lsv1alpha1.OperationAnnotation] == string(operation)
+			})
+			w.eventually("root", "deleting again", func(i *lsv1alpha1.Installation) bool {
+				return i.Status.Phase == lsv1alpha1.PhaseDeleting && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			})
+			w.patch(low, `{"metadata":{"finalizers":null}}`)
+			w.vanished("root")
+		})
+	}
+}
+
+// Force deletes what others import and what has failed, and is handed down.
+func TestCON40_CON41_ForceDeletesWhatOthersImport(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	w.create(
+		w.installation("root", exports("word: water", "word")+threeLevels(failing)).Continuous().ExportData("word", "word").Build(),
+		w.installation("mill", header+imports("word")).Continuous().ImportData("word", "word").Build(),
+	)
+	w.completed("root", lsv1alpha1.PhaseFailed)
+	names := []string{"root", w.level("middle"), w.level("leaf")}
+	w.delete("root")
+	w.eventually("root", "kept", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.Phase == lsv1alpha1.PhaseDeleting && strings.Contains(message(i), "installation mill")
+	})
+	if len(w.items()) != 3 {
+		t.Errorf("%d deploy items are left of what others import", len(w.items()))
+	}
+	w.operate("root", lsv1alpha1.OperationForceReconcile)
+	w.vanished("root")
+	for _, name := range names {
+		forced := recorder.Of(w.named(name)).Where(func(r testkit.Revision) bool {
+			return !r.Object.GetDeletionTimestamp().IsZero() && r.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationForceReconcile)
+		})
+		if len(forced) == 0 {
+			t.Errorf("%s was not told of force", name)
+		}
+	}
+}
+
+// What is below is brought up to date before it is deleted, if the imports allow it.
+func TestCON43_ADeletionBringsUpToDateFirst(t *testing.T) {
+	for name, test := range map[string]struct {
+		force, missing bool
+		deployments    int
+	}{
+		"an import is there":          {false, false, 1},
+		"an import is gone":           {false, true, 1},
+		"an import is gone, by force": {true, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			recorder := w.recorded()
+			base := testkit.DataObject(w.namespace, "base", "x").Build()
+			w.create(base.DeepCopy(), w.installation("root", imports("base")+threeLevels(value("1"))).Continuous().ImportData("base", "base").Build())
+			w.completed("root", lsv1alpha1.PhaseSucceeded)
+			middle := w.level("middle")
+			recorder.Quiet(t, time.Second)
+			// The root is kept from updating what is below until it is deleted.
+			w.freeze(w.named("root"), "true")
+			w.rewrite("root", imports("base")+threeLevels(value("2")))
+			if test.missing {
+				if err := w.cluster.Delete(t.Context(), base.DeepCopy()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.delete("root")
+			w.gitops(recorder, func() {
+				w.freeze(w.named("root"), "false")
+				switch {
+				case test.force:
+					w.operate("root", lsv1alpha1.OperationForceReconcile)
+				case test.missing:
+					w.eventually("root", "waiting for its import", func(i *lsv1alpha1.Installation) bool { return strings.Contains(message(i), "base") })
+					if len(w.items()) != 3 {
+						t.Errorf("%d deploy items are left", len(w.items()))
+					}
+					w.create(base.DeepCopy())
+				}
+				testkit.EventuallyGone(t, w.server, w.named("root"))
+			}, test.deployments)
+			w.vanished("root")
+			updates := recorder.Of(w.named(middle)).Where(func(r testkit.Revision) bool {
+				return r.Object.GetGeneration() == 2 && r.Object.GetDeletionTimestamp().IsZero()
+			})
+			if (len(updates) > 0) == test.force {
+				t.Errorf("updated before the deletion: %v", len(updates) > 0)
+			}
+		})
+	}
 }
 
 func TestCON41_NothingIsDeletedThatOthersImport(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
 )
 
 func (w *world) patch(object client.Object, patch string) {
@@ -61,61 +62,28 @@ func TestCON05_CON52_CON54_DriftOfWhatIsBelowIsRepairedOnce(t *testing.T) {
 		})
 	}, 1)
 	w.completed("root", lsv1alpha1.PhaseSucceeded)
-}
-
-// A tree changes its flow in both directions, and nothing is deployed because of it.
-func TestTheFlowOfATreeChangesWithoutDeployments(t *testing.T) {
-	w := newWorld(t)
-	recorder := w.recorded()
-	w.create(w.installation("root", threeLevels()).Reconcile().Build())
-	first := w.finished("root", lsv1alpha1.PhaseSucceeded)
-	recorder.Quiet(t, time.Second)
-
 	w.gitops(recorder, func() {
-		w.change("root", func(s *lsv1alpha1.InstallationSpec) { s.Flow = lsv1alpha1.FlowContinuous })
-		w.completed("root", lsv1alpha1.PhaseSucceeded)
-		w.flowsAre(lsv1alpha1.FlowContinuous)
-	}, 0)
-	w.gitops(recorder, func() {
-		w.rewrite("root", threeLevels(value("2")))
-		w.completed("root", lsv1alpha1.PhaseSucceeded)
-	}, 1)
-	w.gitops(recorder, func() {
-		w.change("root", func(s *lsv1alpha1.InstallationSpec) { s.Flow = lsv1alpha1.FlowJob })
-		w.flowsAre(lsv1alpha1.FlowJob)
-	}, 0)
-	w.gitops(recorder, func() {
-		w.request("root")
-		second := w.finishedAfter("root", first.Status.JobID)
-		if second.Status.Phase != lsv1alpha1.PhaseSucceeded {
-			t.Errorf("the next job ended in phase %s", second.Status.Phase)
+		w.get(execution)
+		if err := w.cluster.Delete(t.Context(), execution); err != nil {
+			t.Fatal(err)
 		}
-	}, 3)
+		testkit.Eventually(t, w.server, w.executionOf("leaf"), testkit.Is("there again", func(e *lsv1alpha1.Execution) bool {
+			return e.UID != execution.UID && e.Status.Phase == lsv1alpha1.PhaseSucceeded
+		}))
+	}, 1)
+	w.completed("root", lsv1alpha1.PhaseSucceeded)
+	w.generationsAreKept("leaf")
 }
 
-// finishedAfter waits for the end of another job than the given one.
-func (w *world) finishedAfter(name, job string) *lsv1alpha1.Installation {
+// generationsAreKept checks what the execution of a level knows of its only deploy item.
+func (w *world) generationsAreKept(level string) {
 	w.Helper()
-	return w.eventually(name, "finished another job", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.JobID != job && i.Status.IsFinished() && i.Status.Phase.IsFinal()
-	})
-}
-
-// flowsAre waits until all objects of the tree have a flow.
-func (w *world) flowsAre(flow lsv1alpha1.Flow) {
-	w.Helper()
-	for _, item := range w.items() {
-		w.itemEventually(item, "of flow "+string(flow), func(i *lsv1alpha1.DeployItem) bool {
-			return i.Spec.Flow.OrDefault() == flow && i.Status.ObservedGeneration == i.Generation && i.Status.Phase == lsv1alpha1.PhaseSucceeded
-		})
+	e, item := w.executionOf(level), w.itemOf(level, lsv1alpha1.PhaseSucceeded)
+	w.get(e)
+	want := lsv1alpha1.DeployItemGeneration{
+		Name: item.Labels[lsv1alpha1.ExecutionManagedNameLabel], ExecutionGeneration: e.Generation, DeployItemGeneration: item.Generation,
 	}
-	var all lsv1alpha1.InstallationList
-	if err := w.cluster.List(w.Context(), &all, client.InNamespace(w.namespace)); err != nil {
-		w.Fatal(err)
-	}
-	for i := range all.Items {
-		w.eventually(all.Items[i].Name, "at rest in flow "+string(flow), func(i *lsv1alpha1.Installation) bool {
-			return i.Spec.Flow.OrDefault() == flow && i.Status.Phase == lsv1alpha1.PhaseSucceeded && (i.Status.ConfigGeneration != "") == (flow == lsv1alpha1.FlowContinuous)
-		})
+	if got := e.Status.DeployItemGenerations; len(got) != 1 || got[0] != want {
+		w.Errorf("the execution keeps %+v, want %+v", got, want)
 	}
 }

@@ -4,14 +4,11 @@
 package installations_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
@@ -84,28 +81,16 @@ func TestCON02_CON14_ApplyingTheSameManifestAgainDoesNothing(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	manifest := func(text string) *lsv1alpha1.Installation {
-		inst := w.installation("root", threeLevels(value(text))).Continuous().Build()
-		inst.TypeMeta = metav1.TypeMeta{APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: "Installation"}
-		return inst
+		return w.installation("root", threeLevels(value(text))).Continuous().Build()
 	}
-	apply := func(text string) {
-		object := manifest(text)
-		data, err := json.Marshal(object)
-		if err == nil {
-			err = w.cluster.Patch(t.Context(), object, client.RawPatch(types.ApplyPatchType, data), client.FieldOwner("gitops"), client.ForceOwnership)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.gitops(recorder, func() { apply("1"); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 3)
+	w.gitops(recorder, func() { w.apply(manifest("1")); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 3)
 	before := recorder.History()
 	for range 3 {
-		apply("1")
+		w.apply(manifest("1"))
 	}
 	recorder.Quiet(t, time.Second)
 	if since := recorder.Since(before); len(since) > 0 {
 		t.Errorf("applying the same again has led to %d writes: %s", len(since), since)
 	}
-	w.gitops(recorder, func() { apply("2"); apply("2"); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 1)
+	w.gitops(recorder, func() { w.apply(manifest("2")); w.apply(manifest("2")); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 1)
 }

@@ -48,7 +48,9 @@ func addIndexes(mgr ctrl.Manager) error {
 		{&lsv1alpha1.DataObject{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
 		{&lsv1alpha1.Target{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
 		{&lsv1alpha1.Target{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
-		{&lsv1alpha1.Target{}, secretIndex, func(o client.Object) []string { return dataflow.SecretsOf([]*lsv1alpha1.Target{o.(*lsv1alpha1.Target)}) }},
+		{&lsv1alpha1.Target{}, secretIndex, func(o client.Object) []string {
+			return dataflow.SecretsOf([]*lsv1alpha1.Target{o.(*lsv1alpha1.Target)})
+		}},
 	} {
 		if err := mgr.GetFieldIndexer().IndexField(context.Background(), index.object, index.name, index.extract); err != nil {
 			return fmt.Errorf("index %T by %s: %w", index.object, index.name, err)

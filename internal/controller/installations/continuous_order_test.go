@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// What comes first can only be seen in the history: an installation or execution that has no finalizer gets it in a write of
+// its own, before it says or makes anything. What a parent makes is born with it.
+func TestCON11_CON50_TheFinalizerComesBeforeEverythingElse(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	w.create(w.installation("root", threeLevels()).Continuous().Build())
+	w.completed("root", lsv1alpha1.PhaseSucceeded)
+	history := recorder.History()
+	held := map[string]uint64{}
+	for id, states := range history.Objects() {
+		if id.Kind != "Installation" && id.Kind != "Execution" {
+			continue
+		}
+		first := slices.IndexFunc(states, holds)
+		if first < 0 || first > 1 || id.Name == "root" && id.Kind == "Installation" && first == 0 {
+			t.Errorf("%s has its finalizer with write %d: %s", id, first, states)
+			continue
+		}
+		if said := states[first].Field("status.phase"); said != "" {
+			t.Errorf("%s got phase %s together with its finalizer", id, said)
+		}
+		held[id.Kind+" "+id.Name] = states[first].Version()
+	}
+	if len(held) != 6 {
+		t.Fatalf("finalizers of %v", held)
+	}
+	// What an object makes is owned by it.
+	for _, r := range history {
+		for _, owner := range r.Object.GetOwnerReferences() {
+			if at := held[owner.Kind+" "+owner.Name]; at > 0 && r.Change == testkit.Added && r.Version() < at {
+				t.Errorf("%s %s was made before %s %s had its finalizer", r.Object.GetKind(), r.Object.GetName(), owner.Kind, owner.Name)
+			}
+		}
+	}
+}
+
+func holds(r testkit.Revision) bool {
+	return slices.Contains(r.Object.GetFinalizers(), lsv1alpha1.Finalizer)
+}
+
+// A finalizer that somebody removes comes back, and nothing else happens.
+func TestCON11_CON50_AFinalizerComesBack(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	w.create(w.installation("root", threeLevels()).Continuous().Build())
+	w.completed("root", lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	for _, object := range []client.Object{w.named("root"), w.named(w.level("middle")), w.executionOf("leaf")} {
+		before := recorder.History()
+		w.patch(object, `{"metadata":{"finalizers":null}}`)
+		testkit.Eventually(t, w.server, object, testkit.Is("held", func(o client.Object) bool { return slices.Contains(o.GetFinalizers(), lsv1alpha1.Finalizer) }))
+		recorder.Quiet(t, time.Second)
+		if since := recorder.Since(before); len(since) != 2 {
+			t.Errorf("%s: %d writes: %s", object.GetName(), len(since), since)
+		}
+	}
+}
+
+// While something below is busy, nothing below is touched, not even what is at rest.
+func TestCON04_NothingIsUpdatedBesideABusyOne(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	family := func(quick, slow string) string {
+		return header + nest(sub{name: "quick", blueprint: header + deploy(item("quick", quick))}, sub{name: "slow", blueprint: header + deploy(item("slow", slow))})
+	}
+	w.create(w.installation("root", family(value("1"), endless)).Continuous().Build())
+	w.eventually("root", "updated", func(i *lsv1alpha1.Installation) bool { return i.Status.SubInstCache != nil })
+	quick, slow := w.children("root")["quick"].Name, w.children("root")["slow"].Name
+	w.completed(quick, lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	w.gitops(recorder, func() {
+		w.rewrite("root", family(value("2"), value("1")))
+		w.eventually("root", "waiting", func(i *lsv1alpha1.Installation) bool {
+			return strings.Contains(message(i), slow) && strings.Contains(message(i), "the spec has changed")
+		})
+	}, 0)
+	for _, name := range []string{quick, slow} {
+		if sub := w.named(name); !w.get(sub) || sub.Generation != 1 {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	// When it is no longer busy, the root goes on by itself.
+	w.operate(slow, lsv1alpha1.OperationAbort)
+	w.completed("root", lsv1alpha1.PhaseSucceeded)
+}
+
+// triggered counts how often an installation was asked to reconcile.
+func triggered(history testkit.History) int {
+	asked, before := 0, ""
+	for _, r := range history {
+		now := r.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation]
+		if now == string(lsv1alpha1.OperationReconcile) && before == "" {
+			asked++
+		}
+		before = now
+	}
+	return asked
+}
+
+// Whenever an installation has succeeded, those that import from it are asked to look; also if nothing but the state of what
+// is below it has changed. What they look at and find as it was leads to nothing.
+func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	source := header + exports(`word: {{ index .values.deployitems "low" "word" }}`, "word") + deploy(item("low", `export: {word: water}`))
+	w.create(
+		w.installation("source", source).Continuous().ExportData("word", "word").Build(),
+		w.installation("mill", header+imports("word")+deploy(item("wheel", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build(),
+	)
+	w.completed("mill", lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	if asked := triggered(recorder.Of(w.named("mill"))); asked != 1 {
+		t.Errorf("the importer was triggered %d times", asked)
+	}
+	// Somebody has a deploy item deployed again, and the exports that the execution has collected are gone.
+	collected := &lsv1alpha1.DataObject{}
+	e := &lsv1alpha1.Execution{}
+	e.Namespace, e.Name = w.namespace, "source"
+	w.get(e)
+	collected.Namespace, collected.Name = w.namespace, e.Status.ExportReference.Name
+	if err := w.cluster.Delete(t.Context(), collected); err != nil {
+		t.Fatal(err)
+	}
+	w.gitops(recorder, func() {
+		w.patch(w.items()["low"], `{"metadata":{"annotations":{"`+lsv1alpha1.OperationAnnotation+`":"reconcile"}}}`)
+		testkit.Eventually(t, w.server, collected, testkit.Is("collected anew", func(o *lsv1alpha1.DataObject) bool { return strings.Contains(string(o.Data.Raw), "water") }))
+		w.eventually("mill", "triggered again", func(*lsv1alpha1.Installation) bool { return triggered(recorder.Of(w.named("mill"))) == 2 })
+	}, 1)
+	w.completed("source", lsv1alpha1.PhaseSucceeded)
+	w.completed("mill", lsv1alpha1.PhaseSucceeded)
+}
