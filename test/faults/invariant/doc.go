@@ -5,7 +5,7 @@
 // failed meanwhile. A rule is a pure function from a history to what violates it, and names the object, the revision and the rule.
 //
 // The rules look at Installations, Executions and DeployItems, and at what deployers have made in the target: objects with the
-// label [DeployedLabel], recorded in the same history.
+// label [DeployedLabel], recorded in the same history. Those with a C are of the continuous flow, the others of the job flow or of both.
 //
 //	Finishing      I1  nothing is finished while something below it is not, I3 the end of a job is one write
 //	Jobs           I2  one job at a time, handed down and never taken, I4 one request is one job
@@ -13,5 +13,9 @@
 //	Fencing        I6  a finished deploy item is left alone
 //	Target         I7  nothing is deployed that no inventory knows, I8 a finalizer goes last
 //	Status         I13 generations and conditions tell the truth
+//	Deployed       C1  success means that the present spec is deployed
+//	Touch          C2  what is busy gets another spec only by force, C3 an installation stays while another one imports from it
+//	Rest           C4  what is finished and unchanged is not written
+//	Order          C5  nothing is deployed before what it depends on
 //	Recovery       I14 the end is that of an undisturbed run, I15 with a bounded number of writes
 package invariant

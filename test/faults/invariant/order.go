@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
 )
@@ -35,6 +37,52 @@ func inOrder(history testkit.History) []Violation {
 func begins(s step) bool { return s.changed(jobOf) && !s.after.isFinished() && !s.after.deleting() }
 
 func dies(s step) bool { return s.after.deleting() && (s.before == nil || !s.before.deleting()) }
+
+// inContinuousOrder holds for every deploy item that is created or given another spec in the continuous flow: what it depends on has
+// succeeded as it is. And it holds for the first execution of a nested installation: what that imports from siblings is there.
+func inContinuousOrder(history testkit.History) []Violation {
+	f := &findings{rule: "C5"}
+	succeeded := map[types.UID]bool{}
+	replay(history, func(s step) {
+		if s.after == nil || !s.after.isContinuous() {
+			return
+		}
+		if s.id.Kind == kindInstallation && s.after.isSuccess() {
+			succeeded[s.after.raw.GetUID()] = true
+		}
+		id, found := s.after.parent()
+		if !found || s.world[id] == nil || s.after.deleting() || s.before != nil && s.before.generation == s.after.generation {
+			return
+		}
+		switch parent := s.world[id]; {
+		case s.id.Kind == kindDeployItem:
+			judgeNeeds(f, s, parent)
+		case s.id.Kind == kindExecution && s.before == nil && !forced(parent):
+			judgeExporters(f, s, parent, succeeded)
+		}
+	})
+	return f.found
+}
+
+func judgeNeeds(f *findings, s step, execution *object) {
+	needs, _ := dependenciesOf(execution, s.after.name())
+	for _, sibling := range s.world.children(execution.id) {
+		if slices.Contains(needs, sibling.name()) && (!sibling.isSuccess() || !sibling.isUpToDate()) {
+			f.add(s, "it is written, and %s, which it depends on, is %s", sibling.id, stateOf(sibling))
+		}
+	}
+}
+
+func judgeExporters(f *findings, s step, importer *object, succeeded map[types.UID]bool) {
+	level, nested := importer.parent()
+	imports := importsOf(importer)
+	for _, sibling := range s.world.children(level) {
+		shared := slices.ContainsFunc(exportsOf(sibling), func(name string) bool { return slices.Contains(imports, name) })
+		if nested && sibling.id != importer.id && shared && !succeeded[sibling.raw.GetUID()] {
+			f.add(s, "it is written, and %s, which exports what %s imports, has never succeeded", sibling.id, importer.id)
+		}
+	}
+}
 
 func judgeDependencies(f *findings, s step) {
 	id, found := s.after.parent()

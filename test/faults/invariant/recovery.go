@@ -123,11 +123,11 @@ var (
 	identityForm = regexp.MustCompile(`\b([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{40})\b`)
 )
 
-// isBookkeeping names the leaves that count writes, or moments of them, and the memory of errors that are over.
+// isBookkeeping names the leaves that count writes, or moments or the order of them, and the memory of errors that are over.
 func isBookkeeping(path string) bool {
 	for _, prefix := range []string{
 		"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation",
-		"status.firstError", "status.lastErrors", "metadata.annotations.espalier.dev/interrupted-job",
+		"status.firstError", "status.lastErrors", "status.deployItemGenerations", "metadata.annotations.espalier.dev/interrupted-job",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			return true

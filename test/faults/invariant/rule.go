@@ -41,6 +41,11 @@ func Rules() []Rule {
 		{"I7", "every deployed object is known to an inventory, and pruned last", inventoriesAreComplete},
 		{"I8", "a finalizer goes after everything that it protects", finalizersGoLast},
 		{"I13", "generations and conditions tell the truth", statusIsHonest},
+		{"C1", "success means that the present spec is deployed", successIsDeployed},
+		{"C2", "what is busy gets another spec only by force", busyIsLeftAlone},
+		{"C3", "an installation is not uninstalled while another one imports from it", importersKeep},
+		{"C4", "what is finished and unchanged is not written", restIsRespected},
+		{"C5", "nothing is deployed before what it depends on", inContinuousOrder},
 	}
 }
 

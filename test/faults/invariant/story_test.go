@@ -169,6 +169,61 @@ func wants(names ...string) edit {
 	}
 }
 
+// continuous chooses the flow, with a generation of the spec and the one that the status speaks of.
+func continuous(generation, observed int64) edit {
+	return func(u *unstructured.Unstructured) {
+		set(string(lsv1alpha1.FlowContinuous), "spec", "flow")(u)
+		u.SetGeneration(generation)
+		set(observed, "status", "observedGeneration")(u)
+	}
+}
+
+// done is the end of a generation of the spec in the continuous flow.
+func done(generation int64, name string) edit {
+	return func(u *unstructured.Unstructured) {
+		continuous(generation, generation)(u)
+		phase(name)(u)
+	}
+}
+
+// shares gives an installation data to export or to import.
+func shares(direction, dataRef string) edit {
+	return set([]any{map[string]any{"name": "x", "dataRef": dataRef}}, "spec", direction, "data")
+}
+
+// sketched gives an installation a blueprint with a nested installation, empty itself, and one deploy item of a value.
+func sketched(nested, value string) edit {
+	text := fmt.Sprintf(`
+subinstallations:
+- {name: %s, blueprint: {filesystem: {blueprint.yaml: "{}"}}}
+deployExecutions:
+- template: |
+    deployItems:
+    - {name: a, config: {value: %q, name: "{{ .imports.name }}"}}
+`, nested, value)
+	return set(map[string]any{lsv1alpha1.BlueprintFileName: text}, "spec", "blueprint", "inline", "filesystem")
+}
+
+// called gives a nested installation its name, and an empty blueprint.
+func called(name string) edit {
+	return func(u *unstructured.Unstructured) {
+		annotate(lsv1alpha1.SubinstallationNameAnnotation, name)(u)
+		set(map[string]any{lsv1alpha1.BlueprintFileName: "{}"}, "spec", "blueprint", "inline", "filesystem")(u)
+	}
+}
+
+// configured gives an execution one item, or an item its configuration.
+func configured(value string) edit {
+	return func(u *unstructured.Unstructured) {
+		config := map[string]any{"value": value, "name": "rose"}
+		if u.GetKind() == kindDeployItem {
+			set(config, "spec", "config")(u)
+			return
+		}
+		set([]any{map[string]any{"name": "a", "type": "t", "config": config}}, "spec", "deployItems")(u)
+	}
+}
+
 func deployed() edit { return label(DeployedLabel, "yes") }
 
 // example is a story that keeps a rule, or breaks it in the words that are expected.

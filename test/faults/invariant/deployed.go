@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"fmt"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// successIsDeployed holds for every write by which an object of the continuous flow says that it has succeeded with its present spec:
+// what is below is what this spec asks for, has succeeded itself, and is in the target.
+func successIsDeployed(history testkit.History) []Violation {
+	f := &findings{rule: "C1"}
+	replay(history, func(s step) {
+		if s.after == nil || !s.after.isContinuous() || s.after.deleting() || !claims(s) {
+			return
+		}
+		switch s.id.Kind {
+		case kindInstallation:
+			judgeNested(f, s)
+			judgeRendered(f, s)
+		case kindExecution:
+			judgeItems(f, s)
+		case kindDeployItem:
+			judgeContents(f, s)
+		}
+	})
+	return f.found
+}
+
+// claims tells whether the step says of the present spec that it has succeeded, and the object did not say so before.
+func claims(s step) bool {
+	succeeded := func(o *object) bool { return o != nil && o.isSuccess() && o.isUpToDate() }
+	return succeeded(s.after) && (!succeeded(s.before) || s.before.generation != s.after.generation)
+}
+
+// judgeNested compares the nested installations with those of the blueprint.
+func judgeNested(f *findings, s step) {
+	wanted := map[string]bool{}
+	for _, template := range sketchOf(s.after).Subinstallations {
+		wanted[template.Name] = true
+		sub := childNamed(s, kindInstallation, template.Name)
+		if sub == nil {
+			f.add(s, "it has succeeded, and has no nested installation %s", template.Name)
+			continue
+		}
+		judgeChild(f, s, sub)
+		if !resembles(template.Blueprint.Filesystem, filesOf(sub)) {
+			f.add(s, "it has succeeded, and %s has the blueprint of an earlier spec", sub.id)
+		}
+	}
+	for _, child := range s.world.children(s.id) {
+		if child.id.Kind == kindInstallation && !wanted[child.name()] {
+			f.add(s, "it has succeeded, and %s, which it does not ask for, still exists", child.id)
+		}
+	}
+}
+
+// judgeRendered compares the deploy items that the execution has been given with those of the blueprint.
+func judgeRendered(f *findings, s step) {
+	items := sketchOf(s.after).items()
+	i := slices.IndexFunc(s.world.children(s.id), func(o *object) bool { return o.id.Kind == kindExecution })
+	if i < 0 {
+		if len(items) > 0 {
+			f.add(s, "it has succeeded, and has no execution")
+		}
+		return
+	}
+	execution := s.world.children(s.id)[i]
+	judgeChild(f, s, execution)
+	given := templatesOf(execution)
+	if len(given) != len(items) {
+		f.add(s, "it has succeeded, and %s has %d deploy items instead of %d", execution.id, len(given), len(items))
+	}
+	for _, item := range items {
+		j := slices.IndexFunc(given, func(t lsv1alpha1.DeployItemTemplate) bool { return t.Name == item.Name })
+		if j < 0 || given[j].Configuration == nil || !resembles(item.Config, jsonOf(given[j].Configuration.Raw)) {
+			f.add(s, "it has succeeded, and deploy item %s of %s is not as the spec wants it", item.Name, execution.id)
+		}
+	}
+}
+
+// judgeItems compares the deploy items of an execution with its spec.
+func judgeItems(f *findings, s step) {
+	wanted := map[string]bool{}
+	for _, template := range templatesOf(s.after) {
+		wanted[template.Name] = true
+		item := childNamed(s, kindDeployItem, template.Name)
+		if item == nil {
+			f.add(s, "it has succeeded, and has no deploy item %s", template.Name)
+			continue
+		}
+		judgeChild(f, s, item)
+		config := typed[lsv1alpha1.DeployItem](item).Spec.Configuration
+		if config == nil || template.Configuration == nil || !resembles(jsonOf(template.Configuration.Raw), jsonOf(config.Raw)) {
+			f.add(s, "it has succeeded, and %s is not as the spec wants it", item.id)
+		}
+	}
+	for _, item := range s.world.children(s.id) {
+		if !wanted[item.name()] {
+			f.add(s, "it has succeeded, and %s, which it does not ask for, still exists", item.id)
+		}
+	}
+}
+
+// judgeContents compares what is in the target with what a deploy item asks for.
+func judgeContents(f *findings, s step) {
+	for id, content := range contentsOf(s.after) {
+		switch deployed := s.world[id]; {
+		case deployed == nil:
+			f.add(s, "it has succeeded, and %s is not in the target", id)
+		case !resembles(content, deployed.raw.Object["data"]):
+			f.add(s, "it has succeeded, and %s has the content %v instead of %v", id, deployed.raw.Object["data"], content)
+		}
+	}
+}
+
+func judgeChild(f *findings, s step, child *object) {
+	if child.isBusy() || !child.isSuccess() || child.deleting() {
+		f.add(s, "it has succeeded, and %s is %s", child.id, stateOf(child))
+	}
+}
+
+func stateOf(o *object) string {
+	return fmt.Sprintf("in phase %q with generation %d, of which it has observed %d, and asked to %q", o.phase, o.generation, o.observed, operationOf(o))
+}
+
+func childNamed(s step, kind, name string) *object {
+	for _, child := range s.world.children(s.id) {
+		if child.id.Kind == kind && child.name() == name {
+			return child
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	manifest "espalier.dev/api/deployer/manifest/v1alpha2"
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// sketch is what rules understand of a blueprint: that of the workloads, whose templates are YAML with expressions in strings.
+type sketch struct {
+	Subinstallations []struct {
+		Name      string `json:"name"`
+		Blueprint struct {
+			Filesystem any `json:"filesystem"`
+		} `json:"blueprint"`
+	} `json:"subinstallations"`
+	DeployExecutions []struct {
+		Template string `json:"template"`
+	} `json:"deployExecutions"`
+}
+
+// sketchedItem is a deploy item of a blueprint before it is rendered.
+type sketchedItem struct {
+	Name   string `json:"name"`
+	Config any    `json:"config"`
+}
+
+// sketchOf reads the blueprint of an installation. What cannot be read asks for nothing.
+func sketchOf(installation *object) (s sketch) {
+	files, _ := filesOf(installation).(map[string]any)
+	text, _ := files[lsv1alpha1.BlueprintFileName].(string)
+	_ = yaml.Unmarshal([]byte(text), &s)
+	return s
+}
+
+func filesOf(installation *object) any {
+	files, _, _ := unstructured.NestedFieldNoCopy(installation.raw.Object, "spec", "blueprint", "inline", "filesystem")
+	return files
+}
+
+func (s sketch) items() []sketchedItem {
+	var all []sketchedItem
+	for _, execution := range s.DeployExecutions {
+		var rendered struct {
+			DeployItems []sketchedItem `json:"deployItems"`
+		}
+		_ = yaml.Unmarshal([]byte(execution.Template), &rendered)
+		all = append(all, rendered.DeployItems...)
+	}
+	return all
+}
+
+func templatesOf(execution *object) []lsv1alpha1.DeployItemTemplate {
+	spec := typed[lsv1alpha1.Execution](execution).Spec
+	templates, err := spec.Items()
+	if err != nil {
+		return nil
+	}
+	return templates
+}
+
+func jsonOf(raw []byte) (value any) {
+	decode(raw, &value)
+	return value
+}
+
+// contentsOf is the data of the objects that an item of the deployer of manifests asks for.
+func contentsOf(item *object) map[testkit.ObjectID]any {
+	spec := typed[lsv1alpha1.DeployItem](item).Spec
+	var config manifest.ProviderConfiguration
+	if spec.Type != lsv1alpha1.DeployItemTypeManifest || spec.Configuration == nil || !decode(spec.Configuration.Raw, &config) {
+		return nil
+	}
+	contents := map[testkit.ObjectID]any{}
+	for _, wanted := range config.Manifests {
+		var object map[string]any
+		if id, ok := idOf(wanted.Manifest.Raw); ok && decode(wanted.Manifest.Raw, &object) {
+			contents[id] = object["data"]
+		}
+	}
+	return contents
+}
+
+// resembles tells whether a value can be what is rendered from a template. A string with an expression in it may become anything.
+func resembles(template, value any) bool {
+	switch wanted := template.(type) {
+	case string:
+		return strings.Contains(wanted, "{{") || reflect.DeepEqual(template, value)
+	case []any:
+		got, ok := value.([]any)
+		for i := range wanted {
+			ok = ok && i < len(got) && resembles(wanted[i], got[i])
+		}
+		return ok && len(got) == len(wanted)
+	case map[string]any:
+		got, ok := value.(map[string]any)
+		for key := range wanted {
+			ok = ok && resembles(wanted[key], got[key])
+		}
+		return ok && len(got) == len(wanted)
+	default:
+		return reflect.DeepEqual(template, value)
+	}
+}

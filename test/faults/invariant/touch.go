@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package invariant
+
+import (
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// busyIsLeftAlone holds for every change of the spec of something below an installation of the continuous flow, unless the installation
+// is asked to force it: the object is at rest, and so is everything else below. What the same update has set to work does not
+// count: it became busy by a change of its spec after the installation's last word.
+func busyIsLeftAlone(history testkit.History) []Violation {
+	f := &findings{rule: "C2"}
+	since := map[testkit.ObjectID]origin{}
+	spoke := map[testkit.ObjectID]uint64{} // the last revision of the status of an installation
+	replay(history, func(s step) {
+		if id, found := parentOf(s); found && s.respecified() && !forced(s.world[id]) {
+			judgeTouch(f, s, s.world.children(id), func(o *object) bool {
+				began := since[o.id]
+				return began.bySpec && began.version > spoke[id]
+			})
+		}
+		follow(s, since)
+		if s.after != nil && s.before != nil && s.before.generation == s.after.generation {
+			spoke[s.id] = s.version
+		}
+	})
+	return f.found
+}
+
+// origin is when an object became busy, and whether that was because somebody has changed its spec.
+type origin struct {
+	version uint64
+	bySpec  bool
+}
+
+func follow(s step, since map[testkit.ObjectID]origin) {
+	switch {
+	case s.after == nil || !s.after.isContinuous() || !s.after.isBusy():
+		delete(since, s.id)
+	case since[s.id].version == 0:
+		since[s.id] = origin{version: s.version, bySpec: s.before == nil || s.before.generation != s.after.generation}
+	}
+}
+
+// respecified tells whether a step changes the spec of an object below an installation that is to stay.
+func (s step) respecified() bool {
+	return s.after != nil && s.before != nil && s.after.isContinuous() && s.before.isContinuous() && s.id.Kind != kindDeployItem &&
+		!s.after.deleting() && s.before.generation != s.after.generation
+}
+
+func judgeTouch(f *findings, s step, family []*object, excused func(*object) bool) {
+	if s.before.isBusy() {
+		f.add(s, "its spec is changed while it is %s", stateOf(s.before))
+	}
+	for _, sibling := range family {
+		if sibling.id != s.id && sibling.isContinuous() && sibling.isBusy() && !sibling.deleting() && !excused(sibling) {
+			f.add(s, "its spec is changed while %s is %s", sibling.id, stateOf(sibling))
+		}
+	}
+}
+
+func parentOf(s step) (testkit.ObjectID, bool) {
+	if s.after == nil {
+		return testkit.ObjectID{}, false
+	}
+	return s.after.parent()
+}
+
+func forced(o *object) bool {
+	return o != nil && operationOf(o) == string(lsv1alpha1.OperationForceReconcile)
+}
+
+// importersKeep holds for every write by which an installation of the continuous flow is uninstalled, unless it is forced: something
+// below it is deleted because it is, or its finalizer goes, while another one of its level imports from it that was there before.
+func importersKeep(history testkit.History) []Violation {
+	f := &findings{rule: "C3"}
+	begun, wasForced := map[testkit.ObjectID]bool{}, map[testkit.ObjectID]bool{}
+	replay(history, func(s step) {
+		wasForced[s.id] = wasForced[s.id] || forced(s.after)
+		owner := uninstalled(s)
+		if owner == nil || !owner.isContinuous() || !owner.deleting() || begun[owner.id] || wasForced[owner.id] {
+			return
+		}
+		begun[owner.id] = true
+		for _, sibling := range importersOf(s.world, owner) {
+			f.add(s, "%s is uninstalled while %s imports from it", owner.id, sibling.id)
+		}
+	})
+	return f.found
+}
+
+// uninstalled is the installation that a step takes apart, if it does: its finalizer goes, or something below it is deleted.
+func uninstalled(s step) *object {
+	if s.id.Kind == kindInstallation && s.before != nil && leaves(s) {
+		return s.before
+	}
+	if id, nested := parentOf(s); nested && dies(s) {
+		return s.world[id]
+	}
+	return nil
+}
+
+// importersOf are the installations of the same level that import what one exports.
+func importersOf(w world, exporter *object) []*object {
+	exports := exportsOf(exporter)
+	level, _ := exporter.parent()
+	return w.where(func(o *object) bool {
+		parent, _ := o.parent()
+		return o.id.Kind == kindInstallation && o.id != exporter.id && parent == level &&
+			slices.ContainsFunc(importsOf(o), func(name string) bool { return slices.Contains(exports, name) })
+	})
+}
