@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// A revision goes from environment to environment, each time when it is healthy in the one before; and so does the next.
+func TestPIP01_PIP11_ARevisionReachesAllEnvironments(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := w.places(3)
+	for _, place := range at {
+		w.deploy(w.cluster, place, "1.0.0", true)
+	}
+	w.create(testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+		Environment("dev", at[0]).Environment("staging", at[1]).Environment("prod", at[2]).Notification().Build())
+	w.until("p", "complete at 1.0.0", func(p *pipelines.Pipeline) bool {
+		return p.Status.Run != nil && p.Status.Run.Revision == "1.0.0" && p.Status.Run.CompletionTime != nil
+	})
+	if got := w.promoteEvents("p"); len(got) > 0 {
+		t.Fatalf("nothing was to be promoted, but: %v", got)
+	}
+	var want []string
+	for run, revision := range []string{"1.1.0", "1.2.0"} {
+		w.deploy(w.cluster, at[0], revision, true)
+		for i, environment := range []string{"staging", "prod"} {
+			w.untilState("p", environment, revision, pipelines.PromotionSucceeded)
+			want = append(want, fmt.Sprintf("Promote pipeline %s/p to %s with version %s", w.namespace, environment, revision))
+			w.deploy(w.cluster, at[i+1], revision, true)
+			w.untilState("p", environment, revision, pipelines.PromotionComplete)
+		}
+		done := w.until("p", "complete at "+revision, func(p *pipelines.Pipeline) bool {
+			return p.Status.Run.Revision == revision && p.Status.Run.CompletionTime != nil
+		})
+		if done.Status.Run.Number != int64(run+2) || len(done.Status.Holds) > 0 {
+			t.Errorf("run %d, holds %+v", done.Status.Run.Number, done.Status.Holds)
+		}
+	}
+	if diff := cmp.Diff(sorted(want), w.promoteEvents("p")); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}

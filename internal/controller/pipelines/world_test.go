@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// patience is for broken tests only.
+const patience = 90 * time.Second
+
+// world is a management cluster with the controller of pipelines. The test plays Flux: it writes what applications say of themselves.
+type world struct {
+	*testing.T
+	server    *testkit.APIServer
+	namespace string
+	cluster   client.Client
+	options   manager.Options
+}
+
+// newWorld runs the controller until the test ends.
+func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
+	w := idleWorld(t)
+	for _, f := range change {
+		f(&w.options)
+	}
+	w.run(w.server.Config())
+	return w
+}
+
+func idleWorld(t *testing.T) *world {
+	t.Helper()
+	server := testkit.Server(t)
+	server.InstallCRD(t, testkit.FluxKinds(t)...)
+	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), options: manager.DefaultOptions()}
+	w.options.Controllers = []string{"pipelines"}
+	w.options.Namespaces = []string{w.namespace}
+	w.options.MetricsAddress, w.options.ProbeAddress = manager.Disabled, manager.Disabled
+	w.options.Pipelines.ApprovalAddress = manager.Disabled
+	w.options.Pipelines.PollInterval = time.Second
+	w.options.LeaderElection.Enabled = false
+	return w
+}
+
+// run runs the controller until the test ends, or until stop is called.
+func (w *world) run(config *rest.Config) (stop func()) {
+	w.Helper()
+	mgr, err := manager.New(config, w.options, logr.Discard())
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			w.Error(err)
+		}
+	}()
+	stop = func() { cancel(); <-done }
+	w.Cleanup(stop)
+	return stop
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.Helper()
+	testkit.Create(w.T, w.server, objects...)
+}
+
+// places makes a namespace for each environment.
+func (w *world) places(number int) []string {
+	w.Helper()
+	var names []string
+	for range number {
+		names = append(names, w.server.Namespace(w.T))
+	}
+	return names
+}
+
+var helmRelease = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
+
+// deploy lets the HelmRelease app in a namespace run a revision, healthy or not, as helm-controller would report it.
+func (w *world) deploy(cluster client.Client, namespace, revision string, healthy bool) {
+	w.Helper()
+	app := &unstructured.Unstructured{}
+	app.SetGroupVersionKind(helmRelease)
+	app.SetNamespace(namespace)
+	app.SetName("app")
+	if err := cluster.Create(w.Context(), app); err != nil && !apierrors.IsAlreadyExists(err) {
+		w.Fatal(err)
+	}
+	if err := cluster.Get(w.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+		w.Fatal(err)
+	}
+	ready, reason := "True", "UpgradeSucceeded"
+	if !healthy {
+		ready, reason = "False", "Progressing"
+	}
+	app.Object["status"] = map[string]any{
+		"observedGeneration": app.GetGeneration(),
+		"history":            []any{map[string]any{"chartVersion": revision, "status": "deployed", "version": int64(1)}},
+		"conditions": []any{map[string]any{
+			"type": "Ready", "status": ready, "reason": reason, "message": "as the test says", "observedGeneration": app.GetGeneration(),
+			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+		}},
+	}
+	if err := cluster.Status().Update(w.Context(), app); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// until waits until a pipeline is as it should be.
+func (w *world) until(name, what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
+	w.Helper()
+	stub := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	return testkit.Eventually(w.T, w.server, stub, testkit.Is(what, holds), testkit.Within(patience))
+}
+
+// untilState waits until the promotion of a revision to an environment has reached a state.
+func (w *world) untilState(name, environment, revision string, state pipelines.PromotionState) *pipelines.Pipeline {
+	w.Helper()
+	return w.until(name, "promotion of "+revision+" to "+environment+": "+string(state), func(p *pipelines.Pipeline) bool {
+		promotion := p.Status.Environments[environment].Promotion
+		return promotion != nil && promotion.Revision == revision && promotion.State == state
+	})
+}
+
+// held tells whether a pipeline waits for something in an environment.
+func held(p *pipelines.Pipeline, environment string, reason pipelines.HoldReason) bool {
+	return slices.ContainsFunc(p.Status.Holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == reason })
+}
+
+// promoteEvents returns the messages of the Events by which a pipeline promoted.
+func (w *world) promoteEvents(name string) []string {
+	w.Helper()
+	var list corev1.EventList
+	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	var messages []string
+	for _, event := range list.Items {
+		if event.InvolvedObject.Name == name && event.Reason == "Promote" {
+			messages = append(messages, event.Message)
+		}
+	}
+	slices.Sort(messages)
+	return messages
+}
+
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return texts
+}
