@@ -174,8 +174,9 @@ func text(s string) any {
 	return s
 }
 
-func (f *fake) authority() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: f.server.Certificate().Raw})
+// authorityOf returns the certificate of a server, in PEM.
+func authorityOf(server *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
 // The following make it a scene of the contract.
@@ -184,7 +185,7 @@ func (f *fake) settings() provider.Settings {
 	return provider.Settings{
 		Type:        f.kind,
 		URL:         f.server.URL + f.path,
-		Credentials: gitforge.Credentials{Token: token, CA: f.authority()},
+		Credentials: gitforge.Credentials{Token: token, CA: authorityOf(f.server)},
 		Rules:       dial.Rules{AllowLoopback: true},
 	}
 }

@@ -4,7 +4,6 @@
 package provider_test
 
 import (
-	"encoding/pem"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +31,7 @@ func answering(t *testing.T, kind v1alpha1.GitProviderType, handler http.Handler
 	t.Cleanup(server.Close)
 	forge, err := provider.New(provider.Settings{
 		Type: kind, URL: server.URL + paths[kind], Rules: dial.Rules{AllowLoopback: true},
-		Credentials: gitforge.Credentials{Token: token, CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})},
+		Credentials: gitforge.Credentials{Token: token, CA: authorityOf(server)},
 	})
 	if err != nil {
 		t.Fatal(err)
