@@ -6,6 +6,7 @@ package deployer_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,7 +24,9 @@ import (
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/target"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 )
@@ -203,6 +208,30 @@ func TestAnItemWaitsForItsTarget(t *testing.T) {
 		t.Errorf("called %d times, picked up by %+v", d.counted("deploy db"), item.Status.Deployer)
 	}
 	testkit.Create(t, w.APIServer, testkit.Target(w.ns, "late").Build())
+	w.succeeds(item)
+}
+
+// A deployer that waits looks again when the Secret with the content of the Target changes, long before its own recheck.
+func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
+	w := newWorld(t)
+	kubeconfig, err := os.ReadFile(w.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "credential"}, Data: map[string][]byte{"kubeconfig": kubeconfig}}
+	d := &scripted{deploy: func(ctx context.Context, _ deployer.Work) (deployer.Progress, error) {
+		now := &corev1.Secret{}
+		err := w.Client().Get(ctx, client.ObjectKeyFromObject(secret), now)
+		waiting := decision.Reason{Code: lsv1alpha1.ReasonWaitingForReadiness, Message: "waiting for another credential"}
+		return deployer.Progress{Done: now.Annotations["rotated"] != "", Waiting: waiting, Recheck: time.Hour}, err
+	}}
+	testkit.Create(t, w.APIServer, secret, testkit.Target(w.ns, "place").Secret("credential", "kubeconfig").Build())
+	w.run(d, deployer.Options{Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}})})
+	item := w.waits(w.item("db", on("place")), lsv1alpha1.ReasonWaitingForReadiness)
+	secret.Annotations = map[string]string{"rotated": "yes"}
+	if err := w.Client().Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
 	w.succeeds(item)
 }
 

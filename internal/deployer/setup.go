@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -67,12 +69,14 @@ func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	if err := k.follow(mgr.GetCache()); err != nil {
 		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
 	}
-	err := l.Controller(mgr, opts.Workers).
+	b := l.Controller(mgr, opts.Workers).
 		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(k.itemsOf)).
 		WatchesRawSource(source.Func(k.queue.start)).
-		WithEventFilter(k.filter()).
-		Complete(l)
-	if err != nil {
+		WithEventFilter(k.filter())
+	if opts.Clusters != nil {
+		b = b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(k.itemsOfSecret), builder.OnlyMetadata)
+	}
+	if err := b.Complete(l); err != nil {
 		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
 	}
 	return nil
@@ -103,9 +107,18 @@ func (o Options) validate() error {
 	return nil
 }
 
-// index lets the items be found by their Target. Each deployer has an index of its own, with nothing in it but what a
-// change of a Target can concern.
+// index lets the items be found by their Target, and Targets by the Secret that holds their content. Each deployer has
+// indexes of its own; that of the items has nothing in it but what a change of a Target can concern.
 func (k *kind) index(mgr ctrl.Manager) error {
+	err := mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.Target{}, k.secretIndexName(), func(object client.Object) []string {
+		if t, ok := object.(*lsv1alpha1.Target); ok && t.Spec.SecretRef != nil {
+			return []string{t.Spec.SecretRef.Name}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.DeployItem{}, k.indexName(), func(object client.Object) []string {
 		item, ok := object.(*lsv1alpha1.DeployItem)
 		if !ok || item.Spec.Target == nil || !k.concerns(item) {
@@ -116,6 +129,8 @@ func (k *kind) index(mgr ctrl.Manager) error {
 }
 
 func (k *kind) indexName() string { return "target of " + k.opts.Name }
+
+func (k *kind) secretIndexName() string { return "secret of " + k.opts.Name }
 
 // concerns tells whether an event of an object is of interest: items of this type that have a job to do, or that the
 // deployer looks after without one.
@@ -146,6 +161,22 @@ func (k *kind) itemsOf(ctx context.Context, object client.Object) []reconcile.Re
 	requests := make([]reconcile.Request, 0, len(items.Items))
 	for i := range items.Items {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&items.Items[i])})
+	}
+	return requests
+}
+
+// itemsOfSecret returns the items that the content of a Target concerns which is in a Secret.
+func (k *kind) itemsOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	var targets lsv1alpha1.TargetList
+	err := k.client.List(ctx, &targets, client.InNamespace(secret.GetNamespace()),
+		client.MatchingFields{k.secretIndexName(): secret.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List the Targets of a Secret", "secret", client.ObjectKeyFromObject(secret))
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range targets.Items {
+		requests = append(requests, k.itemsOf(ctx, &targets.Items[i])...)
 	}
 	return requests
 }
