@@ -116,38 +116,52 @@ func (d *draft) health(v view, before *pipelines.EnvironmentHealth) *pipelines.E
 	return &pipelines.EnvironmentHealth{Revision: revision, Since: since}
 }
 
-// effects are what follows from the status once it is stored.
+// effects are what follows from the status once it is stored. The finalizer is there before anything that it is for.
 func (d *draft) effects() []Effect {
-	var do, attempts []Effect
-	holding := false
+	var do []Effect
+	holding := d.needsFinalizer()
+	if holding && !d.o.Finalizer && !d.o.Deleted {
+		do = append(do, AddFinalizer{})
+	}
 	for _, name := range d.recorded() {
-		e := d.environment(name)
-		holding = holding || e.Withdrawal != nil || mayHavePullRequest(e.Promotion)
-		if effect := d.withdrawEffect(name, e.Withdrawal); effect != nil {
-			attempts = append(attempts, effect)
+		if effect := d.withdrawEffect(name, d.environment(name).Withdrawal); effect != nil {
+			do = append(do, effect)
 		}
 	}
 	for _, s := range d.steps {
 		if effect := d.promoteEffect(s); effect != nil {
-			attempts = append(attempts, effect)
+			do = append(do, effect)
 		}
 	}
-	if d.o.Deleted && d.o.KeepPullRequests {
-		holding = false
+	do = append(do, d.removals()...)
+	if !holding && d.o.Finalizer {
+		do = append(do, RemoveFinalizer{})
 	}
-	if holding && !d.o.Finalizer && !d.o.Deleted {
-		do = append(do, AddFinalizer{})
-	}
-	do = append(do, attempts...)
+	return do
+}
+
+// removals take away the requests that were answered.
+func (d *draft) removals() []Effect {
+	var do []Effect
 	for _, request := range d.o.Requests {
 		if d.answered(request.ID) {
 			do = append(do, RemoveRequest{Annotation: request.Annotation, ID: request.ID})
 		}
 	}
-	if !holding && d.o.Finalizer {
-		do = append(do, RemoveFinalizer{})
-	}
 	return do
+}
+
+// needsFinalizer tells whether there may be pull requests that are closed before the pipeline goes.
+func (d *draft) needsFinalizer() bool {
+	if d.o.Deleted && d.o.KeepPullRequests {
+		return false
+	}
+	for _, e := range d.status().Environments {
+		if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *draft) withdrawEffect(name string, w *pipelines.Withdrawal) Effect {

@@ -66,17 +66,25 @@ func (d *draft) holdStep(s step) {
 		d.addHold(s.name(), s.revision, g)
 		return
 	}
-	if s.verdict == verdictNeeded && isFor(p, s.revision, s.run) && d.holdPlan(s, p) {
-		return
-	}
-	unplanned := !isFor(p, s.revision, s.run) || p.State == pipelines.PromotionSuperseded
-	if s.verdict == verdictNeeded && unplanned && !d.outstanding(s.name()) {
-		d.holdUnplanned(s)
+	if s.verdict == verdictNeeded && d.holdNeeded(s, p) {
 		return
 	}
 	if p != nil && s.index > 0 && s.verdict != verdictReached {
 		d.holdRecord(s, p)
 	}
+}
+
+// holdNeeded says what keeps a promotion that is needed from being recorded or begun. It reports false if there is more to say.
+func (d *draft) holdNeeded(s step, p *pipelines.PromotionStatus) bool {
+	wanted := isFor(p, s.revision, s.run)
+	if wanted && p.State != pipelines.PromotionSuperseded {
+		return d.holdPlan(s, p)
+	}
+	if d.outstanding(s.name()) {
+		return false
+	}
+	d.holdUnplanned(s)
+	return true
 }
 
 // walkHold is what the walk itself waits for.

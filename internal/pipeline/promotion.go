@@ -142,19 +142,31 @@ func (d *draft) pullRequestOf(name string, p *pipelines.PromotionStatus) (PullRe
 	if p.Strategy != pipelines.StrategyPullRequest {
 		return PullRequest{}, false
 	}
-	forgetful := p.Attempts == 0 && p.PullRequest == nil && len(d.environment(name).History) == 0 && p.Retries == 0
+	forgetful := d.forgetful(name, p)
 	var best PullRequest
 	for _, request := range d.o.PullRequests {
 		if request.Environment != name || !sameBranch(p, request) {
 			continue
 		}
-		same := request.Key == p.Key && p.Key != ""
-		same = same || forgetful && request.Revision == p.Revision && (request.Run == p.Run || request.Run == 0)
-		if same && better(request, best) {
+		if (hasKey(request, p) || forgetful && looksLike(request, p)) && better(request, best) {
 			best = request
 		}
 	}
 	return best, best.State != ""
+}
+
+// forgetful tells whether nothing is remembered of an environment, so that older traces may be its own.
+func (d *draft) forgetful(name string, p *pipelines.PromotionStatus) bool {
+	return p.Attempts == 0 && p.PullRequest == nil && len(d.environment(name).History) == 0 && p.Retries == 0
+}
+
+func hasKey(request PullRequest, p *pipelines.PromotionStatus) bool {
+	return request.Key == p.Key && p.Key != ""
+}
+
+// looksLike tells whether a pull request says that it is for the same revision, in the same run if it says so.
+func looksLike(request PullRequest, p *pipelines.PromotionStatus) bool {
+	return request.Revision == p.Revision && (request.Run == p.Run || request.Run == 0)
 }
 
 // sameBranch tells whether a pull request may be the recorded one. The same key at another number is a copy by somebody else.

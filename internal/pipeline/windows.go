@@ -107,28 +107,40 @@ func openingAt(windows []window, at time.Time) opening {
 
 // closedAt says why promotions may not begin at that time, and when that may change; an empty reason if they may.
 func closedAt(windows []window, at time.Time) (change time.Time, because string) {
-	var allowed, anyAllow bool
+	if end, which := deniedAt(windows, at); which != "" {
+		return end, "within the window that denies promotions, " + which
+	}
 	var opens time.Time
+	restricted := false
 	for _, w := range windows {
-		open, end := w.openAt(at)
-		switch {
-		case w.Kind == pipelines.WindowDeny:
-			if open && end.After(change) {
-				change, because = end, "within the window that denies promotions, "+w.String()
-			}
-		case open:
-			anyAllow, allowed = true, true
-		default:
-			anyAllow = true
-			if next, found := w.opensAfter(at); found && (opens.IsZero() || next.Before(opens)) {
-				opens = next
-			}
+		if w.Kind == pipelines.WindowDeny {
+			continue
+		}
+		if open, _ := w.openAt(at); open {
+			return time.Time{}, ""
+		}
+		restricted = true
+		if next, found := w.opensAfter(at); found && (opens.IsZero() || next.Before(opens)) {
+			opens = next
 		}
 	}
-	if because == "" && anyAllow && !allowed {
-		return opens, "outside of all windows that allow promotions"
+	if !restricted {
+		return time.Time{}, ""
 	}
-	return change, because
+	return opens, "outside of all windows that allow promotions"
+}
+
+// deniedAt finds the window that denies promotions for longest, and when it closes.
+func deniedAt(windows []window, at time.Time) (end time.Time, which string) {
+	for _, w := range windows {
+		if w.Kind != pipelines.WindowDeny {
+			continue
+		}
+		if open, closes := w.openAt(at); open && closes.After(end) {
+			end, which = closes, w.String()
+		}
+	}
+	return end, which
 }
 
 // String names the window as the spec writes it.
