@@ -145,7 +145,7 @@ func (w *branchWork) build(parent string, c change) (*worktree.Built, error) {
 	return w.objects.Build(worktree.Change{Parent: parent, Files: c.files, Message: w.request.message(parent), Time: w.request.Time})
 }
 
-// mustReplace tells whether our branch has to be pushed. The error is for a branch that has to be and must not be.
+// mustReplace tells whether our branch has to be pushed. The error is for a branch that must not be touched.
 func (w *branchWork) mustReplace(ctx context.Context, built *worktree.Built, wanted change) (bool, error) {
 	if w.head == "" || w.head == built.Commit {
 		return w.head == "", nil
@@ -154,8 +154,6 @@ func (w *branchWork) mustReplace(ctx context.Context, built *worktree.Built, wan
 	switch {
 	case err != nil:
 		return false, err
-	case !ours && w.found.ours != nil:
-		return false, nil // somebody works on our pull request; it goes on as it is
 	case !ours:
 		return false, w.foreign()
 	}

@@ -331,6 +331,35 @@ func TestPIP20_OurCommitInOtherHandsIsNotOurs(t *testing.T) {
 	}
 }
 
+func TestPIP20_ACommitInOurNameThatChangesMoreIsNotOurs(t *testing.T) {
+	w := newWorld(t, map[string]string{file: podinfo("1.0.0"), "other.yaml": "a: 1\n"})
+	remote, err := worktree.Connect(w.request.Git)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remote.Close()
+	if _, err := remote.Tips(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	base := w.repository.Tip(gitserver.Main)
+	objects, err := remote.Fetch(t.Context(), worktree.Wish{Commits: []string{base}, Depth: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = objects.Close() }()
+	forged, err := objects.Build(worktree.Change{
+		Parent: base, Files: map[string][]byte{file: []byte(podinfo("1.2.3")), "other.yaml": []byte("a: 2\n")},
+		Message: fmt.Sprintf("x\n\n%s: %s\n%s: %s\n", proposal.KeyTrailer, key, proposal.BaseTrailer, base),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Push(t.Context(), worktree.Update{Branch: branch, To: forged}); err != nil {
+		t.Fatal(err)
+	}
+	w.wantTerminal(proposal.ReasonForeignBranch, branch, forged.Commit)
+}
+
 func TestPIP20_APullRequestWithoutTheKeyIsAdoptedOnlyWithOurCommit(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
 	number := w.propose().PullRequest.Number

@@ -37,7 +37,8 @@ func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
 	}
 	prepared, err := p.prepare(ctx, r, found)
 	if found.ours != nil && failure.KindOf(err) == failure.Terminal {
-		// It is open and ours. That its branch cannot be brought up to date is no reason to lose sight of it.
+		// It is open and ours. That its branch cannot be brought up to date, because somebody works on it for example, is no reason
+		// to lose sight of it.
 		return Proposal{Outcome: Open, PullRequest: found.ours, Adopted: true}, nil
 	}
 	if err != nil {
