@@ -32,7 +32,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	set(&o.Interval, 30*time.Second)
 	set(&o.MaxInterval, 15*time.Minute)
-	set(&o.MinGap, time.Second)
+	set(&o.MinGap, min(time.Second, o.Interval))
 	set(&o.Resync, time.Hour)
 	set(&o.Timeout, time.Minute)
 	set(&o.PerSecond, 1)
