@@ -124,7 +124,7 @@ func (f *forge) ended(ctx context.Context, p gitforge.PullRequest) (gitforge.Pul
 		Query:     url.Values{"limit": {pageSize}},
 		Into:      &answer,
 	})
-	if err != nil {
+	if err := rest.Optional(err); err != nil {
 		return gitforge.PullRequest{}, err
 	}
 	for _, one := range answer.Values {

@@ -138,7 +138,7 @@ func (f *forge) closer(ctx context.Context, operation string, p gitforge.PullReq
 			name = event.User.name()
 		}
 	}
-	return name, err
+	return name, rest.Optional(err) // a token for repositories need not permit to read issues
 }
 
 func (f *forge) List(ctx context.Context, since gitforge.Cursor) (gitforge.Listing, error) {

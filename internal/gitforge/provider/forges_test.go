@@ -130,6 +130,29 @@ func TestAzureRedirectsToSignInWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
+// Who closed a pull request is asked for separately, and a token may not permit that.
+func TestAClosedPullRequestIsReadAlsoWhereNobodyTellsWhoClosedIt(t *testing.T) {
+	for kind, body := range map[v1alpha1.GitProviderType]string{
+		gitHub:    `{"number":7,"state":"closed","closed_at":"2026-01-02T03:04:05Z","base":{"ref":"main"}}`,
+		giteaKind: `{"number":7,"state":"closed","closed_at":"2026-01-02T03:04:05Z","base":{"label":"main"}}`,
+		bitbucket: `{"id":7,"state":"DECLINED","closedDate":1767323045000,"toRef":{"id":"refs/heads/main"}}`,
+	} {
+		for status, ok := range map[int]bool{http.StatusForbidden: true, http.StatusNotFound: true, http.StatusBadGateway: false} {
+			forge := answering(t, kind, func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "/issues/") || strings.HasSuffix(r.URL.Path, "/activities") {
+					w.WriteHeader(status)
+					return
+				}
+				_, _ = io.WriteString(w, body)
+			})
+			p, err := forge.Get(t.Context(), 7)
+			if (err == nil) != ok || ok && (p.State != gitforge.Closed || p.ClosedBy != "" || p.ClosedTime.Year() != 2026) {
+				t.Errorf("%s after %d: %+v, %v", kind, status, p, err)
+			}
+		}
+	}
+}
+
 func TestBitbucketTellsDuplicatesFromOtherConflicts(t *testing.T) {
 	f := newBitbucket(t)
 	f.push(t, "empty")

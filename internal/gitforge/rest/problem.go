@@ -43,6 +43,14 @@ type cleaned struct {
 func (e *cleaned) Error() string { return e.text }
 func (e *cleaned) Unwrap() error { return e.error }
 
+// Optional drops the error of a request for what is good to know, but not needed, if the token does not permit it.
+func Optional(err error) error {
+	if class := gitforge.ClassOf(err); class == gitforge.Forbidden || class == gitforge.NotFound {
+		return nil
+	}
+	return err
+}
+
 // unsent classifies what kept a request from being answered.
 func (c *Client) unsent(request Request, err error) error {
 	var urlError *url.Error
