@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,18 @@ import (
 
 	"espalier.dev/internal/testkit/parts"
 )
+
+// Clients refuse a server that calls itself a development version.
+func TestGiteaKnowsItsVersion(t *testing.T) {
+	t.Parallel()
+	var answer struct{ Version string }
+	if err := parts.Gitea(t).Call(t.Context(), http.MethodGet, "/version", nil, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^1\.\d+\.\d+$`).MatchString(answer.Version) {
+		t.Errorf("it calls itself %q", answer.Version)
+	}
+}
 
 func TestAPullRequestIsOpenedAndMerged(t *testing.T) {
 	t.Parallel()

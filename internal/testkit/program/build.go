@@ -142,24 +142,28 @@ func (b *builder) build(ctx context.Context) (string, error) {
 func (b *builder) buildArguments() ([]string, error) {
 	link := "-s -w"
 	if b.version != "" {
-		goMod, err := os.ReadFile(filepath.Join(b.root, b.module, "go.mod"))
+		version, err := b.requiredVersion()
 		if err != nil {
 			return nil, fmt.Errorf("find the version of %s: %w", b.Title, err)
 		}
-		link += " -X " + b.version + "=" + requiredVersion(goMod, b.pkg)
+		link += " -X " + b.version + "=" + version
 	}
 	return slices.Concat([]string{"build"}, b.flags, []string{"-ldflags", link}), nil
 }
 
-// requiredVersion returns the version of a module without its leading v.
-func requiredVersion(goMod []byte, module string) string {
+// requiredVersion returns the version that the module requires, without the leading v.
+func (b *builder) requiredVersion() (string, error) {
+	goMod, err := os.ReadFile(filepath.Join(b.root, b.module, "go.mod"))
+	if err != nil {
+		return "", err
+	}
 	for line := range strings.Lines(string(goMod)) {
 		fields := strings.Fields(strings.TrimPrefix(line, "require"))
-		if len(fields) >= 2 && fields[0] == module {
-			return strings.TrimPrefix(fields[1], "v")
+		if len(fields) >= 2 && fields[0] == b.versionOf {
+			return strings.TrimPrefix(fields[1], "v"), nil
 		}
 	}
-	return ""
+	return "", fmt.Errorf("%s/go.mod does not require %s", b.module, b.versionOf)
 }
 
 // sourceDirs asks the go command which folders of this checkout end up in the binary.

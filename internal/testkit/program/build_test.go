@@ -223,6 +223,21 @@ func TestALongBuildReportsProgress(t *testing.T) {
 	}
 }
 
+func TestAProgramKnowsItsVersion(t *testing.T) {
+	b := checkout(t)
+	write(t, filepath.Join(b.root, "cmd/tool/server/main.go"), "package main\n\nvar version string\n\nfunc main() { print(version) }\n")
+	write(t, filepath.Join(b.root, "cmd/tool/go.mod"), "module espalier.dev/cmd/tool\n\ngo 1.26\n\nrequire (\n\texample.org/other v1.0.0\n\texample.org/tool v1.2.3 // indirect\n)\n")
+	b.version, b.versionOf = "main.version", "example.org/tool"
+	if said := says(t, ensure(t, b)); said != "1.2.3" {
+		t.Errorf("it says %q", said)
+	}
+	b.versionOf = "example.org/unknown"
+	write(t, filepath.Join(b.root, "cmd/tool/server/new.go"), "package main\n")
+	if _, err := b.ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "example.org/unknown") {
+		t.Errorf("without a version: %v", err)
+	}
+}
+
 func TestRootIsFoundFromNestedModules(t *testing.T) {
 	b := checkout(t)
 	for _, dir := range []string{"", "greeting/text", "cmd/tool/server"} {

@@ -19,11 +19,13 @@ type Program struct {
 	Name  string // of its files in the cache
 	Title string // what messages call it
 
-	module  string // the folder of the module that builds it, relative to the checkout
-	pkg     string // its main package, as the go command in that folder knows it
-	version string // the variable of its own that wants to know its version, if any
-	flags   []string
-	env     []string
+	module string // the folder of the module that builds it, relative to the checkout
+	pkg    string // its main package, as the go command in that folder knows it
+	flags  []string
+	env    []string
+
+	version   string // the variable of its own that wants to know its version, if any
+	versionOf string // the module whose version that is
 }
 
 // The programs.
@@ -31,7 +33,8 @@ var (
 	APIServer = Program{Name: "apiserver", Title: "the test API server", module: "cmd/espalier", pkg: "./apiserver"}
 	// Gitea calls itself a development version, which its clients refuse, unless it is told otherwise. Its SQLite is written in C.
 	Gitea = Program{
-		Name: "gitea", Title: "Gitea", module: "test/parts/gitea", pkg: "code.gitea.io/gitea", version: "main.Version",
+		Name: "gitea", Title: "Gitea", module: "test/parts/gitea", pkg: "code.gitea.io/gitea",
+		version: "main.Version", versionOf: "code.gitea.io/gitea",
 		flags: []string{"-tags", "sqlite sqlite_unlock_notify"}, env: []string{"CGO_ENABLED=1"},
 	}
 	SourceController = Program{
