@@ -6,6 +6,8 @@ package gitforge_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,15 +36,31 @@ func TestErrorsSayWhatWhereAndWhy(t *testing.T) {
 	}
 }
 
+// permanence of each class, as the documentation tells it.
+var permanence = map[gitforge.Class]bool{
+	gitforge.Unauthenticated: true, gitforge.Forbidden: true, gitforge.NotFound: true, gitforge.Refused: true, gitforge.Duplicate: true,
+	gitforge.Misconfigured: true, gitforge.Conflict: false, gitforge.RateLimited: false, gitforge.Unavailable: false,
+	gitforge.Untrusted: false, gitforge.Malformed: false,
+}
+
 func TestPermanentErrorsAreTerminal(t *testing.T) {
-	for class, permanent := range map[gitforge.Class]bool{
-		gitforge.Unauthenticated: true, gitforge.Forbidden: true, gitforge.NotFound: true, gitforge.Refused: true, gitforge.Duplicate: true,
-		gitforge.Misconfigured: true, gitforge.Conflict: false, gitforge.RateLimited: false, gitforge.Unavailable: false,
-		gitforge.Untrusted: false, gitforge.Malformed: false,
-	} {
+	for class, permanent := range permanence {
 		err := (&gitforge.Error{Class: class, Message: "m"}).Classified()
 		if class.Permanent() != permanent || (failure.KindOf(err) == failure.Terminal) != permanent {
 			t.Errorf("%s: permanent %v, kind %s", class, class.Permanent(), failure.KindOf(err))
+		}
+	}
+}
+
+func TestTheDocumentationExplainsEveryClass(t *testing.T) {
+	page, err := os.ReadFile("../../docs/git-servers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for class, permanent := range permanence {
+		row := fmt.Sprintf("| `%s` | %s | ", class, map[bool]string{true: "yes", false: "no"}[permanent])
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/git-servers.md has no row that begins with %s", row)
 		}
 	}
 }
