@@ -186,7 +186,10 @@ func (d *draft) promoteEffect(s step) Effect {
 		return nil
 	}
 	id := attemptOf(s.name(), p)
-	if d.o.Attempts[id].State != "" || d.busy(s.name()) || len(d.stops(s.name())) > 0 || d.environment(s.name()).Withdrawal != nil {
+	if d.o.Attempts[id].State != "" || d.busy(s.name()) || !d.agreed(s, p) {
+		return nil
+	}
+	if len(d.stops(s.name())) > 0 || d.environment(s.name()).Withdrawal != nil {
 		return nil
 	}
 	_, strategy := strategyOf(d.o.promotion(s.view))

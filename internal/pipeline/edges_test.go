@@ -70,6 +70,30 @@ func TestHelmRemediationIsToldAndNotPromotedAgain(t *testing.T) {
 	s.wantState("b", pipelines.PromotionComplete)
 }
 
+// Not every kind says that it has failed for good. Then it takes until the deadline.
+func TestHelmRemediationThatIsNotSaidIsToldAtTheDeadline(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	trying := sick("0")
+	trying.AttemptedRevision = "1"
+	s.finish(done).set(1, trying).look()
+	s.wantState("b", pipelines.PromotionSucceeded)
+	s.pass(DefaultRolloutDeadline).look()
+	s.wantHolds("b:RolledBack")
+}
+
+func TestRolloutThatTakesTooLongIsStalled(t *testing.T) {
+	s := newScene(t, installations(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	s.finish(done).set(1, sick("1")).look()
+	s.wantHolds("b:RollingOut")
+	s.pass(DefaultRolloutDeadline).look()
+	s.wantHolds("b:Stalled")
+	s.set(1, at("1")).look()
+	s.wantHolds()
+	s.wantState("b", pipelines.PromotionComplete)
+}
+
 func TestPromotionThatDoesNotArriveIsStalled(t *testing.T) {
 	s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
 	s.look()

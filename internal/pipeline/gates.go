@@ -120,7 +120,7 @@ func (d *draft) window(v view) []gate {
 func (d *draft) launch() {
 	for _, s := range d.steps {
 		p := d.environment(s.name()).Promotion
-		if s.verdict != verdictNeeded || !isFor(p, s.revision, s.run) || d.busy(s.name()) {
+		if s.verdict != verdictNeeded || !isFor(p, s.revision, s.run) || d.busy(s.name()) || !d.agreed(s, p) {
 			continue
 		}
 		switch p.State {
@@ -134,6 +134,12 @@ func (d *draft) launch() {
 			}
 		}
 	}
+}
+
+// agreed tells whether a promotion is to be done in the way that is recorded.
+func (d *draft) agreed(s step, p *pipelines.PromotionStatus) bool {
+	strategy, _ := strategyOf(d.o.promotion(s.view))
+	return strategy != "" && strategy == p.Strategy
 }
 
 // busy tells whether an attempt for the environment is running. Another one does not begin beside it.
@@ -189,7 +195,7 @@ func (d *draft) watchArrival() {
 			continue
 		}
 		switch {
-		case s.wentBack(p.Revision):
+		case s.wentBack(p.Revision), s.tried(p.Revision) && !d.o.Now.Before(d.deadline(p)):
 			d.stall(s.name(), "RolledBack", "the revision was deployed and rolled back: "+s.laggards(p.Revision))
 		case !d.o.Now.Before(d.deadline(p)):
 			d.stall(s.name(), "NotArrived", fmt.Sprintf("the revision has not arrived for %s: %s", d.rolloutDeadline(), s.laggards(p.Revision)))

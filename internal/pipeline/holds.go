@@ -62,7 +62,7 @@ func (d *draft) holdStep(s step) {
 		})
 		return
 	}
-	if g, held := walkHold(s); held {
+	if g, held := walkHold(s); held && !brokenHere(s, p) {
 		d.addHold(s.name(), s.revision, g)
 		return
 	}
@@ -72,6 +72,11 @@ func (d *draft) holdStep(s step) {
 	if p != nil && s.index > 0 && s.verdict != verdictReached {
 		d.holdRecord(s, p)
 	}
+}
+
+// brokenHere tells whether the revision is rolling out for longer than it should: then that is what has to be said.
+func brokenHere(s step, p *pipelines.PromotionStatus) bool {
+	return s.verdict == verdictRollingOut && isFor(p, s.revision, s.run) && p.State == pipelines.PromotionStalled
 }
 
 // holdNeeded says what keeps a promotion that is needed from being recorded or begun. It reports false if there is more to say.

@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -34,6 +35,11 @@ type life struct {
 	crashes int
 	// blind looks at the pull requests that are recorded, and at no others.
 	blind bool
+	// wild lives have several pull requests for one revision: it may come back.
+	wild bool
+	// lost is an environment that cannot be read. failing says that no attempt works.
+	lost    string
+	failing bool
 }
 
 type crash struct{}
@@ -67,7 +73,11 @@ func (l *life) observe() Observed {
 		Deleted: l.stored.DeletionTimestamp != nil, Finalizer: l.finalizer, Attempts: maps.Clone(l.attempts),
 	}
 	for _, e := range l.stored.Spec.Environments {
-		o.Environments = append(o.Environments, Environment{Targets: []Target{at(l.targets[e.Name])}})
+		target := at(l.targets[e.Name])
+		if e.Name == l.lost {
+			target = unseen
+		}
+		o.Environments = append(o.Environments, Environment{Targets: []Target{target}})
 	}
 	for _, branch := range slices.Sorted(maps.Keys(l.forge)) {
 		if !l.blind || l.recorded(l.forge[branch]) {
@@ -114,6 +124,10 @@ func (l *life) act(effect Effect) {
 	case RemoveFinalizer:
 		l.finalizer = false
 	case Promote:
+		before := &scene{t: l.t, Observed: l.observe()}
+		if complaint := neverOnMissingData(before, nil, []Effect{e}) + neverWithoutApproval(before, before, []Effect{e}); complaint != "" {
+			l.t.Fatal(complaint)
+		}
 		l.attempts[e.ID], l.queued[e.ID] = Attempt{State: AttemptRunning}, e
 	case Withdraw:
 		l.attempts[e.ID], l.queued[e.ID] = Attempt{State: AttemptRunning}, e
@@ -125,6 +139,10 @@ func (l *life) work() {
 	for id, effect := range l.queued {
 		delete(l.queued, id)
 		l.point()
+		if l.failing {
+			l.attempts[id] = failed(false)
+			continue
+		}
 		result := Result{}
 		switch e := effect.(type) {
 		case Promote:
@@ -163,7 +181,7 @@ func (l *life) check() {
 	l.t.Helper()
 	open, all := map[string]int{}, map[string]int{}
 	for _, request := range l.forge {
-		if all[request.Environment+request.Revision]++; all[request.Environment+request.Revision] > 1 {
+		if all[request.Environment+request.Revision]++; all[request.Environment+request.Revision] > 1 && !l.wild {
 			l.t.Fatalf("two pull requests for revision %s in %s", request.Revision, request.Environment)
 		}
 		if request.State == pipelines.PullRequestOpen {
@@ -312,5 +330,93 @@ func TestStatusThatIsLostIsRebuiltFromPullRequests(t *testing.T) {
 				t.Errorf("%d pull requests, run %d, want one and run %d", len(l.forge), l.stored.Status.Run.Number, before)
 			}
 		})
+	}
+}
+
+// chance is a source of choices that is the same each time.
+type chance struct{ *rand.Rand }
+
+func (c chance) of(n int) bool { return c.IntN(n) == 0 }
+
+// strike lets something happen that nobody has planned.
+func (l *life) strike(c chance) {
+	environments := []string{"a", "b", "c"}
+	switch c.IntN(12) {
+	case 0, 1:
+		l.targets["a"] = string(rune('1' + c.IntN(9)))
+	case 2, 3:
+		l.merge(environments[1+c.IntN(2)])
+	case 4:
+		for _, request := range l.forge {
+			if request.State == pipelines.PullRequestOpen {
+				request.State = pipelines.PullRequestClosed
+			}
+		}
+	case 5:
+		l.fuse = c.IntN(10)
+	case 6:
+		l.stored.Spec.Promotion = strategyChoices[c.IntN(len(strategyChoices))]()
+	case 7:
+		l.stored.Spec.Suspend = c.of(2)
+	case 8:
+		l.stored.Spec.Mode = []pipelines.Mode{pipelines.ModeSuperseding, pipelines.ModePairwise}[c.IntN(2)]
+	case 9:
+		l.lost = environments[c.IntN(3)]
+	case 10:
+		l.lost = ""
+	case 11:
+		l.failing = c.of(2)
+	}
+	l.approveSome(c)
+	l.now = l.now.Add(time.Duration(c.IntN(3600)) * time.Second)
+}
+
+// approveSome decides on what waits.
+func (l *life) approveSome(c chance) {
+	for name, e := range l.stored.Status.Environments {
+		if p := e.Promotion; p != nil && c.of(2) {
+			ask := Ask{Environment: name, Revision: p.Revision, Time: l.now}
+			_, _ = []func(*pipelines.Pipeline, Ask) (Answer, error){Approve, Reject, PromoteNow, Retry}[c.IntN(4)](&l.stored, ask)
+		}
+	}
+}
+
+// Whatever happens, no two pull requests are open for one environment, what is promoted was seen healthy, passes end, and once
+// everybody does their part again, the newest revision gets everywhere.
+func TestPIP20_NothingThatHappensDoesHarm(t *testing.T) {
+	for seed := range uint64(150) {
+		c := chance{rand.New(rand.NewPCG(seed, 7))}
+		l := newLife(t, -1)
+		l.wild = true
+		for range 25 {
+			l.strike(c)
+			for range 3 {
+				l.alive(l.pass)
+				l.alive(l.work)
+				l.check()
+			}
+		}
+		l.recover()
+		for _, environment := range []string{"b", "c"} {
+			if l.targets[environment] != l.targets["a"] {
+				t.Fatalf("seed %d: environment %s stays at %s, a is at %s: %+v\n%+v", seed, environment, l.targets[environment], l.targets["a"],
+					l.stored.Status.Holds, l.stored.Status.Environments[environment].Promotion)
+			}
+		}
+	}
+}
+
+// recover ends all trouble, brings a revision that was never there, and does what people have to do.
+func (l *life) recover() {
+	l.fuse, l.lost, l.failing, l.stored.Spec.Suspend = -1, "", false, false
+	l.stored.Spec.Promotion = pullRequests()
+	l.targets["a"] = "last"
+	for range 12 {
+		l.now = l.now.Add(time.Hour)
+		l.alive(l.pass)
+		l.alive(l.work)
+		l.check()
+		l.merge("b")
+		l.merge("c")
 	}
 }

@@ -120,7 +120,7 @@ func (d *draft) rederive(s step) {
 // restart begins a promotion again whose strategy has changed. What was approved stays approved: it has not happened.
 func (d *draft) restart(s step, strategy pipelines.StrategyName) {
 	p := d.environment(s.name()).Promotion
-	same := strategy == p.Strategy
+	same := strategy == p.Strategy && strategy != ""
 	if same && strategy == pipelines.StrategyPullRequest && p.PullRequest != nil && p.PullRequest.Repository != nil {
 		same = sameRepository(p.PullRequest.Repository, d.repository(s.name()))
 	}

@@ -80,11 +80,18 @@ func (v view) runsHigher(revision string) bool {
 	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return lower(revision, t.Revision) })
 }
 
-// wentBack tells whether a target has tried a revision, and runs another one.
+// tried tells whether a target has tried a revision and runs another one. It may still be at it.
+func (v view) tried(revision string) bool {
+	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.tried(revision) })
+}
+
+// wentBack tells whether a target has tried a revision, has failed, and runs another one.
 func (v view) wentBack(revision string) bool {
-	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool {
-		return t.Readable() && t.Failing && t.AttemptedRevision == revision && t.Revision != revision
-	})
+	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.Failing && t.tried(revision) })
+}
+
+func (t Target) tried(revision string) bool {
+	return t.Readable() && !t.Healthy && t.AttemptedRevision == revision && t.Revision != revision
 }
 
 // unreadable says which targets cannot be read, and why.
