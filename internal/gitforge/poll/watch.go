@@ -40,6 +40,8 @@ type entry struct {
 	dirty bool
 }
 
+func (e *entry) unknown() bool { return !e.answer.Known && !e.answer.Missing }
+
 func (w *watch) wanted(number int64) bool {
 	for _, s := range w.subscriptions {
 		if s.Number == number {
@@ -126,6 +128,9 @@ func (w *watch) look(ctx context.Context) error {
 	if now.Sub(w.begun) >= w.poller.options.Resync {
 		w.cursor, w.forge = gitforge.Cursor{}, nil
 	}
+	if w.unknown() >= manyUnknown {
+		w.cursor = gitforge.Cursor{}
+	}
 	var listing gitforge.Listing
 	err := w.request(ctx, func(ctx context.Context) (err error) {
 		listing, err = w.forge.List(ctx, w.cursor)
@@ -148,6 +153,21 @@ func (w *watch) look(ctx context.Context) error {
 	defer w.poller.mutex.Unlock()
 	w.looked = now
 	return nil
+}
+
+// manyUnknown is from when on listing everything costs less than asking for each pull request that nobody knows yet, as after a start.
+const manyUnknown = 3
+
+func (w *watch) unknown() int {
+	w.poller.mutex.Lock()
+	defer w.poller.mutex.Unlock()
+	count := 0
+	for _, e := range w.entries {
+		if e.unknown() && !e.dirty {
+			count++
+		}
+	}
+	return count
 }
 
 // request sends one request when the budget allows it. Waiting for that does not count as the time that the forge takes.
@@ -188,9 +208,8 @@ func (w *watch) take(listing gitforge.Listing, now time.Time) {
 		}
 	}
 	for number, e := range w.entries {
-		unknown := !e.answer.Known && !e.answer.Missing
 		ended := listing.Complete && e.answer.PullRequest.State == gitforge.Open
-		if !listed[number] && (unknown || ended) {
+		if !listed[number] && (e.unknown() || ended) {
 			e.dirty = true
 		}
 	}
