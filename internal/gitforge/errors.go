@@ -23,11 +23,11 @@ const (
 	NotFound Class = "ForgeNotFound"
 	// Refused means that the forge understood the request and does not accept it: a branch that does not exist, for example.
 	Refused Class = "ForgeRefused"
-	// Duplicate means that there is such a pull request already. Look it up.
-	Duplicate Class = "PullRequestExists"
 	// Misconfigured means that the url, the credentials or the address are not usable, which was found out without the forge.
 	Misconfigured Class = "ForgeMisconfigured"
 
+	// Duplicate means that there is such a pull request already. Whoever looks for it finds it.
+	Duplicate Class = "PullRequestExists"
 	// Conflict means that something else changed at the same moment; a retry sees what.
 	Conflict Class = "ForgeConflict"
 	// RateLimited means that there were too many requests; RetryAfter says when there may be another.
@@ -43,7 +43,7 @@ const (
 // Permanent tells whether a retry is useless until somebody changes something: the Pipeline, its Secret, or something at the forge.
 func (c Class) Permanent() bool {
 	switch c {
-	case Unauthenticated, Forbidden, NotFound, Refused, Duplicate, Misconfigured:
+	case Unauthenticated, Forbidden, NotFound, Refused, Misconfigured:
 		return true
 	}
 	return false

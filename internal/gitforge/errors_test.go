@@ -38,7 +38,7 @@ func TestErrorsSayWhatWhereAndWhy(t *testing.T) {
 
 // permanence of each class, as the documentation tells it.
 var permanence = map[gitforge.Class]bool{
-	gitforge.Unauthenticated: true, gitforge.Forbidden: true, gitforge.NotFound: true, gitforge.Refused: true, gitforge.Duplicate: true,
+	gitforge.Unauthenticated: true, gitforge.Forbidden: true, gitforge.NotFound: true, gitforge.Refused: true, gitforge.Duplicate: false,
 	gitforge.Misconfigured: true, gitforge.Conflict: false, gitforge.RateLimited: false, gitforge.Unavailable: false,
 	gitforge.Untrusted: false, gitforge.Malformed: false,
 }
