@@ -25,6 +25,9 @@ const (
 	FormatJSON  Format = "json"
 	FormatYAML  Format = "yaml"
 	FormatName  Format = "name"
+	// FormatMermaid and FormatDot are languages for diagrams.
+	FormatMermaid Format = "mermaid"
+	FormatDot     Format = "dot"
 )
 
 // FormatFlag is the flag --output of a command.

@@ -22,17 +22,24 @@ type objectList struct {
 // Objects prints the objects of nodes as the API server has them: as a List, or alone if there is only one that was
 // asked for by name.
 func (p Printer) Objects(nodes []*inventory.Node, format Format, alone bool) error {
-	list := objectList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []client.Object{}}
+	items := []client.Object{}
 	for _, node := range nodes {
 		object := node.Object.DeepCopyObject().(client.Object)
 		object.GetObjectKind().SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(string(node.Kind)))
-		object.SetManagedFields(nil)
-		list.Items = append(list.Items, object)
+		items = append(items, object)
 	}
-	if alone && len(list.Items) == 1 {
-		return p.Data(list.Items[0], format)
+	return p.List(items, format, alone)
+}
+
+// List prints objects, which name their kinds, as a List, or one alone. It takes their managed fields away.
+func (p Printer) List(items []client.Object, format Format, alone bool) error {
+	for _, item := range items {
+		item.SetManagedFields(nil)
 	}
-	return p.Data(list, format)
+	if alone && len(items) == 1 {
+		return p.Data(items[0], format)
+	}
+	return p.Data(objectList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: items}, format)
 }
 
 // Names prints the names of objects in the form that kubectl takes.

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
+)
+
+func newStatus(env cli.Environment) *cobra.Command {
+	var tell bool
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Show the environments of a pipeline",
+		Long: `Show the environments of a pipeline: how many targets are healthy, at which revision,
+what the current or last promotion to the environment has come to, and what is waited
+for.
+
+With --exit-code the exit code is 0 if the revision has reached all environments, 2 if a
+promotion has come to a bad end, 4 if somebody has to act, and otherwise 3.`,
+		Example: `  espalier pipeline status shop
+  espalier pipeline status shop --exit-code >/dev/null
+  espalier pipeline status shop -o json`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&tell, "exit-code", false, "tell by the exit code how the pipeline stands")
+	s := &showing{env: env}
+	s.print = func(printer display.Printer, p subject, format display.Format) error {
+		v := viewOf(p.Pipeline, env.Now())
+		if err := printStatus(printer, v, format); err != nil {
+			return err
+		}
+		if code := codeOf(v); tell && code != cli.ExitOK {
+			return &cli.CodedError{Code: code}
+		}
+		return nil
+	}
+	return s.complete(cmd, display.FormatText, display.FormatWide, display.FormatJSON, display.FormatYAML)
+}
+
+func printStatus(printer display.Printer, v view, format display.Format) error {
+	if format == display.FormatJSON || format == display.FormatYAML {
+		return printer.Data(v, format)
+	}
+	if format == display.FormatWide {
+		printer = printer.Uncut()
+	}
+	lines := []string{headline(printer, v)}
+	for _, hold := range v.Holds {
+		lines = append(lines, display.Clean(fmt.Sprintf("%s: %s", hold.Reason, hold.Message)))
+	}
+	if err := printer.Lines(append(lines, "")...); err != nil {
+		return err
+	}
+	table := display.Table{Header: []string{"ENVIRONMENT", "READY", "REVISION", "PROMOTION", "WAITING", "SINCE", "MESSAGE"}}
+	for _, e := range v.Environments {
+		table.Rows = append(table.Rows, statusRow(printer, e))
+		if format == display.FormatWide {
+			table.Rows = append(table.Rows, targetRows(printer, e)...)
+		}
+	}
+	return printer.Table(table)
+}
+
+// headline says what goes through the pipeline.
+func headline(printer display.Printer, v view) string {
+	if v.Run == nil {
+		return display.Clean(fmt.Sprintf("pipeline %s carries %s; no revision is on its way yet", v.Name, v.App))
+	}
+	return display.Clean(fmt.Sprintf("pipeline %s carries %s; revision %s is run %d, begun %s ago",
+		v.Name, v.App, v.Run.Revision, v.Run.Number, printer.Age(v.Run.StartTime.Time)))
+}
+
+func statusRow(printer display.Printer, e environmentView) []display.Cell {
+	row := []display.Cell{
+		{Text: display.Clean(e.Name)}, {Text: fmt.Sprintf("%d/%d", e.ready(), len(e.Targets))},
+		display.OrDash(display.Clean(strings.Join(e.revisions(), ", "))), promotionCell(e.Promotion),
+	}
+	if len(e.Holds) == 0 {
+		since := "-"
+		if e.Since != nil {
+			since = printer.Age(e.Since.Time)
+		}
+		return append(row, display.OrDash(""), display.Cell{Text: since, Style: display.Faint}, display.Cell{})
+	}
+	hold := e.Holds[0]
+	return append(row, display.Cell{Text: string(hold.Reason), Style: styleOf(hold.Reason)},
+		display.Cell{Text: printer.Age(hold.Since.Time), Style: display.Faint}, display.Cell{Text: display.Clean(hold.Message)})
+}
+
+func promotionCell(p *pipelines.PromotionStatus) display.Cell {
+	if p == nil {
+		return display.OrDash("")
+	}
+	return display.Cell{Text: display.Clean(fmt.Sprintf("%s %s", p.Revision, p.State)), Style: styleOfState(p.State)}
+}
+
+// targetRows tell about each target, below the environment.
+func targetRows(printer display.Printer, e environmentView) [][]display.Cell {
+	var rows [][]display.Cell
+	for i, t := range e.Targets {
+		branch := "├─ "
+		if i == len(e.Targets)-1 {
+			branch = "└─ "
+		}
+		since := display.Cell{}
+		if t.UnreadableSince != nil {
+			since = display.Cell{Text: printer.Age(t.UnreadableSince.Time), Style: display.Faint}
+		}
+		rows = append(rows, []display.Cell{
+			{Text: branch + display.Clean(nameOf(t))}, {Text: stateOf(t)}, display.OrDash(display.Clean(t.Revision)), {}, {}, since, {Text: display.Clean(t.Error)},
+		})
+	}
+	return rows
+}
+
+// Reasons by what they ask of people.
+var (
+	broken = []pipelines.HoldReason{
+		pipelines.HoldFailed, pipelines.HoldAbandoned, pipelines.HoldRejected, pipelines.HoldRolledBack, pipelines.HoldStalled, pipelines.HoldInvalid,
+	}
+	needsSomebody = []pipelines.HoldReason{
+		pipelines.HoldSuspended, pipelines.HoldWaitingForApproval, pipelines.HoldWaitingForMerge, pipelines.HoldNoStrategy, pipelines.HoldNoTargets,
+		pipelines.HoldHeld,
+	}
+)
+
+// codeOf is the exit code that says how a pipeline stands.
+func codeOf(v view) int {
+	if v.Complete {
+		return cli.ExitOK
+	}
+	codes := []int{cli.ExitTimeout}
+	for _, hold := range v.allHolds() {
+		switch {
+		case slices.Contains(broken, hold.Reason):
+			codes = append(codes, cli.ExitFailed)
+		case slices.Contains(needsSomebody, hold.Reason):
+			codes = append(codes, cli.ExitNeedsSomebody)
+		}
+	}
+	return cli.Gravest(codes...)
+}
+
+func styleOf(reason pipelines.HoldReason) display.Style {
+	if slices.Contains(broken, reason) {
+		return display.Red
+	}
+	return display.Yellow
+}
+
+func styleOfState(state pipelines.PromotionState) display.Style {
+	switch state {
+	case pipelines.PromotionComplete, pipelines.PromotionSucceeded:
+		return display.Green
+	case pipelines.PromotionFailed, pipelines.PromotionAbandoned, pipelines.PromotionRejected, pipelines.PromotionRolledBack, pipelines.PromotionStalled:
+		return display.Red
+	}
+	return display.Yellow
+}

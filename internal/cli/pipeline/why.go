@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/pipeline"
+)
+
+func newWhy(env cli.Environment) *cobra.Command {
+	s := &showing{env: env}
+	s.print = func(printer display.Printer, p subject, format display.Format) error {
+		a := explanation{subject: p, lines: pipeline.Why(pipeline.Recall(p.Pipeline, env.Now())), access: s.access}
+		if format == display.FormatText {
+			return a.print(printer)
+		}
+		return printer.Data(a.report(), format)
+	}
+	return s.complete(&cobra.Command{
+		Use:   "why NAME",
+		Short: "Say why a revision does not go on",
+		Long: `Say why a revision does not go on in a pipeline. The first line names the environment,
+the reason and what to know about it; then come all environments, and what to do.
+
+It asks the function by which the controller decides. It changes nothing, and its exit
+code is 0 whatever the answer is.`,
+		Example: `  espalier pipeline why shop
+  espalier pipeline why shop -o json`,
+		Args: cobra.ExactArgs(1),
+	}, display.FormatText, display.FormatJSON, display.FormatYAML)
+}
+
+// explanation is why a pipeline is where it is.
+type explanation struct {
+	subject subject
+	lines   []pipeline.Explanation
+	access  *cluster.Access
+}
+
+func (a explanation) print(printer display.Printer) error {
+	lines := []string{display.Clean(a.headline(printer)), ""}
+	table := display.Table{Header: []string{"ENVIRONMENT", "SINCE", "UNTIL", "REASON", "MESSAGE"}}
+	for _, line := range a.lines {
+		table.Rows = append(table.Rows, []display.Cell{
+			display.OrDash(display.Clean(line.Environment)), {Text: printer.Age(line.Since), Style: display.Faint}, untilCell(line.Until),
+			{Text: orDash(string(line.Reason)), Style: reasonStyle(line.Reason)}, {Text: display.Clean(line.Message)},
+		})
+	}
+	for _, line := range printer.Indented(2).Align(table) {
+		lines = append(lines, "  "+line)
+	}
+	if next := a.next(); len(next) > 0 {
+		lines = append(lines, "", "Next:")
+		for _, command := range next {
+			lines = append(lines, "  "+command)
+		}
+	}
+	return printer.Lines(lines...)
+}
+
+// cause is the first hold; ok is false if nothing is held.
+func (a explanation) cause() (pipeline.Explanation, bool) {
+	i := slices.IndexFunc(a.lines, func(e pipeline.Explanation) bool { return e.Reason != "" })
+	if i < 0 {
+		return pipeline.Explanation{}, false
+	}
+	return a.lines[i], true
+}
+
+func (a explanation) headline(printer display.Printer) string {
+	name := "Pipeline/" + a.subject.Name
+	cause, held := a.cause()
+	if !held {
+		return name + ": " + a.progress()
+	}
+	where := "does not go on"
+	if cause.Environment != "" {
+		where = "does not go on at environment " + cause.Environment
+	}
+	text := fmt.Sprintf("%s %s (%s): %s (for %s)", name, where, cause.Reason, cause.Message, printer.Age(cause.Since))
+	if !cause.Until.IsZero() {
+		text += ", until " + cause.Until.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// progress is the answer if nothing is held.
+func (a explanation) progress() string {
+	status := a.subject.Status
+	switch {
+	case len(a.lines) == 1:
+		return a.lines[0].Message
+	case status.Run != nil && status.Run.CompletionTime != nil:
+		return fmt.Sprintf("revision %s has reached all environments", status.Run.Revision)
+	}
+	return "nothing is waited for"
+}
+
+// next is what to do about the first hold: in words, and as commands where there are some.
+func (a explanation) next() []string {
+	cause, held := a.cause()
+	if !held || cause.Remedy == "" {
+		return nil
+	}
+	return append([]string{"# " + strings.ReplaceAll(cause.Remedy, "`", "")}, a.commands(cause)...)
+}
+
+// verbs are the commands that end holds.
+var verbs = map[pipelines.HoldReason][]string{
+	pipelines.HoldWaitingForApproval: {"approve", "reject"},
+	pipelines.HoldSoaking:            {"promote"},
+	pipelines.HoldOutsideWindow:      {"promote"},
+	pipelines.HoldRetrying:           {"retry"},
+	pipelines.HoldFailed:             {"retry"},
+	pipelines.HoldAbandoned:          {"retry"},
+	pipelines.HoldRejected:           {"retry"},
+	pipelines.HoldRolledBack:         {"retry"},
+	pipelines.HoldStalled:            {"retry"},
+}
+
+func (a explanation) commands(cause pipeline.Explanation) []string {
+	p := a.subject
+	var commands []string
+	for _, verb := range verbs[cause.Reason] {
+		commands = append(commands, a.access.Suggest(p.Namespace, verb, p.Name, cause.Environment))
+	}
+	switch cause.Reason {
+	case pipelines.HoldHeld:
+		for _, hold := range pipeline.ReadHolds(p.Annotations) {
+			if hold.Environment == "" || hold.Environment == cause.Environment {
+				commands = append(commands, a.access.Suggest(p.Namespace, slices.DeleteFunc([]string{"hold", p.Name, hold.Environment, "--release"}, isEmpty)...))
+			}
+		}
+	case pipelines.HoldTargetNotReadable, pipelines.HoldUnsettled, pipelines.HoldRollingOut:
+		commands = append(commands, a.access.Suggest(p.Namespace, "pipeline", "status", p.Name, "-o", "wide"))
+	}
+	return commands
+}
+
+func isEmpty(text string) bool { return text == "" }
+
+func untilCell(at time.Time) display.Cell {
+	if at.IsZero() {
+		return display.OrDash("")
+	}
+	return display.Cell{Text: at.UTC().Format(time.RFC3339)}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func reasonStyle(reason pipelines.HoldReason) display.Style {
+	if reason == "" {
+		return display.Faint
+	}
+	return styleOf(reason)
+}
+
+// report is the answer for programs.
+type report struct {
+	Namespace string         `json:"namespace"`
+	Pipeline  string         `json:"pipeline"`
+	Lines     []reportedLine `json:"lines"`
+}
+
+type reportedLine struct {
+	Environment string               `json:"environment,omitempty"`
+	Reason      pipelines.HoldReason `json:"reason,omitempty"`
+	Message     string               `json:"message"`
+	Since       *metav1.Time         `json:"since,omitempty"`
+	Until       *metav1.Time         `json:"until,omitempty"`
+	Remedy      string               `json:"remedy,omitempty"`
+	Next        []string             `json:"next,omitempty"`
+}
+
+func (a explanation) report() report {
+	r := report{Namespace: a.subject.Namespace, Pipeline: a.subject.Name, Lines: []reportedLine{}}
+	for _, line := range a.lines {
+		r.Lines = append(r.Lines, reportedLine{
+			Environment: line.Environment, Reason: line.Reason, Message: line.Message, Since: timeOrNil(line.Since), Until: timeOrNil(line.Until),
+			Remedy: line.Remedy, Next: a.commands(line),
+		})
+	}
+	return r
+}
+
+func timeOrNil(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: at}
+}
