@@ -9,6 +9,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -92,11 +94,15 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// malformed is for answers that no Git server gives.
+// malformed is for answers that no Git server gives. One that ends too early is none of them: the connection broke.
 func malformed(err error) error {
 	var known *gitforge.Error
-	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var network net.Error
+	switch {
+	case errors.As(err, &known), errors.As(err, &network), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &gitforge.Error{Class: gitforge.Unavailable, Message: "the connection broke", Cause: err}
 	}
 	return &gitforge.Error{Class: gitforge.Malformed, Message: "the answer cannot be understood", Cause: err}
 }
