@@ -197,24 +197,32 @@ func (w *watch) take(listing gitforge.Listing, now time.Time) {
 	listed := map[int64]bool{}
 	for _, pr := range listing.PullRequests {
 		listed[pr.Number] = true
-		e := w.entries[pr.Number]
-		switch {
-		case e == nil:
-		case pr.State != gitforge.Open && !(e.answer.Known && e.answer.PullRequest.State == pr.State):
-			e.dirty = true // not every listing tells who ended it and how
-		case pr.State == gitforge.Open && !(e.answer.Known && same(e.answer.PullRequest, pr)):
-			e.answer, e.dirty = Answer{Known: true, PullRequest: pr, Seen: now}, false
+		if e := w.entries[pr.Number]; e != nil && e.learn(pr, now) {
 			changed = append(changed, pr.Number)
 		}
 	}
 	for number, e := range w.entries {
 		ended := listing.Complete && e.answer.PullRequest.State == gitforge.Open
-		if !listed[number] && (e.unknown() || ended) {
+		if !listed[number] && (ended || e.unknown()) {
 			e.dirty = true
 		}
 	}
 	w.poller.mutex.Unlock()
 	w.wake(changed)
+}
+
+// learn takes what a listing says about the pull request, and tells whether that is news.
+func (e *entry) learn(pr gitforge.PullRequest, now time.Time) bool {
+	if pr.State != gitforge.Open {
+		// Not every listing tells who ended it and how.
+		e.dirty = e.dirty || !e.answer.Known || e.answer.PullRequest.State != pr.State
+		return false
+	}
+	news := !e.answer.Known || !same(e.answer.PullRequest, pr)
+	if news {
+		e.answer, e.dirty = Answer{Known: true, PullRequest: pr, Seen: now}, false
+	}
+	return news
 }
 
 // same tells whether nothing changed that anybody looks at. Times of comments and the like are not such.
