@@ -13,6 +13,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
 )
 
@@ -23,6 +24,44 @@ type Read struct {
 	Hash     string
 	// Err is why the imports cannot be used, nil if they can. Then there are no versions.
 	Err error
+}
+
+// Foreign says which objects of the imports belong to an installation that does not give them to this one, nil if there are
+// none. What is in a scope was imported there by the parent or is exported by a sibling, and a global object is exported by
+// anybody; whatever else an installation has written is its own affair, and may vanish at any time. Exporters are the
+// installations that export objects of these names.
+func Foreign(scope dataflow.Scope, facts dataflow.Facts, exporters []*lsv1alpha1.Installation) error {
+	given := map[string]bool{}
+	for _, e := range exporters {
+		own := dataflow.Scope{Namespace: e.Namespace, Parent: e.Labels[lsv1alpha1.EncompassedByLabel]}
+		for _, id := range dataflow.ExportedObjects(own, e.Spec.Exports) {
+			given[fmt.Sprintf("%s %s of %s", id.Kind, id.Name, e.Name)] = true
+		}
+	}
+	var foreign []string
+	check := func(kind dataflow.ObjectKind, name string, labels map[string]string) {
+		owner, owned := dataflow.InstallationOf(labels[lsv1alpha1.DataObjectSourceLabel])
+		allowed := owner == scope.Parent || given[fmt.Sprintf("%s %s of %s", kind, name, owner)] && !elsewhere(scope, name, labels)
+		if owned && !allowed {
+			foreign = append(foreign, fmt.Sprintf("%s %s belongs to installation %s", kind, name, owner))
+		}
+	}
+	for _, object := range facts.DataObjects {
+		check(dataflow.KindDataObject, object.Name, object.Labels)
+	}
+	for _, target := range facts.Targets {
+		check(dataflow.KindTarget, target.Name, target.Labels)
+	}
+	if len(foreign) == 0 {
+		return nil
+	}
+	return &failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports, For: "imports that are given to it: " + list(foreign) + ", which neither is its parent nor exports it"}
+}
+
+// elsewhere tells whether an object is in another scope, and not global.
+func elsewhere(scope dataflow.Scope, name string, labels map[string]string) bool {
+	context := labels[lsv1alpha1.DataObjectContextLabel]
+	return context != "" && context != scope.Context() && name != labels[lsv1alpha1.DataObjectKeyLabel]
 }
 
 // Mark is what the objects that an installation exports carry, and by which its importers know that they are of its

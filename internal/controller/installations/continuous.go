@@ -80,8 +80,30 @@ func (f flows) readImports(ctx context.Context, s *continuous.InstallationSnapsh
 		s.Imports = &continuous.Read{Err: err}
 		return nil
 	}
+	exporters, err := f.exporters(ctx, inst)
+	if err != nil {
+		return err
+	}
+	if err := continuous.Foreign(scope, facts, exporters); err != nil {
+		s.Imports = &continuous.Read{Err: err}
+		return nil
+	}
 	s.Imports, err = f.versions(ctx, inst, resolved)
 	return err
+}
+
+// exporters returns the installations of the namespace that export what this one imports, wherever they are.
+func (f flows) exporters(ctx context.Context, inst *lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
+	var all []*lsv1alpha1.Installation
+	for _, key := range keysOf(importsOf(inst)) {
+		var list lsv1alpha1.InstallationList
+		err := f.cluster.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{exportsIndex: key}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, fmt.Errorf("find who exports %s: %w", key, err)
+		}
+		all = append(all, pointers(list.Items)...)
+	}
+	return all, nil
 }
 
 // versions tells which versions imports have.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
 )
 
 func (w *world) operate(name string, operation lsv1alpha1.Operation) {
@@ -42,6 +43,32 @@ func TestCON13_CON31_CON52_ForceDeploysATreeAgain(t *testing.T) {
 	}
 	w.operate("root", lsv1alpha1.OperationForceReconcile)
 	w.completed("root", lsv1alpha1.PhaseSucceeded)
+}
+
+// Force deploys a tree that has failed again, all of it, and is answered on all levels. What has failed fails again, and a
+// new spec then deploys nothing but what it changes.
+func TestCON13_CON31_ForceDeploysATreeAgainThatHasFailed(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	w.create(w.installation("root", threeLevels(failing)).Continuous().Build())
+	failed := w.completed("root", lsv1alpha1.PhaseFailed)
+	recorder.Quiet(t, time.Second)
+	w.gitops(recorder, func() {
+		w.operate("root", lsv1alpha1.OperationForceReconcile)
+		w.eventually("root", "failed again", func(i *lsv1alpha1.Installation) bool {
+			return i.Status.Phase == lsv1alpha1.PhaseFailed && i.ResourceVersion != failed.ResourceVersion && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+		})
+	}, 3)
+	for _, level := range []string{"root", "middle", "leaf"} {
+		inst := w.completed(w.level(level), lsv1alpha1.PhaseFailed)
+		forced := recorder.Of(inst).Where(func(r testkit.Revision) bool {
+			return r.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationForceReconcile)
+		})
+		if e := w.executionOf(level); len(forced) == 0 || !w.get(e) || e.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+			t.Errorf("%s: force was in %d states, and the execution is asked to %q", level, len(forced), e.Annotations[lsv1alpha1.OperationAnnotation])
+		}
+	}
+	w.gitops(recorder, func() { w.rewrite("root", threeLevels(value("1"))); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 1)
 }
 
 // message is what the condition Ready says.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/testkit"
 )
 
@@ -70,6 +71,43 @@ func TestCON11_CON50_AFinalizerComesBack(t *testing.T) {
 		if since := recorder.Since(before); len(since) != 2 {
 			t.Errorf("%s: %d writes: %s", object.GetName(), len(since), since)
 		}
+	}
+}
+
+// Deploy items come in the order of their dependencies and go in the reverse one, and a failed one keeps those that depend on
+// it from being touched.
+func TestCON52_CON53_CON55_DeployItemsComeAndGoInOrder(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	ordered := func(first, second string) string {
+		return header + deploy(item("first", first), strings.Replace(item("second", second), "      type:", "      dependsOn: [first]\n      type:", 1))
+	}
+	w.create(w.installation("root", ordered(failing, value("1"))).Continuous().Build())
+	w.completed("root", lsv1alpha1.PhaseFailed)
+	if w.items()["second"] != nil {
+		t.Error("a deploy item was created although the one that it depends on has failed")
+	}
+	w.rewrite("root", ordered(value("1"), value("1")))
+	w.completed("root", lsv1alpha1.PhaseSucceeded)
+	first, second := w.items()["first"], w.items()["second"]
+	w.delete("root")
+	w.vanished("root")
+	when := func(object *lsv1alpha1.DeployItem, what func(testkit.Revision) bool) uint64 {
+		found := recorder.Of(object).Where(what)
+		if len(found) == 0 {
+			t.Fatalf("%s: it never happened", object.Name)
+		}
+		return found[0].Version()
+	}
+	succeeded := func(r testkit.Revision) bool { return r.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded) }
+	added := func(r testkit.Revision) bool { return r.Change == testkit.Added }
+	asked := func(r testkit.Revision) bool { return !r.Object.GetDeletionTimestamp().IsZero() }
+	gone := func(r testkit.Revision) bool { return r.Change == testkit.Deleted }
+	if when(second, added) < when(first, succeeded) {
+		t.Error("the second deploy item came before the first had succeeded")
+	}
+	if when(first, asked) < when(second, gone) {
+		t.Error("the first deploy item was asked to go before the second was gone")
 	}
 }
 
@@ -145,4 +183,19 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	}, 1)
 	w.completed("source", lsv1alpha1.PhaseSucceeded)
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
+}
+
+// What another tree keeps for itself cannot be imported by its name. It can once it is given.
+func TestCON22_WhatIsNotGivenIsNotImported(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.secret("base", "x"), w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build())
+	w.completed("root", lsv1alpha1.PhaseSucceeded)
+	private := dataflow.Scope{Namespace: w.namespace, Parent: "root"}.ObjectName("from-a")
+	w.create(w.installation("thief", header+imports("word")).Continuous().ImportData("word", private).Build())
+	waiting := w.eventually("thief", "waiting", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhasePendingDependencies })
+	if said := message(waiting); !strings.Contains(said, private) || !strings.Contains(said, "belongs to installation "+w.children("root")["a"].Name) {
+		t.Errorf("it does not say whose it is: %s", said)
+	}
+	w.change("thief", func(s *lsv1alpha1.InstallationSpec) { s.Imports.Data[0].DataRef = "result" })
+	w.completed("thief", lsv1alpha1.PhaseSucceeded)
 }

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous_test
+
+import (
+	"strings"
+	"testing"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
+)
+
+// An import that belongs to an installation has to be imported by the parent or exported by a sibling.
+func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
+	scope := dataflow.Scope{Namespace: "ns", Parent: "parent"}
+	exporter := func(name, parent, reference string) []*lsv1alpha1.Installation {
+		inst := &lsv1alpha1.Installation{}
+		inst.Name, inst.Labels = name, map[string]string{lsv1alpha1.EncompassedByLabel: parent}
+		inst.Spec.Exports.Data = []lsv1alpha1.DataExport{{Name: reference, DataRef: reference}}
+		inst.Spec.Exports.Targets = []lsv1alpha1.TargetExport{{Name: reference, Target: reference}}
+		return []*lsv1alpha1.Installation{inst}
+	}
+	const given, notGiven = "", "belongs to installation s"
+	for name, test := range map[string]struct {
+		// The object that the reference means in the context of some parent.
+		owner, parent, reference string
+		exporters                []*lsv1alpha1.Installation
+		want                     string
+	}{
+		"nobody's":                        {"", "parent", "word", nil, given},
+		"of the parent":                   {"parent", "parent", "word", nil, given},
+		"exported by a sibling":           {"s", "parent", "word", exporter("s", "parent", "word"), given},
+		"global, exported by a root":      {"s", "", "word", exporter("s", "", "word"), given},
+		"global, exported from elsewhere": {"s", "other", "#word", exporter("s", "other", "#word"), given},
+		"private to another scope":        {"s", "other", "word", exporter("s", "other", "word"), notGiven},
+		"no longer exported":              {"s", "parent", "word", exporter("s", "parent", "another"), notGiven},
+		"global, no longer exported":      {"s", "", "word", nil, notGiven},
+		"exported by another one":         {"s", "parent", "word", exporter("r", "parent", "word"), notGiven},
+	} {
+		of := dataflow.Scope{Namespace: "ns", Parent: test.parent}
+		labels := map[string]string{lsv1alpha1.DataObjectContextLabel: of.Context(), lsv1alpha1.DataObjectKeyLabel: strings.TrimPrefix(test.reference, "#")}
+		if test.owner != "" {
+			labels[lsv1alpha1.DataObjectSourceLabel] = dataflow.ContextOf(test.owner)
+		}
+		object, target := &lsv1alpha1.DataObject{}, &lsv1alpha1.Target{}
+		object.Name, object.Labels = of.ObjectName(test.reference), labels
+		target.Name, target.Labels = object.Name, labels
+		for kind, facts := range map[string]dataflow.Facts{
+			"DataObject": {DataObjects: []*lsv1alpha1.DataObject{object}}, "Target": {Targets: []*lsv1alpha1.Target{target}},
+		} {
+			err := continuous.Foreign(scope, facts, test.exporters)
+			if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), kind+" "+object.Name+" "+test.want) || failure.KindOf(err) != failure.Waiting) {
+				t.Errorf("%s, %s: %v", name, kind, err)
+			}
+		}
+	}
+}
