@@ -150,6 +150,25 @@ func TestEnvironmentThatBecomesTheFirst(t *testing.T) {
 	}
 }
 
+// As long as other pull requests will be opened in the repository, the old one has to be closed first, however long that takes.
+func TestOldPullRequestIsClosedBeforeANewOneHoweverLongItTakes(t *testing.T) {
+	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	s.finish(opened(7)).look()
+	s.set(0, at("2"))
+	for range 3 * MaxWithdrawals {
+		s.wantPromotions()
+		s.finish(failed(true)).look()
+		s.wantHolds("b:Withdrawing")
+		s.pass(longestTry * 2)
+	}
+	if message := s.Status.Holds[0].Message; !strings.Contains(message, "the server said no") {
+		t.Errorf("the hold says %q", message)
+	}
+	s.look()
+	s.finish(done).wantPromotions("b:2")
+}
+
 func TestStrategyThatChanges(t *testing.T) {
 	s := newScene(t, manual(pullRequests()), []Target{at("1")}, []Target{at("0")})
 	s.look()

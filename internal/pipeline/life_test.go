@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,8 @@ type life struct {
 	blind bool
 	// wild lives have several pull requests for one revision: it may come back.
 	wild bool
+	// left are the pull requests that were left to people, who were told.
+	left map[string]bool
 	// lost is an environment that cannot be read. failing says that no attempt works.
 	lost    string
 	failing bool
@@ -123,6 +126,12 @@ func (l *life) act(effect Effect) {
 		l.finalizer = true
 	case RemoveFinalizer:
 		l.finalizer = false
+	case Announce:
+		for _, n := range e.News {
+			if which, found := strings.CutPrefix(n.Message, "pull request "); found && n.Reason == "PullRequestLeftOpen" {
+				l.left[strings.Fields(which)[0]] = true
+			}
+		}
 	case Promote:
 		before := &scene{t: l.t, Observed: l.observe()}
 		if complaint := neverOnMissingData(before, nil, []Effect{e}) + neverWithoutApproval(before, before, []Effect{e}); complaint != "" {
@@ -184,7 +193,7 @@ func (l *life) check() {
 		if all[request.Environment+request.Revision]++; all[request.Environment+request.Revision] > 1 && !l.wild {
 			l.t.Fatalf("two pull requests for revision %s in %s", request.Revision, request.Environment)
 		}
-		if request.State == pipelines.PullRequestOpen {
+		if request.State == pipelines.PullRequestOpen && !l.left[request.URL] {
 			if open[request.Environment]++; open[request.Environment] > 1 {
 				l.t.Fatalf("two open pull requests in %s", request.Environment)
 			}
@@ -205,7 +214,7 @@ func (l *life) settle() {
 // merge has people merge what is open in an environment, and Flux deploy it.
 func (l *life) merge(environment string) {
 	for _, request := range l.forge {
-		if request.Environment == environment && request.State == pipelines.PullRequestOpen {
+		if request.Environment == environment && request.State == pipelines.PullRequestOpen && !l.left[request.URL] {
 			request.State = pipelines.PullRequestMerged
 			l.targets[environment] = request.Revision
 		}
@@ -215,7 +224,7 @@ func (l *life) merge(environment string) {
 func newLife(t *testing.T, fuse int) *life {
 	l := &life{
 		t: t, now: noon, targets: map[string]string{"a": "1", "b": "1", "c": "1"}, fuse: fuse, attempts: map[AttemptID]Attempt{},
-		queued: map[AttemptID]Effect{}, forge: map[string]*PullRequest{}, sent: map[string]int{},
+		queued: map[AttemptID]Effect{}, forge: map[string]*PullRequest{}, sent: map[string]int{}, left: map[string]bool{},
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		l.stored.Spec.Environments = append(l.stored.Spec.Environments, pipelines.Environment{Name: name, Targets: []pipelines.Target{{Namespace: "apps"}}})

@@ -10,7 +10,9 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// MaxWithdrawals is how often it is attempted to close a pull request. Then it is left to people.
+// MaxWithdrawals is how often it is attempted to close a pull request in a repository that the environment has nothing to do with
+// any more. Then it is left to people. As long as the environment uses the repository, it is attempted until it works: there
+// must not be two.
 const MaxWithdrawals = 6
 
 // giveUp ends a promotion that is not wanted any more, and has its pull request closed. It reports false, and does nothing, if
@@ -61,7 +63,7 @@ func (d *draft) absorbWithdrawal(name string) {
 		d.endWithdrawal(name, attempt.Result.PullRequest)
 	case attempt.State != AttemptRunning && found:
 		d.endWithdrawal(name, ended)
-	case attempt.State == AttemptFailed && (attempt.Error.Permanent || w.Attempts >= MaxWithdrawals):
+	case attempt.State == AttemptFailed && (attempt.Error.Permanent || w.Attempts >= MaxWithdrawals) && d.leavesRepository(name, w):
 		d.leaveOpen(name, attempt.Error)
 	case attempt.State == AttemptFailed && w.NextAttemptTime == nil:
 		d.change(name, func(e *pipelines.EnvironmentStatus) {
@@ -70,6 +72,12 @@ func (d *draft) absorbWithdrawal(name string) {
 		})
 	}
 	d.repeatWithdrawal(name)
+}
+
+// leavesRepository tells whether no other pull requests will be opened for the environment where this one is.
+func (d *draft) leavesRepository(name string, w *pipelines.Withdrawal) bool {
+	now := d.repository(name)
+	return d.o.Deleted || now == nil || w.PullRequest.Repository == nil || !sameRepository(w.PullRequest.Repository, now)
 }
 
 // repeatWithdrawal begins the next attempt when its time has come.
