@@ -28,7 +28,7 @@ func main() {
 		env.OwnKubeconfig = kubectl.OwnKubeconfig
 	}
 	root := cli.NewRoot(streams, up.New(streams))
-	root.AddCommand(commands.ForInstallations(env)...)
+	root.AddCommand(commands.All(env)...)
 	root.AddCommand(render.New(streams), blueprint.New(streams), kubectl.New(streams), version.New(streams, kubeversion.Version))
 	cli.NameAfter(root, os.Args[0])
 	os.Exit(cli.Run(context.Background(), root))

@@ -8,7 +8,8 @@
 //
 // Commands that speak to a cluster share packages that stand beside them: cluster
 // connects as kubectl does, inventory reads trees of objects, cause finds out why one is
-// not done, display prints, and follow waits.
+// not done, request asks installations for something, promotion hands in decisions on
+// promotions, display prints, and follow waits.
 //
 // Data goes to standard output, everything else to standard error. Exit codes: 0 when
 // all went well, 1 for wrong usage and any other error, and whatever a CodedError or a

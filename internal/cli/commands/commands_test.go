@@ -27,7 +27,7 @@ func execute(t *testing.T, env func(*cli.Environment), args ...string) (code int
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
 	environment := cli.NewEnvironment(streams)
 	env(&environment)
-	root := cli.NewRoot(streams, commands.ForInstallations(environment)...)
+	root := cli.NewRoot(streams, commands.All(environment)...)
 	root.SetArgs(args)
 	code = cli.Run(t.Context(), root)
 	return code, out.String(), errOut.String()
@@ -41,17 +41,27 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams, _, _, _ := genericiooptions.NewTestIOStreams()
-	for _, command := range commands.ForInstallations(cli.NewEnvironment(streams)) {
+	root := cli.NewRoot(streams, commands.All(cli.NewEnvironment(streams))...)
+	for _, command := range withThoseBelow(root.Commands()) {
 		if !strings.Contains(command.Long, cli.ExitCodesHelp) || command.Example == "" || command.Short == "" {
-			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.Name())
+			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.CommandPath())
 		}
-		if !strings.Contains(string(page), "## `espalier "+command.Name()+"`") {
-			t.Errorf("docs/cli.md has no section on %s", command.Name())
+		if !strings.Contains(string(page), "## `"+command.CommandPath()+"`") {
+			t.Errorf("docs/cli.md has no section on %s", command.CommandPath())
 		}
 		for _, missing := range undocumented(command, string(page)) {
-			t.Errorf("docs/cli.md does not mention flag --%s of %s", missing, command.Name())
+			t.Errorf("docs/cli.md does not mention flag --%s of %s", missing, command.CommandPath())
 		}
 	}
+}
+
+func withThoseBelow(commands []*cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, command := range commands {
+		all = append(all, command)
+		all = append(all, withThoseBelow(command.Commands())...)
+	}
+	return all
 }
 
 func undocumented(command *cobra.Command, page string) []string {
@@ -79,22 +89,32 @@ func TestCompletion(t *testing.T) {
 	namespace := server.Namespace(t)
 	clitest.Shop(t, server, namespace)
 	clitest.Blog(t, server, namespace)
+	clitest.Line(t, server, namespace)
 	for name, test := range map[string]struct {
 		args []string
 		want []string
 	}{
-		"all":           {[]string{"tree", ""}, []string{"blog", "shop", "shop-database", "shop-web"}},
-		"roots":         {[]string{"reconcile", ""}, []string{"blog", "shop"}},
-		"begun":         {[]string{"delete", "sh"}, []string{"shop"}},
-		"without given": {[]string{"wait", "shop", ""}, []string{"blog"}},
-		"only one":      {[]string{"why", "shop", ""}, nil},
-		"formats":       {[]string{"get", "-o", ""}, []string{"table", "wide", "tree", "json", "yaml", "name"}},
-		"goals":         {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
-		"namespaces":    {[]string{"get", "-n", namespace}, []string{namespace}},
+		"pipelines":      {[]string{"approve", ""}, []string{"shop"}},
+		"environments":   {[]string{"approve", "shop", ""}, []string{"dev", "staging", "production"}},
+		"one of them":    {[]string{"hold", "shop", "st"}, []string{"staging"}},
+		"no third":       {[]string{"approve", "shop", "dev", ""}, nil},
+		"unknown one":    {[]string{"approve", "nope", ""}, nil},
+		"of no use here": {[]string{"pipeline why", "shop", ""}, nil},
+		"of use here":    {[]string{"pipeline history", "shop", "p"}, []string{"production"}},
+		"graphs":         {[]string{"pipeline graph", "-o", ""}, []string{"text", "mermaid", "dot"}},
+		"all":            {[]string{"tree", ""}, []string{"blog", "shop", "shop-database", "shop-web"}},
+		"roots":          {[]string{"reconcile", ""}, []string{"blog", "shop"}},
+		"begun":          {[]string{"delete", "sh"}, []string{"shop"}},
+		"without given":  {[]string{"wait", "shop", ""}, []string{"blog"}},
+		"only one":       {[]string{"why", "shop", ""}, nil},
+		"formats":        {[]string{"get", "-o", ""}, []string{"table", "wide", "tree", "json", "yaml", "name"}},
+		"goals":          {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
+		"namespaces":     {[]string{"get", "-n", namespace}, []string{namespace}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := len(test.args) - 1
-			args := []string{cobra.ShellCompNoDescRequestCmd, test.args[0], "--kubeconfig", server.Kubeconfig(), "--namespace", namespace}
+			args := append([]string{cobra.ShellCompNoDescRequestCmd}, strings.Fields(test.args[0])...)
+			args = append(args, "--kubeconfig", server.Kubeconfig(), "--namespace", namespace)
 			args = append(args, test.args[1:last]...)
 			code, stdout, stderr := execute(t, unchanged, append(args, test.args[last])...)
 			got := strings.Split(strings.TrimSpace(stdout), "\n")

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -219,5 +221,32 @@ func TestARequestIsNotReplaced(t *testing.T) {
 	got = clitest.Run(t, server, namespace, clitest.Call{Command: reject.New, Args: []string{"shop", "production"}})
 	if got.Code != cli.ExitOK || requestsIn(t, server, line)[0].Action != pipelines.RequestReject {
 		t.Errorf("an answered request is in the way: %+v", got)
+	}
+}
+
+// A decision needs no more than the right to change the pipeline, and no less.
+func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	line := clitest.Line(t, server, namespace)
+	grant := func(user string, verbs ...string) {
+		t.Helper()
+		name := metav1.ObjectMeta{Namespace: namespace, Name: user}
+		testkit.Create(t, server,
+			&rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{pipelines.GroupName}, Resources: []string{"pipelines"}}}},
+			&rbacv1.RoleBinding{
+				ObjectMeta: name, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+			})
+	}
+	grant("reader", "get", "list", "watch")
+	grant("approver", "get", "patch")
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--as=reader", "--as-group=system:authenticated"}})
+	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, `User "reader" cannot patch`) || len(requestsIn(t, server, line)) > 0 {
+		t.Errorf("who may only read: %+v", got)
+	}
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--as=approver", "--as-group=system:authenticated"}})
+	if requests := requestsIn(t, server, line); got.Code != cli.ExitOK || len(requests) != 1 || requests[0].By != "approver" {
+		t.Errorf("who may change it: %+v, asked is %+v", got, requests)
 	}
 }
