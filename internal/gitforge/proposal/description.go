@@ -19,7 +19,7 @@ const (
 
 // title is what existing tools expect.
 func (r Request) title() string {
-	return oneLine(fmt.Sprintf("Promote %s/%s in %s to %s", r.Marker.Namespace, r.Marker.Pipeline, r.Marker.Environment, r.Revision))
+	return shorten(oneLine(fmt.Sprintf("Promote %s/%s in %s to %s", r.Marker.Namespace, r.Marker.Pipeline, r.Marker.Environment, r.Revision)))
 }
 
 // message of the commit.
@@ -52,7 +52,19 @@ func (r Request) body(files []string) string {
 }
 
 // code shows a text as it is, whatever it contains.
-func code(text string) string { return "`" + strings.ReplaceAll(oneLine(text), "`", "'") + "`" }
+func code(text string) string {
+	return "`" + strings.ReplaceAll(shorten(oneLine(text)), "`", "'") + "`"
+}
+
+// maxShown is what forges take as a title.
+const maxShown = 250
+
+func shorten(text string) string {
+	if runes := []rune(text); len(runes) > maxShown {
+		return string(runes[:maxShown-3]) + "..."
+	}
+	return text
+}
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 

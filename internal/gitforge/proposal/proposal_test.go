@@ -518,6 +518,23 @@ func TestPIP23_TheValueMayDifferFromTheRevision(t *testing.T) {
 	w.mustBeOne("abc")
 }
 
+func TestPIP22_LongNamesFitIntoWhatForgesTake(t *testing.T) {
+	deep := strings.Repeat("directory/", 60)
+	files := map[string]string{}
+	for i := range 80 {
+		files[fmt.Sprintf("%sfile%d.yaml", deep, i)] = podinfo("1.0.0")
+	}
+	w := newWorld(t, files)
+	w.request.Revision, w.request.Value = strings.Repeat("long", 200), "1.2.3"
+	pr := w.propose().PullRequest
+	if len(pr.Title) > 250 || len(pr.Body) > 30_000 || !strings.Contains(pr.Body, "- and 30 more\n") {
+		t.Errorf("the title has %d bytes, the body %d", len(pr.Title), len(pr.Body))
+	}
+	if mark, ok := proposal.Recognise(pr.Body, "default", "podinfo"); !ok || mark.Revision != w.request.Revision {
+		t.Errorf("%+v", mark)
+	}
+}
+
 func TestImpossibleRequestsAreRefused(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
 	for name, change := range map[string]func(*proposal.Request){

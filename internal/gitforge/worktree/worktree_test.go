@@ -5,6 +5,8 @@ package worktree_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -377,6 +379,32 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(s.Temporary); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	server := gitserver.Start(t)
+	repository := server.Create(t, "app", map[string]string{"a.yaml": "a: 1\n"})
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		s := settings(t, server, repository)
+		s.Limits.Time = 2 * time.Second
+		remote := connect(t, s)
+		server.Around(func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == method {
+					_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice when the client leaves
+					<-r.Context().Done()
+					return
+				}
+				next.ServeHTTP(w, r)
+			})
+		})
+		if err := read(t.Context(), remote); gitforge.ClassOf(err) != gitforge.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: error %v", method, err)
+		}
+		if left, _ := os.ReadDir(s.Temporary); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
 	}
 }
 
