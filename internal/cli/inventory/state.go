@@ -45,6 +45,10 @@ func (n *Node) State() State {
 	if n.Continuous() {
 		return n.continuousState()
 	}
+	return n.jobState()
+}
+
+func (n *Node) jobState() State {
 	top := n.Top()
 	job := run.JobOf(n.Status)
 	switch {

@@ -42,6 +42,10 @@ func TestCON11_CON50_TheFinalizerComesBeforeEverythingElse(t *testing.T) {
 	if len(held) != 6 {
 		t.Fatalf("finalizers of %v", held)
 	}
+	// The run that adds it does nothing else.
+	if phases := recorder.Of(w.named("root")).Transitions("status.phase"); !slices.Equal(phases, []string{"", "Progressing", "Succeeded"}) {
+		t.Errorf("the root went through %q", phases)
+	}
 	// What an object makes is owned by it.
 	for _, r := range history {
 		for _, owner := range r.Object.GetOwnerReferences() {

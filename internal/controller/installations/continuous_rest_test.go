@@ -143,4 +143,5 @@ func TestCON21_AManifestThatChangesTwiceIsFollowedToItsEnd(t *testing.T) {
 	if low := w.items()["low"]; !strings.Contains(string(low.Spec.Configuration.Raw), `"3"`) {
 		t.Errorf("the deploy item is %s", low.Spec.Configuration.Raw)
 	}
+	w.checkContinuous(recorder.History())
 }

@@ -4,6 +4,9 @@
 package installations_test
 
 import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -55,15 +58,40 @@ func deployments(history testkit.History) (begun, ended int) {
 	return begun, ended
 }
 
-// checkContinuous checks that no state of any object carries a job, and that none is called completed before its spec was
-// taken into account.
+// checkContinuous checks that no state of any object carries a job, and that nothing is called Succeeded for its present spec
+// at a moment at which something that it owns is not.
 func (w *world) checkContinuous(history testkit.History) {
 	w.Helper()
+	latest := map[testkit.ObjectID]testkit.Revision{}
+	checked := 0
 	for _, r := range history {
 		if job := r.Field("status.jobID"); job != "" {
 			w.Errorf("%s %s has the job %s", r.Object.GetKind(), r.Object.GetName(), job)
 		}
+		before, known := latest[r.ID()]
+		if latest[r.ID()] = r; r.Change == testkit.Deleted {
+			delete(latest, r.ID())
+		}
+		if !hasSucceeded(r) || known && hasSucceeded(before) {
+			continue
+		}
+		for id, other := range latest {
+			owned := slices.ContainsFunc(other.Object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == r.Object.GetUID() })
+			if owned && slices.Contains([]string{"Installation", "Execution", "DeployItem"}, id.Kind) {
+				if checked++; !hasSucceeded(other) {
+					w.Errorf("%s has succeeded while %s is in phase %s", r.ID(), id, other.Field("status.phase"))
+				}
+			}
+		}
 	}
+	if checked == 0 {
+		w.Error("nothing has succeeded")
+	}
+}
+
+// hasSucceeded tells whether an object has succeeded with its present spec.
+func hasSucceeded(r testkit.Revision) bool {
+	return r.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded) && r.Field("status.observedGeneration") == r.Field("metadata.generation")
 }
 
 // items returns the deploy items by their names in the blueprints.
