@@ -25,8 +25,6 @@ type place struct {
 	key span
 	// span of the value, if it is a scalar or an alias.
 	span span
-	// lost says that the value is a scalar and was not found.
-	lost bool
 }
 
 // document is a file, read.
@@ -36,6 +34,8 @@ type document struct {
 	places []place
 	// scalars are all spans of scalars, keys included.
 	scalars []span
+	// lost is a scalar that was not found in the text.
+	lost *yaml.Node
 }
 
 var (
@@ -82,11 +82,11 @@ func parse(file string, content []byte) (*document, error) {
 func (d *document) add(value, key *yaml.Node) {
 	p := place{value: value}
 	if key != nil {
-		p.key, _ = d.note(key)
+		p.key = d.note(key)
 		d.visit(key)
 	}
 	p.index = len(d.nodes)
-	p.span, p.lost = d.note(value)
+	p.span = d.note(value)
 	p.begins = d.begin(value)
 	if key != nil {
 		p.begins = d.begin(key)
@@ -96,16 +96,18 @@ func (d *document) add(value, key *yaml.Node) {
 }
 
 // note remembers a node, and where it stands if it is a scalar.
-func (d *document) note(node *yaml.Node) (found span, lost bool) {
+func (d *document) note(node *yaml.Node) span {
 	d.nodes = append(d.nodes, node)
 	if node.Kind != yaml.ScalarNode && node.Kind != yaml.AliasNode {
-		return span{}, false
+		return span{}
 	}
 	found, ok := d.text.locate(node)
-	if ok {
-		d.scalars = append(d.scalars, found)
+	if !ok {
+		d.lost = node
+		return span{}
 	}
-	return found, !ok
+	d.scalars = append(d.scalars, found)
+	return found
 }
 
 func (d *document) visit(node *yaml.Node) {

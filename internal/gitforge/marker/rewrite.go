@@ -39,6 +39,10 @@ func (m Marker) Rewrite(file string, content []byte, revision string) (Result, e
 	if err != nil {
 		return result, err
 	}
+	if d.lost != nil {
+		// Without knowing where each scalar ends, comments cannot be told from text.
+		return result, &Problem{File: file, Line: d.lost.Line, Message: "the value cannot be found in the text: write it on one line, in quotes"}
+	}
 	marked, err := d.marked(m, file)
 	if err != nil {
 		return result, err
@@ -78,8 +82,6 @@ func (d *document) marked(m Marker, file string) ([]place, error) {
 			return nil, &Problem{File: file, Line: line, Message: "the marker stands at an alias: mark the value that has the anchor"}
 		case p.value.Kind != yaml.ScalarNode:
 			return nil, &Problem{File: file, Line: line, Message: "the marker stands at a mapping or a sequence: put it directly behind the value"}
-		case p.lost:
-			return nil, &Problem{File: file, Line: line, Message: "the marked value cannot be found in the text: write it on one line"}
 		}
 		if !slices.ContainsFunc(found, func(other place) bool { return other.index == p.index }) {
 			found = append(found, p)
@@ -133,14 +135,16 @@ func (d *document) markedBy(comment int) (place, bool) {
 // line, is not what the comment speaks of.
 func (d *document) below(comment int) (place, bool) {
 	next := d.text.skipBlanks(comment)
-	if d.text.indentation(next) != d.text.indentation(comment) || d.text.emptyLineWithin(comment, next) {
+	before := d.text.content[d.text.lines[d.text.line(comment)-1]:comment]
+	alone := strings.Trim(before, " \t") == "" // and not behind the dash of an item, which is then meant
+	if alone && d.text.indentation(next) != d.text.indentation(comment) || d.text.emptyLineWithin(comment, next) {
 		return place{}, false
 	}
 	var found *place
 	for i := range d.places {
 		p := &d.places[i]
 		// A mapping begins where its first key does. The key is meant, unless the dash of an item stands before both.
-		if p.begins >= next && (found == nil || p.begins < found.begins || p.begins == found.begins && found.begins == next) {
+		if p.begins >= next && (found == nil || p.begins < found.begins || p.begins == found.begins && found.begins == next && alone) {
 			found = p
 		}
 	}
@@ -153,7 +157,7 @@ func (d *document) below(comment int) (place, bool) {
 // endsWithin tells whether the value is a scalar that ends, or as a block has its header, in this part of a line.
 func (p *place) endsWithin(from, to int) bool {
 	scalar := p.value.Kind == yaml.ScalarNode || p.value.Kind == yaml.AliasNode
-	return scalar && !p.lost && p.span.end <= to && p.span.end > from
+	return scalar && p.span.end <= to && p.span.end > from
 }
 
 // announcedBy returns the value whose key is the last thing on the line before the comment.
@@ -169,7 +173,7 @@ func (d *document) announcedBy(lineStart, comment int) *place {
 }
 
 func (d *document) valueBegins(p *place) int {
-	if p.value.Kind == yaml.ScalarNode && !p.lost {
+	if p.value.Kind == yaml.ScalarNode {
 		return p.span.start
 	}
 	return d.begin(p.value)

@@ -64,7 +64,7 @@ func (t *text) locateNothing(begin, start int) (span, bool) {
 		if t.content[at] != '&' && t.content[at] != '!' {
 			break
 		}
-		at = t.wordEnd(at)
+		at = t.propertyEnd(at)
 		end = at
 	}
 	return span{start: end, end: end}, true
@@ -73,9 +73,19 @@ func (t *text) locateNothing(begin, start int) (span, bool) {
 // skipProperties returns where a scalar begins behind its anchor and tag.
 func (t *text) skipProperties(offset int) int {
 	for offset < len(t.content) && (t.content[offset] == '&' || t.content[offset] == '!') {
-		offset = t.skipBlanks(t.wordEnd(offset))
+		offset = t.skipBlanks(t.propertyEnd(offset))
 	}
 	return offset
+}
+
+// propertyEnd returns where an anchor or tag ends. A tag within angle brackets may contain what ends others.
+func (t *text) propertyEnd(offset int) int {
+	if strings.HasPrefix(t.content[offset:], "!<") {
+		if length := strings.IndexByte(t.content[offset:], '>'); length > 0 {
+			return offset + length + 1
+		}
+	}
+	return t.wordEnd(offset)
 }
 
 func (t *text) wordEnd(offset int) int {

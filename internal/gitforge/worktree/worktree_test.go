@@ -305,7 +305,7 @@ func TestLimitsHold(t *testing.T) {
 			s.Limits = limits
 			remote := connect(t, s)
 			err := read(t.Context(), remote)
-			if err == nil || !strings.Contains(err.Error(), name) {
+			if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), name) {
 				t.Errorf("error %v", err)
 			}
 			if left, _ := os.ReadDir(s.Temporary); len(left) > 0 {
