@@ -140,11 +140,21 @@ func (d *document) below(comment int) (place, bool) {
 	if alone && d.text.indentation(next) != d.text.indentation(comment) || d.text.emptyLineWithin(comment, next) {
 		return place{}, false
 	}
+	// A mapping begins where its first key does. The key is meant, unless the dash of an item stands before both.
+	return d.firstFrom(next, alone)
+}
+
+// firstFrom returns the first value that begins at a place or after it. Of several that begin exactly there it is the innermost if
+// that is wanted; otherwise the outermost.
+func (d *document) firstFrom(offset int, innermost bool) (place, bool) {
 	var found *place
 	for i := range d.places {
 		p := &d.places[i]
-		// A mapping begins where its first key does. The key is meant, unless the dash of an item stands before both.
-		if p.begins >= next && (found == nil || p.begins < found.begins || p.begins == found.begins && found.begins == next && alone) {
+		switch {
+		case p.begins < offset:
+		case found == nil, p.begins < found.begins:
+			found = p
+		case innermost && p.begins == found.begins && p.begins == offset:
 			found = p
 		}
 	}
