@@ -78,7 +78,8 @@ func (f *fake) githubList(w http.ResponseWriter, r *http.Request) {
 		if !owned {
 			f.t.Errorf("head=%s does not name the owner, so that GitHub would ignore it", q.Get("head"))
 		}
-		keep = func(x *record) bool { return x.head == head && x.base == q.Get("base") && !x.fork }
+		// Forks may belong to the same owner.
+		keep = func(x *record) bool { return x.head == head && x.base == q.Get("base") }
 	case q.Get("state") == "open":
 		f.query(r, want(common, "sort", "created", "per_page", "100"))
 		keep = openRecord
