@@ -165,10 +165,6 @@ func (f *follower) list(ctx context.Context) (map[types.NamespacedName]record, e
 			clear(all)
 			continue
 		}
-		if apierrors.IsNotFound(err) {
-			// The kind was there once. What the mapper remembers of it is wrong.
-			meta.MaybeResetRESTMapper(f.session.mapper)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", f.key.gvk.Kind, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
@@ -20,7 +21,7 @@ import (
 // sketch is a fleet without clusters whose only feed is filled by hand.
 func sketch(applications ...Application) (*Fleet, *follower) {
 	f := &Fleet{clock: clock.RealClock{}, index: newIndex(), links: map[ClusterKey]*link{}}
-	l := &link{fleet: f, feeds: map[feedKey]*feed{}}
+	l := &link{fleet: f, feeds: map[feedKey]*feed{}, narrow: map[schema.GroupVersionKind]bool{}}
 	s := &session{link: l}
 	key := feedKey{gvk: helmReleaseGVK}
 	feed := newFeed(key, Problem{})
@@ -165,5 +166,26 @@ func TestPIP02_OnlyTheCurrentSessionWrites(t *testing.T) {
 	old.replace(t.Context(), map[types.NamespacedName]record{application.key(): {health: Health{Revision: "1.0.0"}}})
 	if state := f.Read(application); state.Problem.Reason != ReasonNotFound || state.Revision != "" || woken != 0 {
 		t.Errorf("the state is %+v, and %d pipelines were woken", state, woken)
+	}
+}
+
+// From losing the right to see everything until the namespaces are read, what was seen is not current.
+func TestPIP06_NarrowFeedsBeginWithWhatWasSeen(t *testing.T) {
+	seen, never := helmReleaseIn(ClusterKey{}, "apps", "app"), helmReleaseIn(ClusterKey{}, "other", "app")
+	f, wide := sketch(seen, never)
+	if err := wide.take(watch.Event{Type: watch.Added, Object: release(t, "app", "1.0.0")}); err != nil {
+		t.Fatal(err)
+	}
+	if !f.Read(seen).Healthy || !f.narrow(wide.feed, wide.session) {
+		t.Fatal("the feed is not replaced")
+	}
+	if state := f.Read(seen); state.Problem.Reason != ReasonStarting || state.Revision != "1.0.0" || state.UnreadableSince.IsZero() {
+		t.Errorf("the state is %+v, want what was seen, as a thing of the past", state)
+	}
+	if state := f.Read(never); state.Problem.Reason != ReasonStarting || state.Revision != "" || !state.UnreadableSince.IsZero() {
+		t.Errorf("the state is %+v, want none", state)
+	}
+	if links := f.links[ClusterKey{}]; len(links.feeds) != 2 {
+		t.Errorf("there are %d feeds, want one for each namespace", len(links.feeds))
 	}
 }

@@ -101,6 +101,11 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 	rules.Verbs = []string{"list"}
 	l.grant(t, "follower", rules)
 	w.await(t, app, "told that it may not watch", func(s State) bool { return strings.Contains(s.Problem.Message, "cannot watch resource") })
+	woken, lists := w.bell.count(pipeline("a")), w.traffic.number("/helmreleases?limit")
+	eventually(t, func() bool { return w.traffic.number("/helmreleases?limit") > lists+3 }, func() string { return "it is not tried again" })
+	if after := w.bell.count(pipeline("a")); after != woken {
+		t.Errorf("the pipeline is woken %d times by what can be listed and not watched", after-woken)
+	}
 	remove(t, l.server, clusterRoleBinding(l, "follower"))
 	remove(t, l.server, clusterRole(l, "follower"))
 	l.grant(t, "follower", mayFollow(), mayReadNamespaces())

@@ -107,8 +107,14 @@ func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 	w.fleet.Refer(pipeline("a"), apps[:1])
+	l.awaitWatches(t, "helmreleases", 1)
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, apps[0], "1.1.0")
+	w.fleet.Refer(pipeline("a"), apps)
+	w.awaitHealthy(t, apps[1], "1.1.0")
+	if _, accepted := l.relay.count(); accepted != 1 {
+		t.Errorf("%d connections were made, want one: letting go of one reference dropped the connection of the other", accepted)
+	}
 	w.fleet.Forget(pipeline("a"))
 	l.relay.awaitConnections(t, 0)
 }

@@ -364,3 +364,24 @@ func TestNoTokensAndSecretsWithoutAHost(t *testing.T) {
 		}
 	}
 }
+
+func TestADroppedClientIsMadeAnew(t *testing.T) {
+	w := newWorld(t)
+	way := newRelay(t, w.host)
+	token := account(t, w.host, w.namespace, "deployer", may("configmaps", "list"))
+	object := testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.address, token)).Build()
+	first := w.cluster(t, object)
+	if err := list(t.Context(), first, w.namespace); err != nil {
+		t.Fatal(err)
+	}
+	w.clusters.Drop(first)
+	way.awaitNoConnection(t)
+	second := w.cluster(t, object)
+	if second == first {
+		t.Error("the dropped client is still used")
+	}
+	w.clusters.Drop(first)
+	if w.cluster(t, object) != second {
+		t.Error("dropping a client that is gone has dropped another")
+	}
+}
