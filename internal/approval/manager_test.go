@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/approval"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+)
+
+// cluster is one with an application, a pipeline for it, and several replicas of the manager.
+type cluster struct {
+	*testing.T
+	api       *testkit.APIServer
+	namespace string
+}
+
+// replica runs a manager with the controller of pipelines and the server, and returns the server's URL.
+func (c cluster) replica() string {
+	c.Helper()
+	address := freeAddress(c.T)
+	opts := manager.DefaultOptions()
+	opts.Controllers, opts.Namespaces = []string{"pipelines"}, []string{c.namespace}
+	opts.MetricsAddress, opts.ProbeAddress = manager.Disabled, manager.Disabled
+	opts.Pipelines.ApprovalAddress = address
+	opts.LeaderElection.Namespace = c.namespace
+	mgr, err := manager.New(c.api.Config(), opts, logr.Discard())
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	c.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			c.Error(err)
+		}
+	})
+	c.untilHealthy("http://" + address)
+	return "http://" + address
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// untilHealthy asks until the server answers. Nothing tells when it does.
+func (c cluster) untilHealthy(url string) {
+	c.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		response, err := http.Get(url + "/healthz")
+		if err == nil {
+			response.Body.Close()
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-c.Context().Done():
+			c.Fatal("the server does not answer")
+		}
+	}
+}
+
+// Two replicas take the approval, one of them promotes, once.
+func TestPIP25_PIP26_AnApprovalLeadsToOnePromotion(t *testing.T) {
+	c := cluster{T: t, api: testkit.Server(t)}
+	c.namespace = c.api.Namespace(t)
+	c.api.InstallCRD(t, testkit.FluxKinds(t)...)
+	dev, prod := c.api.Namespace(t), c.api.Namespace(t)
+	testkit.HealthyRelease(t, c.api, dev, "shop", "1.3.0")
+	testkit.HealthyRelease(t, c.api, prod, "shop", "1.2.0")
+	shop := testkit.Pipeline(c.namespace, "shop").Environment("dev", dev).Environment("prod", prod).Notification().Manual().Build()
+	shop.Spec.Promotion.Strategy.SecretRef = &pipelines.LocalObjectReference{Name: "key"}
+	testkit.Create(t, c.api, shop, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: "key"}, Data: map[string][]byte{approval.KeyEntry: []byte(approval.Key)},
+	})
+	replicas := []string{c.replica(), c.replica()}
+	state := func(wanted pipelines.PromotionState) testkit.Condition[*pipelines.Pipeline] {
+		return testkit.Is(string(wanted), func(p *pipelines.Pipeline) bool {
+			current := p.Status.Environments["prod"].Promotion
+			return current != nil && current.State == wanted
+		})
+	}
+	testkit.Eventually(t, c.api, shop, state(pipelines.PromotionUnapproved))
+	for _, replica := range slices.Concat(replicas, replicas) {
+		c.approve(replica, "/approval/"+c.namespace+"/shop/prod/1.3.0")
+	}
+	done := testkit.Eventually(t, c.api, shop, state(pipelines.PromotionSucceeded))
+	if given := done.Status.Environments["prod"].Promotion.Approval; given == nil || given.By != "key" {
+		t.Errorf("recorded is %+v", given)
+	}
+	if promotions := c.promotions(); promotions != 1 {
+		t.Errorf("promoted %d times", promotions)
+	}
+}
+
+func (c cluster) approve(replica, path string) {
+	c.Helper()
+	request, err := http.NewRequestWithContext(c.Context(), http.MethodPost, replica+path, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	request.Header = approval.SignedHeader(path)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusNoContent {
+		c.Errorf("answer is %s", response.Status)
+	}
+}
+
+// promotions counts the Events by which the pipeline promotes.
+func (c cluster) promotions() int {
+	c.Helper()
+	var events corev1.EventList
+	if err := c.api.Client().List(c.Context(), &events, client.InNamespace(c.namespace)); err != nil {
+		c.Fatal(err)
+	}
+	count := 0
+	for _, event := range events.Items {
+		if event.Reason == "Promote" {
+			count += max(1, int(event.Count))
+		}
+	}
+	return count
+}

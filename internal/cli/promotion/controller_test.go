@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotion_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/approve"
+	"espalier.dev/internal/cli/hold"
+	"espalier.dev/internal/cli/reject"
+	"espalier.dev/internal/cli/retry"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/clitest"
+)
+
+// runController runs the controller of pipelines until the test ends.
+func runController(t *testing.T, server *testkit.APIServer, namespace string) {
+	t.Helper()
+	opts := manager.DefaultOptions()
+	opts.Controllers, opts.Namespaces = []string{"pipelines"}, []string{namespace}
+	opts.MetricsAddress, opts.ProbeAddress, opts.Pipelines.ApprovalAddress = manager.Disabled, manager.Disabled, manager.Disabled
+	opts.LeaderElection.Enabled = false
+	mgr, err := manager.New(server.Config(), opts, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The controller understands what the commands write, and the commands understand its answers.
+func TestPIP25_PIP28_TheControllerCarriesOutDecisions(t *testing.T) {
+	server := testkit.Server(t)
+	server.InstallCRD(t, testkit.FluxKinds(t)...)
+	namespace, dev, prod := server.Namespace(t), server.Namespace(t), server.Namespace(t)
+	testkit.HealthyRelease(t, server, dev, "shop", "1.3.0")
+	testkit.HealthyRelease(t, server, prod, "shop", "1.2.0")
+	shop := testkit.Pipeline(namespace, "shop").Environment("dev", dev).Environment("prod", prod).Notification().Manual().Build()
+	testkit.Create(t, server, shop)
+	runController(t, server, namespace)
+	state := func(wanted pipelines.PromotionState) *pipelines.Pipeline {
+		t.Helper()
+		return testkit.Eventually(t, server, shop, testkit.Is(string(wanted), func(p *pipelines.Pipeline) bool {
+			current := p.Status.Environments["prod"].Promotion
+			return current != nil && current.State == wanted
+		}))
+	}
+	decide := func(command func(cli.Environment) *cobra.Command, said string, flags ...string) {
+		t.Helper()
+		got := clitest.Run(t, server, namespace, clitest.Call{Command: command, Args: append([]string{"shop", "prod"}, flags...)})
+		if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, said) {
+			t.Fatalf("%+v, want it to say %q", got, said)
+		}
+	}
+	state(pipelines.PromotionUnapproved)
+	decide(reject.New, "promotion of revision 1.3.0 to environment prod is rejected", "--wait", "-m", "not today")
+	state(pipelines.PromotionRejected)
+	decide(retry.New, "begins again", "--wait")
+	state(pipelines.PromotionUnapproved)
+	decide(hold.New, "environment prod is held", "-m", "audit")
+	decide(approve.New, "promotion of revision 1.3.0 to environment prod is approved", "--wait", "-m", "checked")
+	held := testkit.Eventually(t, server, shop, testkit.Is("held", func(p *pipelines.Pipeline) bool {
+		return len(p.Status.Holds) > 0 && p.Status.Holds[0].Reason == pipelines.HoldHeld
+	}))
+	if now := held.Status.Environments["prod"].Promotion; now.State != pipelines.PromotionUnattempted {
+		t.Errorf("what is held is %s", now.State)
+	}
+	decide(hold.New, "environment prod is released", "--release")
+	done := state(pipelines.PromotionSucceeded)
+	if given := done.Status.Environments["prod"].Promotion.Approval; given == nil || given.Message != "checked" || given.By == "" {
+		t.Errorf("recorded is %+v", given)
+	}
+	decide(approve.New, "was approved for environment prod before")
+}
