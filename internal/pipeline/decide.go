@@ -26,7 +26,7 @@ const (
 // once it is stored.
 func Decide(o Observed) Decision {
 	if starting(o) && !o.Deleted {
-		return Decision{Wait: true, Again: startingRecheck, Why: decision.Reason{Code: ReasonStarting, Message: "not all targets have been looked at yet"}}
+		return Decision{Wait: true, Again: startingRecheck, Why: decision.Reason{Code: ReasonStarting, Message: "not all targets and repositories have been looked at yet"}}
 	}
 	if o.Deleted && !o.Finalizer {
 		return Decision{Wait: true, Why: decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}}

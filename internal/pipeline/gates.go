@@ -226,9 +226,14 @@ func (d *draft) deadline(p *pipelines.PromotionStatus) time.Time {
 	return since.Add(d.rolloutDeadline())
 }
 
-// starting tells whether a target has not been looked at for the first time.
+// starting tells whether something has not been looked at for the first time that would be concluded from. A pipeline without
+// memory has to see its pull requests before it numbers a run: they may be from an earlier one, and only its number gives their
+// keys.
 func starting(o Observed) bool {
 	return slices.ContainsFunc(o.Environments, func(e Environment) bool {
+		if e.ListingPending && o.Status.Run == nil {
+			return true
+		}
 		return slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Problem.Starting })
 	})
 }

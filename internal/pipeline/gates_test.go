@@ -177,13 +177,32 @@ func TestHoldsOfPeople(t *testing.T) {
 	s.wantPromotions("c:1")
 }
 
-func TestFirstPullRequestWaitsForTheListing(t *testing.T) {
+func TestFirstPullRequestOfAnEnvironmentWaitsForTheListing(t *testing.T) {
 	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.Status.Run = &pipelines.Run{Number: 3, Revision: "1"}
 	s.Environments[1].ListingPending = true
 	s.wantPromotions()
 	s.wantHolds("b:LookingUp")
 	s.Environments[1].ListingPending = false
 	s.wantPromotions("b:1")
+}
+
+// A pipeline that has lost its status numbers its run by the pull requests of the one before.
+func TestRunIsNotNumberedBeforePullRequestsAreListed(t *testing.T) {
+	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.Environments[1].ListingPending = true
+	s.wantPromotions()
+	if s.Status.Run != nil || len(s.Status.Environments) > 0 {
+		t.Fatalf("concluded too early: %+v", s.Status)
+	}
+	s.Environments[1].ListingPending = false
+	key := Identity{Namespace: "team", Name: "app", Environment: "b", Revision: "1", Run: 7}.Key()
+	s.PullRequests = []PullRequest{{Environment: "b", Key: key, Revision: "1", Run: 7, Number: 4, State: pipelines.PullRequestOpen}}
+	s.wantPromotions()
+	s.wantState("b", pipelines.PromotionCreated)
+	if p := s.record("b"); s.Status.Run.Number != 7 || p.Key != key || p.PullRequest.Number != 4 {
+		t.Errorf("run %d, promotion %+v", s.Status.Run.Number, p)
+	}
 }
 
 func TestExpeditedPromotionSkipsSoakAndWindows(t *testing.T) {
