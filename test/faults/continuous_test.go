@@ -25,6 +25,7 @@ var continuousWorkloads = []workload{
 	{"stream", []act{wellUp, runDry}},
 	{"uproot", []act{takeRoot, uproot}},
 	{"weeds", []act{tidy, overgrow}},
+	{"minded", []act{mind}},
 }
 
 // flow begins a root installation of the continuous flow.

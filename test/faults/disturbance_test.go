@@ -38,6 +38,8 @@ const (
 	freezeLeader deed = "freeze"
 	// twins lets two processes work at once, as if both believed to be the leader. It takes no write.
 	twins deed = "twins"
+	// relieve ends the process after each act, in an orderly way, and starts another. It takes no write.
+	relieve deed = "relieve"
 )
 
 func planned(plans []faults.Plan) []disturbance {
@@ -74,7 +76,7 @@ func parseDisturbance(text string) (disturbance, error) {
 		return disturbance{}, fmt.Errorf("%q is not the number of a write, or two with a plus between them", write)
 	}
 	d := disturbance{deed: deed(name), at: at, until: until}
-	if !slices.Contains(append(userDeeds, stopLeader, crashLeader, freezeLeader, twins), d.deed) {
+	if !slices.Contains(slices.Concat(userDeeds, continuousDeeds, []deed{stopLeader, crashLeader, freezeLeader, twins, relieve}), d.deed) {
 		return d, fmt.Errorf("there is no deed %q", name)
 	}
 	return d, nil
@@ -84,7 +86,7 @@ func parseDisturbance(text string) (disturbance, error) {
 func (d disturbance) arrange(t *testing.T, s *scene) {
 	t.Helper()
 	switch d.deed {
-	case "":
+	case "", relieve:
 		s.operate(t, d.plan)
 	case twins:
 		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
@@ -94,6 +96,21 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 	default:
 		s.operate(t, d.plan).transport.Before(d.at, func() { d.interfere(t, s) })
 	}
+}
+
+// isOver tells whether everything that is planned has happened. What lasts as long as the story is never over.
+func (d disturbance) isOver(s *scene) bool {
+	log := s.processes.log()
+	struck, written := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" })), len(log.Writes())
+	switch {
+	case d.deed == twins || d.deed == relieve || d.until > 0:
+		return false
+	case d.deed != "":
+		return written >= d.at
+	case len(d.plan.Requests)+len(d.plan.Watches) == 0 || struck < len(d.plan.Requests):
+		return false
+	}
+	return !slices.ContainsFunc(d.plan.Watches, func(f faults.WatchFault) bool { return written < f.To })
 }
 
 // electing are the options of a replica, with a lease as short as a busy machine allows.

@@ -4,73 +4,102 @@
 package faults_test
 
 import (
-	"slices"
 	"testing"
 
 	"espalier.dev/internal/testkit/faults"
 )
 
-// Every write of the main workload, by whichever controller, is the last one of a process, before or after it is stored, or its answer
-// is lost.
-func TestCrashAtEveryWrite(t *testing.T) {
-	w := workloadNamed(t, "life")
-	sweep(t, w, rotate(reference(t, w).log, faults.CrashPoints...))
+// Every write of every workload, by whichever controller, is the last one of a process, before or after it is stored, or its answer
+// is lost; of a sample, every kind of write.
+func TestCrashes(t *testing.T) {
+	eachWorkload(t, func(t *testing.T, w workload, number int) {
+		log := reference(t, w).log
+		if *full {
+			sweep(t, w, planned(faults.EachNamedWrite(log, faults.CrashPoints...)))
+			return
+		}
+		var all []disturbance
+		for i, write := range kindsOf(log, number) {
+			all = append(all, disturbance{plan: write.with(faults.CrashPoints[(i+number)%len(faults.CrashPoints)])})
+		}
+		sweep(t, w, all)
+	})
 }
 
-// swept are the workloads with the main one first. The one in which a user interferes is much like that, and left to a full run.
-func swept() []workload {
-	return slices.DeleteFunc(slices.Clone(workloads), func(w workload) bool { return w.name == "tended" && !*full })
+var errorAnswers = []faults.Action{
+	faults.AnswerConflict, faults.AnswerInternalError, faults.LoseAnswer, faults.AnswerUnavailable, faults.LoseAnswerByTimeout, faults.AnswerTooMany,
 }
 
-// The same for the other workloads, of which a sample is taken.
-func TestCrashAtWritesOfOtherWorkloads(t *testing.T) {
-	for i, w := range swept()[1:] {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			sweep(t, w, sample(rotate(reference(t, w).log, faults.CrashPoints...), 8, i))
-		})
-	}
+// Every write of every workload is answered with an error, or not at all, and the process lives on. A sample has in a few runs
+// all kinds of writes fail once each.
+func TestErrors(t *testing.T) {
+	const runs = 2
+	eachWorkload(t, func(t *testing.T, w workload, number int) {
+		log := reference(t, w).log
+		if *full {
+			sweep(t, w, planned(faults.EachNamedWrite(log, errorAnswers...)))
+			return
+		}
+		all := make([]disturbance, runs)
+		for i, write := range kindsOf(log, number+1) {
+			d := &all[i%runs]
+			d.plan = d.plan.And(write.with(errorAnswers[(i+number)%len(errorAnswers)]))
+		}
+		sweep(t, w, all)
+	})
 }
 
-func TestErrorsAtWrites(t *testing.T) {
-	errors := []faults.Action{
-		faults.AnswerConflict, faults.AnswerInternalError, faults.AnswerUnavailable, faults.LoseAnswerByTimeout, faults.AnswerTooMany,
-	}
-	for i, w := range swept() {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			sweep(t, w, sample(rotate(reference(t, w).log, errors...), 24, 5*i))
-		})
-	}
-}
-
+// The cache of each kind lags behind at every write. A sample has in a few runs all of them lag, one after the other.
 func TestStaleCaches(t *testing.T) {
-	for i, w := range swept() {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			sweep(t, w, sample(lagging(reference(t, w).log), 24, 7*i))
-		})
-	}
+	const runs = 2
+	eachWorkload(t, func(t *testing.T, w workload, _ int) {
+		log := reference(t, w).log
+		if *full {
+			sweep(t, w, lagging(log))
+			return
+		}
+		var all []disturbance
+		for run := range runs {
+			all = append(all, lagAll(log, run, runs))
+		}
+		sweep(t, w, all)
+	})
 }
 
-// longSleep is a number of writes after which the main workload is in its second job.
+// longSleep is a number of writes after which the main workloads are in their second act.
 const longSleep = 90
 
 func TestFailover(t *testing.T) {
-	w := workloadNamed(t, "life")
-	var all []disturbance
-	for i, entry := range reference(t, w).log.Writes() {
-		kinds := []disturbance{
-			{deed: stopLeader, at: entry.Write}, {deed: crashLeader, at: entry.Write},
-			{deed: freezeLeader, at: entry.Write}, {deed: freezeLeader, at: entry.Write, until: longSleep},
-		}
-		for j, d := range kinds {
-			if *full || i%len(kinds) == j {
-				all = append(all, d)
+	t.Parallel()
+	for number, name := range []string{"life", "growth"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := workloadNamed(t, name)
+			writes := reference(t, w).log.Writes()
+			all := []disturbance{{deed: twins}}
+			for i, entry := range writes {
+				kinds := []disturbance{
+					{deed: stopLeader, at: entry.Write}, {deed: crashLeader, at: entry.Write},
+					{deed: freezeLeader, at: entry.Write}, {deed: freezeLeader, at: entry.Write, until: longSleep},
+				}
+				for j, d := range kinds {
+					if *full || i == len(writes)*(2*j+1+number)/20 {
+						all = append(all, d)
+					}
+				}
 			}
-		}
+			sweep(t, w, all)
+		})
 	}
-	sweep(t, w, append(sample(all, 23, 4), disturbance{deed: twins}))
+}
+
+// A world at rest stays as it is when another process takes over, after each act of a story: it finds nothing to write.
+func TestRestOutlivesAProcess(t *testing.T) {
+	eachWorkload(t, func(t *testing.T, w workload, _ int) {
+		if *full || w.name == "repair" || w.isContinuous() {
+			sweep(t, w, []disturbance{{deed: relieve}})
+		}
+	})
 }
 
 // TestReplay runs what the flags say: by default the main workload, undisturbed.
@@ -81,5 +110,5 @@ func TestReplay(t *testing.T) {
 	}
 	w := workloadNamed(t, *workloadFlag)
 	want := reference(t, w)
-	judge(t, want, perform(t, w, func(s *scene) { d.arrange(t, s) }))
+	judge(t, want, perform(t, w, d))
 }

@@ -12,9 +12,10 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/test/faults/invariant"
 )
 
-// What a user may do at a write of the controllers. The workload "tended" can take it.
+// What a user may do at a write of the controllers. The workloads "tended" and "minded" can take it.
 const (
 	userInterrupts deed = "interrupt"
 	userAsksAgain  deed = "ask"
@@ -22,7 +23,16 @@ const (
 	userRemoves    deed = "remove"
 )
 
-var userDeeds = []deed{userInterrupts, userAsksAgain, userAlters, userRemoves}
+// What only a user of the continuous flow may do.
+const (
+	userAborts deed = "abort"
+	userForces deed = "force"
+)
+
+var (
+	userDeeds       = []deed{userInterrupts, userAsksAgain, userAlters, userRemoves}
+	continuousDeeds = []deed{userAborts, userForces, userAsksAgain, userAlters, userRemoves}
+)
 
 // tend is a tree whose user interferes while it grows, and in the end wants it after all as it was.
 func tend(t *testing.T, s *scene) {
@@ -33,19 +43,42 @@ func tend(t *testing.T, s *scene) {
 	s.settles(t, "garden")
 	s.recorder.Quiet(t, restLength)
 	s.mark = len(s.processes.log().Writes())
-	err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(s.installation("garden")), &lsv1alpha1.Installation{})
+	s.wantAgain(t, wanted().Build())
+	s.succeeds(t, "garden")
+	s.rest(t, "as wanted")
+}
+
+// mind is the same in the continuous flow.
+func mind(t *testing.T, s *scene) {
+	wanted := s.flow("garden", tree(s.namespace), "size").ExportData("crop", "harvest")
+	s.create(t, s.sized("small"), wanted.Build())
+	for {
+		s.recorder.Quiet(t, restLength)
+		if invariant.AtRest(s.recorder.History()) {
+			break
+		}
+	}
+	s.mark = len(s.processes.log().Writes())
+	s.wantAgain(t, wanted.Build())
+	s.holds(t, "basket", "small-soil-crop")
+	s.exported(t, "harvest", "small-soil-crop")
+	s.calm(t, "garden", lsv1alpha1.PhaseSucceeded)
+	s.rest(t, "as wanted")
+}
+
+// wantAgain gives an installation its first specification back and has it reconciled, or creates it anew if it is gone.
+func (s *scene) wantAgain(t *testing.T, wanted *lsv1alpha1.Installation) {
+	t.Helper()
+	err := s.Client().Get(t.Context(), client.ObjectKeyFromObject(wanted), &lsv1alpha1.Installation{})
 	if client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	if err == nil {
-		spec := wanted().Build().Spec
-		s.patch(t, s.installation("garden"), `{"spec":%s}`, mustJSON(map[string]any{"blueprint": spec.Blueprint, "exports": spec.Exports}))
-		s.ask(t, "garden", lsv1alpha1.OperationReconcile)
-	} else {
-		s.create(t, wanted().Build())
+	if err != nil {
+		s.create(t, wanted)
+		return
 	}
-	s.succeeds(t, "garden")
-	s.rest(t, "as wanted")
+	s.patch(t, wanted.DeepCopy(), `{"spec":%s}`, mustJSON(map[string]any{"blueprint": wanted.Spec.Blueprint, "exports": wanted.Spec.Exports}))
+	s.ask(t, wanted.Name, lsv1alpha1.OperationReconcile)
 }
 
 // settles waits until an installation has finished a job, however it went, or is gone.
@@ -82,6 +115,10 @@ func (d disturbance) interfere(t *testing.T, s *scene) {
 	switch d.deed {
 	case userInterrupts:
 		err = s.try(garden, operation(lsv1alpha1.OperationInterrupt))
+	case userAborts:
+		err = s.try(garden, operation(lsv1alpha1.OperationAbort))
+	case userForces:
+		err = s.try(garden, operation(lsv1alpha1.OperationForceReconcile))
 	case userAsksAgain:
 		err = s.try(garden, operation(lsv1alpha1.OperationReconcile))
 	case userAlters:
@@ -99,16 +136,24 @@ func (s *scene) try(object client.Object, patch string) error {
 	return s.Client().Patch(context.Background(), object, mergePatch(patch))
 }
 
-// A user who, during the first job, interrupts, asks again, changes his mind or deletes, at any write, gets what he wants in the end.
-func TestUserInterferesAtEveryWrite(t *testing.T) {
-	w := workloadNamed(t, "tended")
-	var all []disturbance
-	for i, entry := range reference(t, w).log.Writes()[:reference(t, w).mark] {
-		for j, d := range userDeeds {
-			if *full || i%len(userDeeds) == j {
-				all = append(all, disturbance{deed: d, at: entry.Write})
+// A user who, while his first wish is being fulfilled, interrupts, asks again, changes his mind or deletes, at any write, gets what he
+// wants in the end.
+func TestUserInterferes(t *testing.T) {
+	t.Parallel()
+	for name, deeds := range map[string][]deed{"tended": userDeeds, "minded": continuousDeeds} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := workloadNamed(t, name)
+			mark := reference(t, w).mark
+			var all []disturbance
+			for write := 1; write <= mark; write++ {
+				for j, d := range deeds {
+					if *full || write == 1+mark*j/len(deeds) || write == mark-mark*j/len(deeds) {
+						all = append(all, disturbance{deed: d, at: write})
+					}
+				}
 			}
-		}
+			sweep(t, w, all)
+		})
 	}
-	sweep(t, w, sample(all, 11, 3))
 }

@@ -6,21 +6,26 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 )
 
 // process is one process of espalier-controller, as far as the API server can tell: everything it sends passes its transport.
 type process struct {
 	transport *faults.Transport
+	manager   ctrl.Manager
 	cancel    context.CancelFunc
 	ended     chan struct{}
 	err       error // of the end; to be read after it
@@ -45,7 +50,7 @@ func (s *scene) start(t testing.TB, transport *faults.Transport, options manager
 		t.Fatalf("build the manager: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{transport: transport, cancel: cancel, ended: make(chan struct{})}
+	p := &process{transport: transport, manager: mgr, cancel: cancel, ended: make(chan struct{})}
 	s.target.connect(t, s.namespace, transport.Config(s.Config()))
 	s.processes.add(p)
 	go func() {
@@ -93,6 +98,12 @@ func (p *processes) add(one *process) {
 	p.all = append(p.all, one)
 }
 
+func (p *processes) list() []*process {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return slices.Clone(p.all)
+}
+
 // log is what the first process has sent: the one that plans are about.
 func (p *processes) log() faults.Log {
 	p.mutex.Lock()
@@ -120,6 +131,31 @@ func (s *scene) operate(t testing.TB, plan faults.Plan) *process {
 	}()
 	t.Cleanup(func() { close(over); <-restarted })
 	return first
+}
+
+// relieve ends all processes and starts another one, which is to find nothing to write.
+func (s *scene) relieve(t *testing.T) {
+	t.Helper()
+	for _, p := range s.processes.list() {
+		p.stop()
+	}
+	before := s.recorder.History()
+	fresh := s.start(t, faults.New(faults.Plan{}), options(s.namespace))
+	<-fresh.manager.Elected()
+	if !fresh.manager.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("the caches of a new process are not filled")
+	}
+	// Something is written, so that the rest that is waited for begins now.
+	now := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, GenerateName: "now-"}}
+	s.create(t, now)
+	s.recorder.Quiet(t, 2*restLength)
+	if err := s.Client().Delete(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	writes := s.recorder.Since(before).Where(func(r testkit.Revision) bool { return r.Object.GetName() != now.Name })
+	if len(writes) > 0 {
+		t.Errorf("everything was at rest, and yet a new process has written:\n%s", writes)
+	}
 }
 
 // restLength is how long nothing must happen for a world to count as being at rest.

@@ -20,11 +20,12 @@ type outcome struct {
 	history testkit.History
 	log     faults.Log
 	mark    int
+	met     bool // everything that was planned has happened
 }
 
-// perform runs a workload with the processes that arrange starts. Unless all is asked for, it ends with the act in which the planned
-// faults have struck: a world that is then as it should be has a future like that of the reference.
-func perform(t *testing.T, w workload, arrange func(*scene)) outcome {
+// perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
+// happened: a world that is then as it should be has a future like that of the reference.
+func perform(t *testing.T, w workload, d disturbance) outcome {
 	t.Helper()
 	s := newScene(t)
 	t.Cleanup(func() {
@@ -32,40 +33,43 @@ func perform(t *testing.T, w workload, arrange func(*scene)) outcome {
 			t.Logf("what the first process has sent:\n%s", s.processes.log().Where(func(e faults.Entry) bool { return e.IsWrite() || e.Fault != "" }))
 		}
 	})
-	arrange(s)
+	d.arrange(t, s)
 	for _, act := range w.acts {
 		act(t, s)
-		if !*full && s.struck() {
+		if d.deed == relieve {
+			s.relieve(t)
+		}
+		if !*full && d.isOver(s) {
 			break
 		}
 	}
-	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark}
+	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark, met: d.isOver(s)}
 }
 
-// goodDays are the undisturbed runs, one for each workload that is needed.
-var goodDays = struct {
-	mutex sync.Mutex
-	runs  map[string]*outcome
-}{runs: map[string]*outcome{}}
+// goodDay is the undisturbed run of a workload.
+type goodDay struct {
+	once sync.Once
+	run  *outcome
+}
+
+// goodDays are the undisturbed runs by workload.
+var goodDays sync.Map
 
 // reference runs a workload on a good day, once per test process.
 func reference(t *testing.T, w workload) *outcome {
 	t.Helper()
-	goodDays.mutex.Lock()
-	defer goodDays.mutex.Unlock()
-	if goodDays.runs[w.name] == nil {
-		o := perform(t, w, func(s *scene) { s.operate(t, faults.Plan{}) })
-		goodDays.runs[w.name] = &o
-	}
-	if len(goodDays.runs[w.name].pauses) == 0 {
+	entry, _ := goodDays.LoadOrStore(w.name, &goodDay{})
+	day := entry.(*goodDay)
+	day.once.Do(func() {
+		t.Run("reference", func(t *testing.T) {
+			o := perform(t, w, disturbance{})
+			day.run = &o
+		})
+	})
+	if day.run == nil {
 		t.Fatalf("the reference run of %s failed", w.name)
 	}
-	return goodDays.runs[w.name]
-}
-
-// struck tells whether a fault of requests has struck, or a process has crashed.
-func (s *scene) struck() bool {
-	return len(s.processes.log().Where(func(e faults.Entry) bool { return e.Fault != "" })) > 0
+	return day.run
 }
 
 // judge checks every state that anything has had in a run, and its points of rest against those of the reference.

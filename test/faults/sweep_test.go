@@ -5,76 +5,101 @@ package faults_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"espalier.dev/internal/testkit/faults"
 )
 
-// sweep runs a workload once per disturbance, many at a time, and says for each that fails how to repeat it.
-func sweep(t *testing.T, w workload, disturbances []disturbance) {
+// eachWorkload calls a function for all workloads, several at a time, with their numbers.
+func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	t.Helper()
-	want := reference(t, w)
-	report := newTally(t, w, len(disturbances))
-	for _, d := range disturbances {
-		t.Run(d.String(), func(t *testing.T) {
+	t.Parallel()
+	for number, w := range workloads {
+		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			t.Cleanup(func() {
-				report.done()
-				if t.Failed() {
-					t.Log("to repeat it: " + replayCommand(w.name, d.String()))
-				}
-			})
-			judge(t, want, perform(t, w, func(s *scene) { d.arrange(t, s) }))
+			do(t, w, number)
 		})
 	}
 }
 
-// sample takes each so manieth, unless all are asked for. The first taken differs from caller to caller, and so what they share is
-// taken more evenly.
-func sample[T any](all []T, each, first int) []T {
-	if *full {
-		return all
+// sweep runs a workload once per disturbance, many at a time, and says for each that fails how to repeat it.
+func sweep(t *testing.T, w workload, disturbances []disturbance) {
+	t.Helper()
+	want := reference(t, w)
+	report := newTally(t, w)
+	for _, d := range disturbances {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log("to repeat it: " + replayCommand(w.name, d.String()))
+				}
+			})
+			got := perform(t, w, d)
+			report.add(got.met)
+			judge(t, want, got)
+		})
 	}
-	var some []T
-	for i := first % each; i < len(all); i += each {
-		some = append(some, all[i])
-	}
-	return some
 }
 
-// rotate gives each write one of the actions, in turn; with -full it gives it all of them.
-func rotate(log faults.Log, actions ...faults.Action) []disturbance {
-	if *full {
-		return planned(faults.EachNamedWrite(log, actions...))
-	}
-	var plans []faults.Plan
-	for i, plan := range faults.EachNamedWrite(log, faults.CrashBefore) {
-		plan.Requests[0].Do = actions[i%len(actions)]
-		plans = append(plans, plan)
-	}
-	return planned(plans)
+// namedWrite is a plan's way to name one write of a reference run.
+type namedWrite struct{ plan faults.Plan }
+
+func (n namedWrite) with(action faults.Action) faults.Plan {
+	fault := n.plan.Requests[0]
+	fault.Do = action
+	return faults.Plan{Requests: []faults.RequestFault{fault}}
 }
+
+// kindsOf chooses of each kind of write in a log one: the first one of some, the second one of others and so on, such that a workload
+// is met in all its acts.
+func kindsOf(log faults.Log, first int) []namedWrite {
+	byKind := map[string][]namedWrite{}
+	var order []string
+	plans := faults.EachNamedWrite(log, faults.CrashBefore)
+	for i, entry := range log.Writes() {
+		kind := fmt.Sprintf("%s %s/%s", entry.Verb, entry.Resource, entry.Subresource)
+		if byKind[kind] == nil {
+			order = append(order, kind)
+		}
+		byKind[kind] = append(byKind[kind], namedWrite{plans[i]})
+	}
+	var chosen []namedWrite
+	for i, kind := range order {
+		all := byKind[kind]
+		chosen = append(chosen, all[(i+first)*stride%len(all)])
+	}
+	return chosen
+}
+
+// stride is prime, so that the chosen writes are spread over many.
+const stride = 7
 
 // watched are the resources whose caches the controllers decide on.
 var watched = []string{"installations", "executions", "deployitems", "dataobjects", "targets"}
 
-// lagging holds the watch of one resource at each write until the next but one, and for each resource in turn; with -full all
-// resources, and also such that the cache never sees what it missed.
+// lagging holds the watch of each resource at each write until the next but one, and also such that the cache never sees what it missed.
 func lagging(log faults.Log) []disturbance {
 	var all []disturbance
-	for i, entry := range log.Writes() {
-		for j, resource := range watched {
-			if !*full && i%len(watched) != j {
-				continue
-			}
-			all = append(all, hold(resource, "hold", entry.Write))
-			if *full {
-				all = append(all, hold(resource, "relist", entry.Write))
-			}
+	for _, entry := range log.Writes() {
+		for _, resource := range watched {
+			all = append(all, hold(resource, "hold", entry.Write), hold(resource, "relist", entry.Write))
 		}
 	}
 	return all
+}
+
+// lagAll holds the watches of all resources one after the other, in one of several runs at other writes than in the others.
+func lagAll(log faults.Log, run, runs int) disturbance {
+	writes := len(log.Writes())
+	var d disturbance
+	for i, resource := range watched {
+		how := []string{"hold", "relist"}[(i+run)%2]
+		d.plan = d.plan.And(hold(resource, how, 1+writes*(i*runs+run)/(runs*len(watched))).plan)
+	}
+	return d
 }
 
 func hold(resource, how string, write int) disturbance {
@@ -84,18 +109,26 @@ func hold(resource, how string, write int) disturbance {
 
 // tally measures a sweep.
 type tally struct {
-	left  chan struct{}
-	began time.Time
+	mutex       sync.Mutex
+	plans, idle int
 }
 
-func newTally(t *testing.T, w workload, plans int) *tally {
+func newTally(t *testing.T, w workload) *tally {
 	t.Helper()
-	r := &tally{left: make(chan struct{}, plans), began: time.Now()}
+	r, began := &tally{}, time.Now()
 	t.Cleanup(func() {
-		took := time.Since(r.began)
-		t.Logf("%s: %d plans in %s, %.1f per second", w.name, len(r.left), took.Round(time.Second), float64(len(r.left))/took.Seconds())
+		took := time.Since(began)
+		t.Logf("%s: %d plans in %s, of which %d have met less than they meant", w.name, r.plans, took.Round(time.Second), r.idle)
 	})
 	return r
 }
 
-func (r *tally) done() { r.left <- struct{}{} }
+// add counts a run, and whether everything that was planned has happened in it.
+func (r *tally) add(met bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.plans++
+	if !met {
+		r.idle++
+	}
+}

@@ -37,6 +37,10 @@ var jobWorkloads = []workload{
 	{"tended", []act{tend}},
 }
 
+func (w workload) isContinuous() bool {
+	return slices.ContainsFunc(continuousWorkloads, func(c workload) bool { return c.name == w.name })
+}
+
 func workloadNamed(t *testing.T, name string) workload {
 	t.Helper()
 	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
