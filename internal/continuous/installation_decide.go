@@ -125,7 +125,7 @@ func update(o Installation) installation.Decision {
 		return raise(o.ImportsMissing)
 	}
 	return installation.Decision{
-		Do: []installation.Effect{installation.Prepare{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated"),
+		Do: []installation.Effect{installation.Prepare{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated: "+o.occasion()),
 	}
 }
 
