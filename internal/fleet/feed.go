@@ -152,8 +152,8 @@ func (f *feed) replace(all map[types.NamespacedName]record, absent map[string]bo
 	before := map[types.NamespacedName]State{}
 	for key := range f.wanted {
 		before[key] = f.read(key)
-		if _, exists := all[key]; !exists {
-			f.forgetRecord(key, now)
+		if next, exists := all[key]; !exists || next.problem.Reason != "" {
+			f.rememberUnseen(key, now)
 		}
 	}
 	f.records, f.absent = all, absent
@@ -167,8 +167,8 @@ func (f *feed) replace(all map[types.NamespacedName]record, absent map[string]bo
 	return changed
 }
 
-// forgetRecord remembers an application that vanished while nobody looked: it was last seen when the records were last current.
-func (f *feed) forgetRecord(key types.NamespacedName, now time.Time) {
+// rememberUnseen keeps what was known of an application that was lost while nobody looked: that is as old as the records.
+func (f *feed) rememberUnseen(key types.NamespacedName, now time.Time) {
 	if last, existed := f.records[key]; existed {
 		if !f.lost.IsZero() {
 			now = f.lost
@@ -204,7 +204,7 @@ func (f *feed) last(key types.NamespacedName, now time.Time) sighting {
 	if f.synced() {
 		f.lost = now
 	}
-	f.forgetRecord(key, now)
+	f.rememberUnseen(key, now)
 	return f.wanted[key]
 }
 

@@ -10,12 +10,14 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // sketch is a fleet without clusters whose only feed is filled by hand.
@@ -187,5 +189,52 @@ func TestPIP06_NarrowFeedsBeginWithWhatWasSeen(t *testing.T) {
 	}
 	if links := f.links[ClusterKey{}]; len(links.feeds) != 2 {
 		t.Errorf("there are %d feeds, want one for each namespace", len(links.feeds))
+	}
+}
+
+// Whatever makes an application unreadable, its last revision is kept.
+func TestPIP06_TheLastRevisionIsKept(t *testing.T) {
+	application := helmReleaseIn(ClusterKey{}, "apps", "app")
+	const ready = `{observedGeneration: 3, conditions: [` + readyAt3 + `]}`
+	mute := objectOf(t, helmRelease("v2", ready))
+	for name, lose := range map[string]func(*follower) error{
+		"an event without a revision": func(f *follower) error { return f.take(watch.Event{Type: watch.Modified, Object: mute}) },
+		"a deletion":                  func(f *follower) error { return f.take(watch.Event{Type: watch.Deleted, Object: mute}) },
+		"a list without a revision": func(f *follower) error {
+			f.replace(t.Context(), map[types.NamespacedName]record{application.key(): newRecord(mute)})
+			return nil
+		},
+		"a failure": func(f *follower) error { f.fail(errStreamFailed); return nil },
+		"a failure, and then a list without a revision": func(f *follower) error {
+			f.fail(errStreamFailed)
+			f.replace(t.Context(), map[types.NamespacedName]record{application.key(): newRecord(mute)})
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, follower := sketch(application)
+			lost := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			f.clock = clocktesting.NewFakePassiveClock(lost)
+			if err := follower.take(watch.Event{Type: watch.Added, Object: release(t, "app", "1.0.0")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := lose(follower); err != nil {
+				t.Fatal(err)
+			}
+			state := f.Read(application)
+			if state.Known() || state.Revision != "1.0.0" || state.AttemptedRevision != "1.0.0" || !state.UnreadableSince.Equal(lost) || state.Healthy {
+				t.Errorf("the state is %+v", state)
+			}
+		})
+	}
+}
+
+func TestPausesGrowUpToALimit(t *testing.T) {
+	for failures, want := range map[int]time.Duration{0: firstPause, 1: firstPause, 2: 2 * firstPause, 4: 8 * firstPause, 7: lastPause, 1000: lastPause} {
+		for range 100 {
+			if pause := pauseAfter(failures); pause < want*8/10 || pause > want*12/10 {
+				t.Fatalf("after %d failures the pause is %s, want about %s", failures, pause, want)
+			}
+		}
 	}
 }

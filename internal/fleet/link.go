@@ -162,6 +162,9 @@ func (l *link) has(found place) bool {
 func (l *link) begin(to connection, content fingerprint) {
 	l.fleet.mutex.Lock()
 	before := l.session
+	if before == nil || before.place != content {
+		l.refusals = 0
+	}
 	l.session = l.newSessionLocked(to, content)
 	l.problem = starting(l.key)
 	for _, feed := range l.feeds {
