@@ -30,6 +30,9 @@ func advance(o Observed) *draft {
 	for _, name := range d.recorded() {
 		d.absorb(name)
 	}
+	for _, v := range d.views {
+		d.remember(v)
+	}
 	d.tidy()
 	d.survey()
 	d.supersede()

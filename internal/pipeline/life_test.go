@@ -334,32 +334,68 @@ func TestPIP21_NotificationsAreSentOnceUnlessACrashHidesIt(t *testing.T) {
 	}
 }
 
-// A pipeline whose status is lost finds its pull requests again, whatever has become of them.
+// A pipeline whose status is lost finds its pull requests again, whatever has become of them, and opens no others.
 func TestStatusThatIsLostIsRebuiltFromPullRequests(t *testing.T) {
-	for _, state := range []pipelines.PullRequestState{pipelines.PullRequestOpen, pipelines.PullRequestMerged, pipelines.PullRequestClosed} {
-		t.Run(string(state), func(t *testing.T) {
-			l := newLife(t, -1)
-			l.settle()
-			l.targets["a"] = "2"
-			l.settle()
-			for _, request := range l.forge {
-				request.State = state
-			}
-			before := l.stored.Status.Run.Number
-			l.stored.Status = pipelines.PipelineStatus{ObservedGeneration: -1}
-			l.attempts = map[AttemptID]Attempt{}
-			l.settle()
-			want := map[pipelines.PullRequestState]pipelines.PromotionState{
-				pipelines.PullRequestOpen: pipelines.PromotionCreated, pipelines.PullRequestMerged: pipelines.PromotionSucceeded,
-				pipelines.PullRequestClosed: pipelines.PromotionAbandoned,
-			}[state]
-			if got := l.stored.Status.Environments["b"].Promotion; got == nil || got.State != want {
-				t.Errorf("the promotion is %+v, want %s", got, want)
-			}
-			if len(l.forge) != 1 || l.stored.Status.Run.Number != before {
-				t.Errorf("%d pull requests, run %d, want one and run %d", len(l.forge), l.stored.Status.Run.Number, before)
-			}
-		})
+	want := map[pipelines.PullRequestState]pipelines.PromotionState{
+		pipelines.PullRequestOpen: pipelines.PromotionCreated, pipelines.PullRequestMerged: pipelines.PromotionSucceeded,
+		pipelines.PullRequestClosed: pipelines.PromotionAbandoned,
+	}
+	for _, mode := range []pipelines.Mode{pipelines.ModeSuperseding, pipelines.ModePairwise} {
+		for state := range want {
+			t.Run(string(mode)+" "+string(state), func(t *testing.T) {
+				l := newLife(t, -1)
+				l.stored.Spec.Mode = mode
+				for _, revision := range []string{"2", "3"} {
+					l.targets["a"] = revision
+					l.settle()
+					l.merge("b")
+					l.settle()
+				}
+				l.targets["a"] = "4"
+				l.settle()
+				for _, request := range l.forge {
+					if request.State == pipelines.PullRequestOpen {
+						request.State = state
+					}
+				}
+				into := func() (count int) {
+					for _, request := range l.forge {
+						if request.Environment == "b" {
+							count++
+						}
+					}
+					return count
+				}
+				before := into()
+				l.stored.Status = pipelines.PipelineStatus{ObservedGeneration: -1}
+				l.attempts = map[AttemptID]Attempt{}
+				l.settle()
+				if got := l.stored.Status.Environments["b"].Promotion; got == nil || got.State != want[state] {
+					t.Errorf("the promotion is %+v, want %s", got, want[state])
+				}
+				if got := into(); got != before {
+					t.Errorf("%d pull requests, before there were %d", got, before)
+				}
+			})
+		}
+	}
+}
+
+// If the first environment has gone on while the status was lost, the old pull request is closed first.
+func TestStatusThatIsLostWhileTheWorldGoesOn(t *testing.T) {
+	l := newLife(t, -1)
+	l.targets["a"] = "2"
+	l.settle()
+	l.stored.Status = pipelines.PipelineStatus{ObservedGeneration: -1}
+	l.attempts = map[AttemptID]Attempt{}
+	l.targets["a"] = "3"
+	l.settle()
+	open := map[string]bool{}
+	for _, request := range l.forge {
+		open[request.Revision] = request.State == pipelines.PullRequestOpen
+	}
+	if open["2"] || !open["3"] {
+		t.Errorf("open are %v", open)
 	}
 }
 
@@ -371,7 +407,7 @@ func (c chance) of(n int) bool { return c.IntN(n) == 0 }
 // strike lets something happen that nobody has planned.
 func (l *life) strike(c chance) {
 	environments := []string{"a", "b", "c"}
-	switch c.IntN(12) {
+	switch c.IntN(13) {
 	case 0, 1:
 		l.targets["a"] = string(rune('1' + c.IntN(9)))
 	case 2, 3:
@@ -396,6 +432,10 @@ func (l *life) strike(c chance) {
 		l.lost = ""
 	case 11:
 		l.failing = c.of(2)
+	case 12:
+		if c.of(3) {
+			l.stored.Status = pipelines.PipelineStatus{ObservedGeneration: -1}
+		}
 	}
 	l.approveSome(c)
 	l.now = l.now.Add(time.Duration(c.IntN(3600)) * time.Second)

@@ -206,6 +206,30 @@ func (d *draft) absorbPullRequest(name string, request PullRequest, base string)
 	}
 }
 
+// remember takes up an open pull request for an environment that nothing is remembered of, whatever its revision. So it is followed
+// or closed like any other.
+func (d *draft) remember(v view) {
+	e := d.environment(v.name())
+	if v.duplicate || e.Promotion != nil || len(e.History) > 0 {
+		return
+	}
+	var best PullRequest
+	for _, request := range d.o.PullRequests {
+		ours := request.Environment == v.name() && request.State == pipelines.PullRequestOpen
+		if ours && request.Key != "" && request.Revision != "" && better(request, best) {
+			best = request
+		}
+	}
+	if best.State == "" {
+		return
+	}
+	d.replace(v.name(), pipelines.PromotionStatus{
+		Revision: best.Revision, Run: best.Run, Key: best.Key, Strategy: pipelines.StrategyPullRequest,
+		State: pipelines.PromotionCreated, StartTime: d.now, Attempts: 1,
+	}, "pull request "+best.URL+" was found")
+	d.absorbPullRequest(v.name(), best, "")
+}
+
 // fill overwrites what the new facts tell and keeps what they do not.
 func fill(status *pipelines.PullRequestStatus, request PullRequest, base string) {
 	status.State = request.State

@@ -141,19 +141,26 @@ func (d *draft) settleFirst(v view) {
 	})
 }
 
-// nextRun numbers a new run. If the memory is lost, pull requests tell which numbers were used: the last one is taken up again
-// if it was for the same revision, so that its traces are recognised.
+// nextRun numbers a new run.
 func (d *draft) nextRun(revision string) int64 {
 	if run := d.status().Run; run != nil {
 		return run.Number + 1
 	}
+	return d.lostNumber(0, revision)
+}
+
+// lostNumber numbers what an environment has settled on if the memory is lost. Pull requests tell which numbers were used: the
+// last one is taken up again if it was for the same revision, so that its traces are recognised. In the mode Pairwise each
+// environment counts for the next one only.
+func (d *draft) lostNumber(i int, revision string) int64 {
 	var last PullRequest
 	for _, request := range d.o.PullRequests {
-		if request.Run > last.Run {
+		mine := d.o.Spec.Mode.OrDefault() == pipelines.ModeSuperseding || i+1 < len(d.views) && request.Environment == d.views[i+1].name()
+		if mine && request.Run > last.Run {
 			last = request
 		}
 	}
-	if last.Run > 0 && last.Revision == revision && d.o.Spec.Mode.OrDefault() == pipelines.ModeSuperseding {
+	if last.Run > 0 && last.Revision == revision {
 		return last.Run
 	}
 	return last.Run + 1
@@ -185,7 +192,7 @@ func (d *draft) settle(s step) {
 		}
 		switch {
 		case e.Settled == nil:
-			e.Settled = &pipelines.Settlement{Revision: revision, Number: 1, Run: run, Time: d.now}
+			e.Settled = &pipelines.Settlement{Revision: revision, Number: d.lostNumber(s.index, revision), Run: run, Time: d.now}
 		case e.Settled.Revision != revision:
 			e.Settled = &pipelines.Settlement{Revision: revision, Number: e.Settled.Number + 1, Run: run, Time: d.now}
 		case run != 0:
