@@ -48,6 +48,17 @@ func (s *scene) calm(t testing.TB, name string, phase lsv1alpha1.Phase) {
 	}
 }
 
+// underWay waits until everything waits for deploy items.
+func (s *scene) underWay(t testing.TB) {
+	t.Helper()
+	for {
+		s.recorder.Quiet(t, restLength)
+		if invariant.UnderWay(s.recorder.History()) {
+			return
+		}
+	}
+}
+
 // exported waits until a data object has a value.
 func (s *scene) exported(t testing.TB, name, value string) {
 	t.Helper()
@@ -162,6 +173,7 @@ func freezeOver(t *testing.T, s *scene) {
 	for _, item := range []string{"quick", "aside"} {
 		s.until(t, item, "deployed", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
 	}
+	s.underWay(t)
 	s.ask(t, "pond", lsv1alpha1.OperationAbort)
 	s.calm(t, "pond", lsv1alpha1.PhaseAborted)
 	s.rest(t, "frozen")

@@ -18,8 +18,8 @@ import (
 )
 
 // contextWrites are the writes of context objects.
-func (k *kind) contextWrites(objects dataflow.Objects) []func(context.Context) error {
-	var writes []func(context.Context) error
+func (k *kind) contextWrites(objects dataflow.Objects) []write {
+	var writes []write
 	for _, object := range objects.DataObjects {
 		writes = append(writes, func(ctx context.Context) error { return k.writeDataObject(ctx, object) })
 	}

@@ -85,7 +85,7 @@ func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
 		return err
 	}
 	writes = append(writes, k.contextWrites(objects)...)
-	return subobject.Each(ctx, writes, func(ctx context.Context, write func(context.Context) error) error { return write(ctx) })
+	return subobject.Each(ctx, writes, func(ctx context.Context, write write) error { return write(ctx) })
 }
 
 // exportValues collects what export executions see.

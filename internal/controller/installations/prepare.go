@@ -41,8 +41,10 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 	if err != nil {
 		return o, nil, err
 	}
-	if err := subobject.Each(ctx, plan.writes, func(ctx context.Context, write func(context.Context) error) error { return write(ctx) }); err != nil {
-		return o, nil, err
+	for _, stage := range plan.stages(inst) {
+		if err := subobject.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
+			return o, nil, err
+		}
 	}
 	for _, leaving := range plan.leaving {
 		if err := k.deleteChild(ctx, inst, leaving); err != nil {
@@ -70,12 +72,14 @@ func stepsOf(inst *lsv1alpha1.Installation, out *blueprint.Output) []lsv1alpha1.
 	return done
 }
 
-// plan is what prepare is about to write. Its writes do not depend on each other.
+// plan is what prepare is about to write.
 type plan struct {
-	writes []func(context.Context) error
+	// context are the writes of what children import, and of what templates keep.
+	context []write
 	// subs and execution are the wanted children; after the writes they are as the API server has them.
-	subs      []wantedSub
-	execution *lsv1alpha1.Execution
+	subs           []wantedSub
+	execution      *lsv1alpha1.Execution
+	writeExecution write
 	// leaving are children that exist and are not wanted.
 	leaving []client.Object
 }
@@ -83,6 +87,7 @@ type plan struct {
 type wantedSub struct {
 	name   string
 	object *lsv1alpha1.Installation
+	write  write
 }
 
 func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output) (*plan, error) {
@@ -91,12 +96,12 @@ func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blu
 	if err != nil {
 		return nil, err
 	}
-	p.writes = append(p.writes, k.contextWrites(objects)...)
+	p.context = append(p.context, k.contextWrites(objects)...)
 	states, err := k.stateWrites(inst, out.States)
 	if err != nil {
 		return nil, err
 	}
-	p.writes = append(p.writes, states...)
+	p.context = append(p.context, states...)
 	if err := k.planExecution(ctx, inst, out, p); err != nil {
 		return nil, err
 	}
@@ -124,7 +129,7 @@ func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation,
 	}
 	own(inst, wanted)
 	p.execution = wanted
-	p.writes = append(p.writes, func(ctx context.Context) error { return k.writeExecution(ctx, inst, wanted, existing) })
+	p.writeExecution = func(ctx context.Context) error { return k.writeExecution(ctx, inst, wanted, existing) }
 	return nil
 }
 
@@ -143,8 +148,9 @@ func (k *kind) planSubs(ctx context.Context, inst *lsv1alpha1.Installation, out 
 		taken[sub.ObjectName] = true
 		object := sub.Object(inst)
 		own(inst, object)
-		p.subs = append(p.subs, wantedSub{name: sub.Name, object: object})
-		p.writes = append(p.writes, func(ctx context.Context) error { return k.writeSub(ctx, inst, object, before) })
+		p.subs = append(p.subs, wantedSub{name: sub.Name, object: object, write: func(ctx context.Context) error {
+			return k.writeSub(ctx, inst, object, before)
+		}})
 	}
 	for _, sub := range existing {
 		if !taken[sub.Name] {

@@ -19,12 +19,12 @@ import (
 )
 
 // stateWrites are the writes of what templates keep for the next job.
-func (k *kind) stateWrites(inst *lsv1alpha1.Installation, states blueprint.States) ([]func(context.Context) error, error) {
+func (k *kind) stateWrites(inst *lsv1alpha1.Installation, states blueprint.States) ([]write, error) {
 	secrets, err := states.Secrets(inst.Name)
 	if err != nil {
 		return nil, err
 	}
-	var writes []func(context.Context) error
+	var writes []write
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{

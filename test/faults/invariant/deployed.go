@@ -119,8 +119,9 @@ func judgeContents(f *findings, s step) {
 	}
 }
 
+// judgeChild leaves it open whether somebody has just asked the child to look again: that alone changes nothing.
 func judgeChild(f *findings, s step, child *object) {
-	if child.isBusy() || !child.isSuccess() || child.deleting() {
+	if !child.isSuccess() || !child.isUpToDate() || child.deleting() {
 		f.add(s, "it has succeeded, and %s is %s", child.id, stateOf(child))
 	}
 }
