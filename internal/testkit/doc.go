@@ -35,7 +35,7 @@
 //
 // Package parts, below this one, runs the programs of others that the product works with: Flux and Gitea.
 //
-// Package faults, also below, makes the connection of a controller fail as planned.
+// Package faults, also below, makes the connection of a controller fail as planned. Package diagram draws phases from decisions.
 //
 // # Rules
 //

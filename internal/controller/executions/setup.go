@@ -65,7 +65,7 @@ func remarkableTo(announce func(context.Context, news)) func(context.Context, ne
 		if !changed && (!status.Phase.IsFinal() || status.Phase == lsv1alpha1.PhaseSucceeded) {
 			return
 		}
-		if n.Err == nil && status.LastError != nil {
+		if n.Err == nil && status.Phase.IsFinal() && status.LastError != nil {
 			n.Err = failure.NewTerminal(failure.Details{}, errors.New(status.LastError.Message))
 		}
 		announce(ctx, n)
