@@ -84,7 +84,11 @@ func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.P
 	if err != nil {
 		return place, inputs, err
 	}
-	return proposal.Place{Forge: forge, Git: worktree.Settings{URL: strategy.URL, Credentials: credentials, Rules: p.rules}}, inputs, nil
+	cloneURL, err := provider.CloneURL(strategy.Type, strategy.URL, p.rules)
+	if err != nil {
+		return place, inputs, err
+	}
+	return proposal.Place{Forge: forge, Git: worktree.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules}}, inputs, nil
 }
 
 // promotion returns what an attempt to open a pull request does.
