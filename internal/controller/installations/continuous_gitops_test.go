@@ -36,7 +36,7 @@ func (w *world) result(want string) {
 	}
 }
 
-func TestCON11_CON15_CON20_CON21_CON23_CON24_ATreeFollowsItsSpecAndItsImports(t *testing.T) {
+func TestCON15_CON20_CON21_CON23_CON24_ATreeFollowsItsSpecAndItsImports(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	w.create(w.secret("base", "x"), w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build())
@@ -49,6 +49,13 @@ func TestCON11_CON15_CON20_CON21_CON23_CON24_ATreeFollowsItsSpecAndItsImports(t 
 		t.Errorf("versions of b: %+v", b.Status.Imports)
 	}
 	recorder.Quiet(t, time.Second)
+	// What an update was made of is stored together with the phase that follows it.
+	for _, name := range []string{"root", w.children("root")["b"].Name} {
+		updated := recorder.Of(w.named(name)).Where(func(r testkit.Revision) bool { return r.Field("status.observedGeneration") == "1" })
+		if r := updated[0]; r.Field("status.phase") != string(lsv1alpha1.PhaseProgressing) || r.Field("status.configGeneration") == "" || r.Field("status.imports[0].configGeneration") == "" {
+			t.Errorf("%s was updated in phase %q, of version %q", name, r.Field("status.phase"), r.Field("status.configGeneration"))
+		}
+	}
 	if begun, ended := deployments(recorder.History()); begun != 3 || ended != 3 {
 		t.Errorf("%d deployments begun, %d ended, want 3", begun, ended)
 	}
