@@ -30,7 +30,7 @@ type giteaHome struct {
 	user     *syscall.Credential // nil for the user of the test
 }
 
-// giteaConfiguration switches off what no test asks for, and lets webhooks reach servers of a test.
+// giteaConfiguration switches off what no test asks for, surviving a crash included, and lets webhooks reach servers of a test.
 var giteaConfiguration = template.Must(template.New("app.ini").Parse(`APP_NAME = test
 RUN_MODE = prod
 WORK_PATH = {{.Dir}}
@@ -49,6 +49,7 @@ LFS_START_SERVER = false
 DB_TYPE = sqlite3
 PATH = {{.Dir}}/data/gitea.db
 SQLITE_TIMEOUT = 60000
+SQLITE_JOURNAL_MODE = MEMORY
 [repository]
 ROOT = {{.Dir}}/data/repositories
 DEFAULT_BRANCH = main
