@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func Flux(t testing.TB, server *testkit.APIServer) {
 	for _, controller := range fluxControllers {
 		arguments := controller.arguments
 		if controller.program.Name == program.SourceController.Name {
-			arguments = append(arguments[:len(arguments):len(arguments)], "--storage-path="+storage, "--storage-adv-addr="+artifacts.Listener.Addr().String())
+			arguments = slices.Concat(arguments, []string{"--storage-path=" + storage, "--storage-adv-addr=" + artifacts.Listener.Addr().String()})
 		}
 		running := startController(t, server, controller.program, arguments)
 		starting.Go(func() {
@@ -102,25 +103,24 @@ func installFluxKinds(t testing.TB, server *testkit.APIServer) {
 	}
 }
 
-// controller is a running controller of Flux.
-type controller struct {
+// fluxController is a running controller of Flux.
+type fluxController struct {
 	process *program.Process
 	health  chan string // the address of its probes, once it serves them
 }
 
-func startController(t testing.TB, server *testkit.APIServer, p program.Program, arguments []string) *controller {
+func startController(t testing.TB, server *testkit.APIServer, p program.Program, arguments []string) *fluxController {
 	t.Helper()
 	binary, err := p.Binary(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	c := &controller{health: make(chan string, 1)}
+	c := &fluxController{health: make(chan string, 1)}
 	c.process, err = program.Start(program.Command{
 		Title: p.Title, Binary: binary, Dir: home, Notice: c.read,
 		Arguments: append([]string{
-			"--enable-leader-election=false", "--watch-all-namespaces=true", "--log-level=info", "--log-encoding=json",
-			"--metrics-addr=0", "--health-addr=127.0.0.1:0", "--requeue-dependency=1s",
+			"--enable-leader-election=false", "--log-encoding=json", "--metrics-addr=0", "--health-addr=127.0.0.1:0", "--requeue-dependency=1s",
 		}, arguments...),
 		Env: []string{"KUBECONFIG=" + server.Kubeconfig(), "RUNTIME_NAMESPACE=" + fluxNamespace, "HOME=" + home, "TMPDIR=" + home},
 	})
@@ -137,7 +137,7 @@ func startController(t testing.TB, server *testkit.APIServer, p program.Program,
 }
 
 // read looks for the line of the log that names the port that the controller has chosen for its probes.
-func (c *controller) read(line string) {
+func (c *fluxController) read(line string) {
 	var entry struct{ Msg, Name, Addr string }
 	if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg != "starting server" || entry.Name != "health probe" {
 		return
@@ -148,7 +148,7 @@ func (c *controller) read(line string) {
 	}
 }
 
-func (c *controller) awaitReady(ctx context.Context) error {
+func (c *fluxController) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	var address string
