@@ -13,6 +13,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/follow"
 	"espalier.dev/internal/cli/request"
+	"espalier.dev/internal/installation"
 )
 
 // New returns the command.
@@ -26,7 +27,8 @@ func New(env cli.Environment) *cobra.Command {
 		Short: "End running jobs as failed",
 		Long: `End the running job of installations: deploy items that have not finished are given
 up, and the tree ends as Failed. What was deployed stays as it is; a new job brings it
-up to date.
+up to date. In the continuous flow, in which there are no jobs, the work is aborted; it
+goes on with a new spec or when somebody asks for it.
 
 With --wait, the exit code is 0 once the job has ended, in whatever way.`,
 		Example: `  espalier interrupt shop
@@ -36,7 +38,8 @@ With --wait, the exit code is 0 once the job has ended, in whatever way.`,
 
 func ask(ctx context.Context, desk *request.Desk, root *lsv1alpha1.Installation) (follow.Started, error) {
 	started := follow.Started{Awaited: follow.Awaited{Name: root.Name, Goal: &follow.Finished{}}, Said: "has no job to interrupt"}
-	if root.Status.IsFinished() {
+	continuous := installation.FlowOf(root) == lsv1alpha1.FlowContinuous
+	if root.Status.IsFinished() && !continuous || root.Status.Phase.IsCompleted() && continuous {
 		return started, nil
 	}
 	dropped, err := desk.Interrupt(ctx, root)

@@ -41,6 +41,26 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// Without jobs, what is on its way is aborted, and what has come to its end is left alone.
+func TestTheContinuousFlowIsAborted(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	busy, done := testkit.Installation(namespace, "busy").Continuous().Build(), testkit.Installation(namespace, "done").Continuous().Build()
+	busy.Status.RunStatus = clitest.Status(lsv1alpha1.PhasePendingDependencies, clitest.Of(""))
+	done.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded, clitest.Of(""))
+	clitest.Store(t, server, busy, done)
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: interrupt.New, Args: []string{"busy", "done"}})
+	if got.Code != cli.ExitOK || got.Stdout != "installation busy is interrupted\ninstallation done has no job to interrupt\n" || got.Stderr != "" {
+		t.Errorf("%+v", got)
+	}
+	if asked := operation(t, server, namespace, "busy"); asked != "abort" {
+		t.Errorf("it was asked to %q", asked)
+	}
+	if asked := operation(t, server, namespace, "done"); asked != "" {
+		t.Errorf("what is done was asked to %q", asked)
+	}
+}
+
 func TestInterruptReplacesARequest(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)

@@ -18,6 +18,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/installation"
 )
 
 // takingTime is how long controllers have to take an operation before another can be asked for.
@@ -51,10 +52,13 @@ func (d *Desk) Reconcile(ctx context.Context, root *lsv1alpha1.Installation) (as
 	}
 }
 
-// Interrupt asks for the end of the running job. A request for another job, which was to come after it, makes room;
-// dropped tells so.
+// Interrupt asks for the end of the running job, or of the work in the continuous flow. A request for another job, which was
+// to come after it, makes room; dropped tells so.
 func (d *Desk) Interrupt(ctx context.Context, root *lsv1alpha1.Installation) (dropped bool, err error) {
 	mark := annotation{lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt)}
+	if installation.FlowOf(root) == lsv1alpha1.FlowContinuous {
+		mark.value = string(lsv1alpha1.OperationAbort)
+	}
 	before, err := d.set(ctx, root, mark, "interrupt installation "+root.Name)
 	return err == nil && before == string(lsv1alpha1.OperationReconcile), err
 }
