@@ -34,9 +34,9 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 	if !ok {
 		return
 	}
-	open, known := n.recalls.of(client.ObjectKeyFromObject(p), source, n.opener(p.Namespace, strategy))
+	found, known := n.recalls.of(client.ObjectKeyFromObject(p), source, n.opener(p.Namespace, strategy))
 	o.Environments[environment].ListingPending = !known
-	for _, pr := range open {
+	for _, pr := range found {
 		mark, ours := proposal.Recognise(pr.Body, p.Namespace, p.Name)
 		if !ours || mark.Environment != p.Spec.Environments[environment].Name || pr.Base != strategy.BaseBranch {
 			continue
@@ -47,7 +47,8 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 	}
 }
 
-// recalls lists the open pull requests of each repository once. That is enough: later ones are in the statuses.
+// recalls lists the pull requests of each repository once, all open ones and those that changed last. That is enough: later ones are in
+// the statuses.
 type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
@@ -63,7 +64,7 @@ type recalls struct {
 type recall struct {
 	running, done bool
 	failed        time.Time
-	open          []gitforge.PullRequest
+	found         []gitforge.PullRequest
 	waiting       map[types.NamespacedName]bool
 }
 
@@ -77,7 +78,7 @@ func (r *recalls) close() {
 	r.group.Wait()
 }
 
-// of returns the open pull requests of a repository that carry a mark of ours. known is false while they are being listed, which wakes
+// of returns the pull requests of a repository that carry a mark of ours. known is false while they are being listed, which wakes
 // the pipeline at the end. If listing fails, nothing is known and nothing is waited for: an attempt will tell what is wrong.
 func (r *recalls) of(owner types.NamespacedName, source poll.Source, open func(context.Context) (gitforge.Forge, error)) (found []gitforge.PullRequest, known bool) {
 	r.mu.Lock()
@@ -88,7 +89,7 @@ func (r *recalls) of(owner types.NamespacedName, source poll.Source, open func(c
 		r.known[source] = entry
 	}
 	if entry.done {
-		return entry.open, true
+		return entry.found, true
 	}
 	if !entry.running && time.Since(entry.failed) >= r.pause {
 		entry.running = true
@@ -116,8 +117,8 @@ func (r *recalls) list(entry *recall, open func(context.Context) (gitforge.Forge
 		entry.failed = time.Now()
 	}
 	for _, pr := range listing.PullRequests {
-		if pr.State == gitforge.Open && proposal.Marked(pr.Body) {
-			entry.open = append(entry.open, pr)
+		if proposal.Marked(pr.Body) {
+			entry.found = append(entry.found, pr)
 		}
 	}
 	waiting := entry.waiting

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -86,7 +87,7 @@ type kind struct {
 // Setup adds the controller that promotes revisions.
 func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 	options = options.withDefaults()
-	clusters := target.NewClusters(target.Options{Host: mgr.GetAPIReader(), HostConfig: mgr.GetConfig(), Dialer: options.Dialer})
+	clusters := target.NewClusters(target.Options{Host: mgr.GetAPIReader(), HostConfig: mgr.GetConfig(), Dialer: options.Dialer, Scheme: mgr.GetScheme()})
 	leaves, err := fleet.New(fleet.Options{Config: mgr.GetConfig(), Clusters: clusters})
 	if err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
@@ -108,7 +109,9 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{},
 	}
 	c := &Controller{kind: k, wakes: wakes, clusters: clusters}
+	// Its own writes wake a pipeline, too: what a pass records is what the next one follows, and that costs no request.
 	err = l.Controller(mgr, options.Workers).
+		Watches(&pipelines.Pipeline{}, &handler.EnqueueRequestForObject{}).
 		WatchesRawSource(leaves.Source()).
 		WatchesRawSource(wakes.source()).
 		Complete(forgetting{kind: k, loop: l})

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/parts"
+)
+
+const canary = "CANARY-5f1e"
+
+// forge is a repository in a real Gitea with a file that pipelines p and q of a world may change.
+type forge struct {
+	*parts.Repository
+	gitea *parts.GiteaServer
+	w     *world
+}
+
+// newForge makes the repository and the Secret that opens it.
+func (w *world) newForge() *forge {
+	w.Helper()
+	gitea := parts.Gitea(w.T)
+	f := &forge{gitea: gitea, w: w}
+	f.Repository = gitea.Repository(w.T, map[string]string{"prod/app.yaml": f.content("p", "1.0.0") + f.content("q", "1.0.0"), "README.md": "untouched\n"})
+	w.create(f.secret("git", gitea.Token))
+	return f
+}
+
+func (f *forge) content(name, revision string) string {
+	return fmt.Sprintf("%s:\n  version: %s # {\"$promotion\": \"%s:%s:prod\"}\n", name, revision, f.w.namespace, name)
+}
+
+func (f *forge) secret(name, token string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.w.namespace, Name: name}, StringData: map[string]string{
+		"username": f.gitea.User, "password": token, "token": token, "caFile": string(f.gitea.CA),
+	}}
+}
+
+func (f *forge) strategy() pipelines.PullRequestStrategy {
+	return pipelines.PullRequestStrategy{
+		Type: pipelines.GitProviderGitea, URL: f.CloneURL(), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+	}
+}
+
+// open returns the pull requests that are open.
+func (f *forge) open() []parts.PullRequest {
+	var open []parts.PullRequest
+	for _, pr := range f.PullRequests(f.w.T) {
+		if pr.State == "open" {
+			open = append(open, pr)
+		}
+	}
+	return open
+}
+
+// byPullRequest is a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0.
+func (f *forge) byPullRequest(name string) (builder *testkit.PipelineBuilder, at []string) {
+	w := f.w
+	at = w.places(2)
+	w.deploy(w.cluster, at[0], "1.1.0", true)
+	w.deploy(w.cluster, at[1], "1.0.0", true)
+	return testkit.Pipeline(w.namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+		Environment("dev", at[0]).Environment("prod", at[1]).PullRequest(f.strategy()), at
+}
+
+func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, at := f.byPullRequest("p")
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	promotion := p.Status.Environments["prod"].Promotion
+	open := f.open()
+	if len(open) != 1 || promotion.PullRequest.URL != open[0].URL || promotion.PullRequest.Number != int64(open[0].Number) {
+		t.Fatalf("status %+v, open %+v", promotion.PullRequest, open)
+	}
+	if want := "Promote " + w.namespace + "/p in prod to 1.1.0"; open[0].Title != want {
+		t.Errorf("title %q, want %q", open[0].Title, want)
+	}
+	if !strings.Contains(open[0].Body, "\n"+w.namespace+"/p/prod\n") || !strings.Contains(open[0].Body, promotion.Key) {
+		t.Errorf("body %q", open[0].Body)
+	}
+	if got, want := f.File(t, open[0].Head.Branch, "prod/app.yaml"), f.content("p", "1.1.0")+f.content("q", "1.0.0"); got != want {
+		t.Errorf("the file is\n%s, want\n%s", got, want)
+	}
+	if !held(p, "prod", pipelines.HoldWaitingForMerge) {
+		t.Errorf("holds %+v", p.Status.Holds)
+	}
+	merged := f.Merge(t, open[0].Number)
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	if pr := p.Status.Environments["prod"].Promotion.PullRequest; pr.MergeCommit != merged.MergeCommit || pr.State != pipelines.PullRequestMerged {
+		t.Errorf("status %+v, merge commit %s", pr, merged.MergeCommit)
+	}
+	w.deploy(w.cluster, at[1], "1.1.0", true)
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
+	if all := f.PullRequests(t); len(all) != 1 {
+		t.Errorf("there are %d pull requests", len(all))
+	}
+}
+
+func TestPIP12_PIP22_ANewRevisionReplacesThePullRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, at := f.byPullRequest("p")
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	old := f.open()[0]
+	w.deploy(w.cluster, at[0], "1.2.0", true)
+	p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+	open := f.open()
+	if len(open) != 1 || open[0].Number == old.Number {
+		t.Fatalf("open are %+v", open)
+	}
+	if closed := f.PullRequest(t, old.Number); closed.State != "closed" || closed.Merged {
+		t.Errorf("the old one is %+v", closed)
+	}
+	var comments []struct{ Body string }
+	if err := f.gitea.Call(t.Context(), http.MethodGet, fmt.Sprintf("/repos/%s/%s/issues/%d/comments", f.Owner, f.Name, old.Number), nil, &comments); err != nil {
+		t.Fatal(err)
+	}
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, "1.2.0") {
+		t.Errorf("comments %+v", comments)
+	}
+	if branches := f.Branches(t); len(branches) != 2 {
+		t.Errorf("branches %v", branches)
+	}
+	if history := p.Status.Environments["prod"].History; len(history) != 1 || history[0].State != pipelines.PromotionSuperseded {
+		t.Errorf("history %+v", history)
+	}
+}
+
+func TestPIP22_AClosedPullRequestIsAbandonedUntilARetry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, _ := f.byPullRequest("p")
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	f.Close(t, f.open()[0].Number)
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+	if !held(p, "prod", pipelines.HoldAbandoned) || len(f.open()) > 0 {
+		t.Errorf("holds %+v, open %+v", p.Status.Holds, f.open())
+	}
+	w.ask(p, map[string]any{"id": "again", "action": "retry", "environment": "prod", "revision": "1.1.0", "by": "ann", "time": "2026-01-01T00:00:00Z"})
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	if all := f.PullRequests(t); len(all) != 2 || len(f.open()) != 1 || p.Status.Environments["prod"].Promotion.Retries != 1 {
+		t.Errorf("pull requests %+v, promotion %+v", all, p.Status.Environments["prod"].Promotion)
+	}
+}
+
+func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, _ := f.byPullRequest("p")
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	if err := w.cluster.Delete(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+	if open := f.open(); len(open) > 0 {
+		t.Errorf("still open: %+v", open)
+	}
+	if branches := f.Branches(t); len(branches) != 1 {
+		t.Errorf("branches %v", branches)
+	}
+}
+
+func TestPIP20_AFailedAttemptSaysWhyAndIsRepairedByTheSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, _ := f.byPullRequest("p")
+	p := builder.Build()
+	p.Spec.Promotion.Strategy.PullRequest.SecretRef.Name = "wrong"
+	wrong := f.secret("wrong", canary)
+	w.create(wrong, p)
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
+	failed := p.Status.Environments["prod"].Promotion
+	if failed.Error == nil || !failed.Error.Permanent || failed.Error.Message == "" || !held(p, "prod", pipelines.HoldFailed) {
+		t.Errorf("error %+v, holds %+v", failed.Error, p.Status.Holds)
+	}
+	if text := fmt.Sprintf("%+v", p.Status); strings.Contains(text, canary) {
+		t.Errorf("the status tells the token: %s", text)
+	}
+	repaired := f.secret("wrong", f.gitea.Token)
+	repaired.ResourceVersion = ""
+	if err := w.cluster.Update(t.Context(), repaired); err != nil {
+		t.Fatal(err)
+	}
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+}
+
+func TestPIP23_WithoutAMarkerThePromotionFailsUntilTheBaseHasOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, _ := f.byPullRequest("unmarked")
+	w.create(builder.Build())
+	p := w.untilState("unmarked", "prod", "1.1.0", pipelines.PromotionFailed)
+	if message, marker := p.Status.Environments["prod"].Promotion.Error.Message, w.namespace+":unmarked:prod"; !strings.Contains(message, marker) {
+		t.Errorf("the message does not name the marker %s: %s", marker, message)
+	}
+	f.Commit(t, "main", map[string]string{"prod/more.yaml": f.content("unmarked", "1.0.0")})
+	w.untilState("unmarked", "prod", "1.1.0", pipelines.PromotionCreated)
+}
+
+// A pipeline that has lost its status takes up the pull request that it had opened.
+func TestPIP20_LostMemoryOpensNoSecondPullRequest(t *testing.T) {
+	t.Parallel()
+	w := idleWorld(t)
+	stop := w.run(w.server.Config())
+	f := w.newForge()
+	builder, at := f.byPullRequest("p")
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	w.deploy(w.cluster, at[0], "1.2.0", true)
+	p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+	number, before := p.Status.Environments["prod"].Promotion.PullRequest.Number, len(f.PullRequests(t))
+	stop()
+	p.Status = pipelines.PipelineStatus{}
+	if err := w.cluster.Status().Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	w.run(w.server.Config())
+	p = w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+	if got := p.Status.Environments["prod"].Promotion.PullRequest.Number; got != number || len(f.PullRequests(t)) != before {
+		t.Errorf("pull request %d, want %d; there are %d, want %d", got, number, len(f.PullRequests(t)), before)
+	}
+	f.Merge(t, int(number))
+	w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
+}
+
+func TestPIP22_PipelinesShareARepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	for _, name := range []string{"p", "q"} {
+		builder, _ := f.byPullRequest(name)
+		w.create(builder.Build())
+	}
+	for _, name := range []string{"p", "q"} {
+		p := w.untilState(name, "prod", "1.1.0", pipelines.PromotionCreated)
+		f.Merge(t, int(p.Status.Environments["prod"].Promotion.PullRequest.Number))
+		w.untilState(name, "prod", "1.1.0", pipelines.PromotionSucceeded)
+	}
+	if got, want := f.File(t, "main", "prod/app.yaml"), f.content("p", "1.1.0")+f.content("q", "1.1.0"); got != want {
+		t.Errorf("the file is\n%s, want\n%s", got, want)
+	}
+}
