@@ -162,10 +162,9 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	source := header + exports(`word: {{ index .values.deployitems "low" "word" }}`, "word") + deploy(item("low", `export: {word: water}`))
-	w.create(
-		w.installation("source", source).Continuous().ExportData("word", "word").Build(),
-		w.installation("mill", header+imports("word")+deploy(item("wheel", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build(),
-	)
+	w.create(w.installation("mill", header+imports("word")+deploy(item("wheel", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
+	w.eventually("mill", "waiting", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhasePendingDependencies })
+	w.create(w.installation("source", source).Continuous().ExportData("word", "word").Build())
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 	if asked := triggered(recorder.Of(w.named("mill"))); asked != 1 {
