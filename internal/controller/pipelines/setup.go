@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -141,6 +142,10 @@ func (c *Controller) Delivered(_ types.NamespacedName, event gitforge.Event) {
 
 // Start ends everything that goes on beside the passes when the context ends.
 func (c *Controller) Start(ctx context.Context) error {
+	// Of several managers in one process the first one's fleet is measured.
+	if metrics.Registry.Register(c.kind.fleet) == nil {
+		defer metrics.Registry.Unregister(c.kind.fleet)
+	}
 	<-ctx.Done()
 	c.kind.attempts.close()
 	c.kind.pulls.close()

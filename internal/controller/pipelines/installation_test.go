@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// installed is an Installation app in a namespace whose component has a version, with the blueprint inside.
+func installed(namespace, version string) *lsv1alpha1.Installation {
+	inst := testkit.Installation(namespace, "app").Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").Reconcile().Build()
+	inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{
+		Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.com/app", Version: version},
+	}
+	return inst
+}
+
+// finish lets an Installation have succeeded with its job for the current generation, as its controller would.
+func (w *world) finish(namespace, job string) {
+	w.Helper()
+	var inst lsv1alpha1.Installation
+	if err := w.cluster.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, &inst); err != nil {
+		w.Fatal(err)
+	}
+	before := inst.DeepCopy()
+	delete(inst.Annotations, lsv1alpha1.OperationAnnotation)
+	if err := w.cluster.Patch(w.Context(), &inst, client.MergeFrom(before)); err != nil {
+		w.Fatal(err)
+	}
+	inst.Status.JobID, inst.Status.JobIDFinished, inst.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
+	inst.Status.ObservedGeneration = inst.Generation
+	if err := w.cluster.Status().Update(w.Context(), &inst); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := w.places(2)
+	w.create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
+	w.finish(at[0], "first")
+	w.finish(at[1], "first")
+	pipeline := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+		Environment("dev", at[0]).Environment("prod", at[1]).Build()
+	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
+	w.create(pipeline)
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	var changed lsv1alpha1.Installation
+	if err := w.cluster.Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
+		t.Fatal(err)
+	}
+	if got := changed.Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" || changed.Annotations[lsv1alpha1.OperationAnnotation] != "reconcile" {
+		t.Errorf("version %s, annotations %v", got, changed.Annotations)
+	}
+	if key := changed.Annotations["pipelines.espalier.dev/promotion-key"]; key != p.Status.Environments["prod"].Promotion.Key {
+		t.Errorf("key %q", key)
+	}
+	generation := changed.Generation
+	w.finish(at[1], "second")
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
+	if err := w.cluster.Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
+		t.Fatal(err)
+	}
+	if changed.Generation != generation || changed.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+		t.Errorf("it was changed again: generation %d, annotations %v", changed.Generation, changed.Annotations)
+	}
+}
+
+func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := w.places(2)
+	bare := installed(at[1], "1.0.0")
+	bare.Spec.ComponentDescriptor = nil
+	w.create(installed(at[0], "1.1.0"), bare)
+	w.finish(at[0], "first")
+	w.finish(at[1], "first")
+	pipeline := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+		Environment("dev", at[0]).Environment("prod", at[1]).Build()
+	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
+	w.create(pipeline)
+	p := w.until("p", "held in prod", func(p *pipelines.Pipeline) bool {
+		return len(p.Status.Holds) > 0 && p.Status.Holds[0].Environment == "prod"
+	})
+	if message := p.Status.Holds[0].Message; !strings.Contains(message, "revision") && !strings.Contains(message, "spec.componentDescriptor") {
+		t.Errorf("the hold says %q", message)
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/manager"
+)
+
+// receiver takes events as notification-controller does, with answers that a test chooses.
+type receiver struct {
+	*httptest.Server
+	mutex   sync.Mutex
+	answers []int
+	events  []event
+}
+
+type event struct {
+	InvolvedObject struct{ Kind, Namespace, Name string }
+	Severity       string
+	Message        string
+	Reason         string
+	Metadata       map[string]string
+}
+
+// newReceiver answers with the given codes, in order, and with the last one from then on.
+func newReceiver(t *testing.T, answers ...int) *receiver {
+	r := &receiver{answers: answers}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		var e event
+		if err := json.NewDecoder(request.Body).Decode(&e); err != nil || request.Method != http.MethodPost {
+			t.Errorf("%s with a body that cannot be read: %v", request.Method, err)
+		}
+		r.events = append(r.events, e)
+		w.WriteHeader(r.answers[min(len(r.events), len(r.answers))-1])
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) received() []event {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return append([]event(nil), r.events...)
+}
+
+func TestPIP21_NotificationsReachFluxAndAreRetried(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, http.StatusInternalServerError, http.StatusAccepted)
+	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
+	builder, _ := w.twoEnvironments()
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	promotion := p.Status.Environments["prod"].Promotion
+	got := r.received()
+	if len(got) != 2 || promotion.Attempts != 2 {
+		t.Fatalf("%d events, %d attempts", len(got), promotion.Attempts)
+	}
+	last := got[1]
+	if want := "Promote pipeline " + w.namespace + "/p to prod with version 1.1.0"; last.Message != want || last.Reason != "Promote" || last.Severity != "info" {
+		t.Errorf("the event is %+v, want message %q", last, want)
+	}
+	if o := last.InvolvedObject; o.Kind != "Pipeline" || o.Namespace != w.namespace || o.Name != "p" {
+		t.Errorf("it is about %+v", o)
+	}
+	for key, want := range map[string]string{"environment": "prod", "version": "1.1.0", "revision": "1.1.0", "promotion-id": promotion.Key, "token": promotion.Key} {
+		if got := last.Metadata["pipelines.weave.works/"+key]; got != want {
+			t.Errorf("metadata %s is %q, want %q", key, got, want)
+		}
+	}
+	if messages := w.promoteEvents("p"); len(messages) != 1 || messages[0] != last.Message {
+		t.Errorf("Kubernetes Events: %v", messages)
+	}
+}
+
+func TestPIP21_WhatFluxHasTakenAlreadyIsDelivered(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, http.StatusTooManyRequests)
+	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
+	builder, at := w.twoEnvironments()
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
+	got := r.received()
+	if len(got) != 2 || got[0].Metadata["pipelines.weave.works/token"] == got[1].Metadata["pipelines.weave.works/token"] {
+		t.Errorf("events %+v", got)
+	}
+}
+
+func TestPIP21_AReceiverThatIsDownIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, http.StatusAccepted)
+	r.Close()
+	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
+	builder, _ := w.twoEnvironments()
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
+	failed := p.Status.Environments["prod"].Promotion
+	if failed.Error == nil || failed.Error.Permanent || !strings.Contains(failed.Error.Message, "send the event") || failed.NextAttemptTime == nil || !held(p, "prod", pipelines.HoldRetrying) {
+		t.Errorf("error %+v, next attempt %v, holds %+v", failed.Error, failed.NextAttemptTime, p.Status.Holds)
+	}
+}
