@@ -39,12 +39,13 @@ type site struct {
 	owner       types.NamespacedName
 	environment string
 	strategy    pipelines.PullRequestStrategy
+	// key of the promotion whose pull request is open there; empty if it is another thing that is looked at.
+	key string
 }
 
-// probes look now and then at the inputs of promotions that failed for good, since nobody tells when a repository or a Secret has been
-// put right.
+// probes look now and then at what nobody tells of: that a repository or a Secret has been put right after a promotion failed for good, and
+// that the base branch has moved on under an open pull request.
 type probes struct {
-	look     func(ctx context.Context, s site) string
 	wake     func(types.NamespacedName)
 	interval time.Duration
 
@@ -53,27 +54,30 @@ type probes struct {
 	known map[types.NamespacedName]map[site]*probe
 }
 
+// look says what is found at a site. If that changes, the pipeline is woken.
+type look func(ctx context.Context) string
+
 type probe struct {
 	stop   context.CancelFunc
 	inputs string
 }
 
 // keep probes the given sites of a pipeline and no others, and returns what is known of them.
-func (p *probes) keep(owner types.NamespacedName, sites map[site]bool) map[site]string {
+func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found := map[site]string{}
 	for s, running := range p.known[owner] {
-		if sites[s] {
+		if sites[s] != nil {
 			found[s] = running.inputs
 			continue
 		}
 		running.stop()
 		delete(p.known[owner], s)
 	}
-	for s := range sites {
+	for s, look := range sites {
 		if p.known[owner][s] == nil {
-			p.begin(s)
+			p.begin(s, look)
 		}
 	}
 	if len(p.known[owner]) == 0 {
@@ -82,7 +86,7 @@ func (p *probes) keep(owner types.NamespacedName, sites map[site]bool) map[site]
 	return found
 }
 
-func (p *probes) begin(s site) {
+func (p *probes) begin(s site, look look) {
 	ctx, stop := context.WithCancel(context.Background())
 	started := &probe{stop: stop}
 	if p.known[s.owner] == nil {
@@ -91,7 +95,7 @@ func (p *probes) begin(s site) {
 	p.known[s.owner][s] = started
 	p.group.Start(func() {
 		wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
-			inputs := p.look(ctx, s)
+			inputs := look(ctx)
 			p.mu.Lock()
 			changed := inputs != started.inputs && ctx.Err() == nil
 			started.inputs = inputs

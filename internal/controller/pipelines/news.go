@@ -40,10 +40,7 @@ func newNews(p *pulls, interval time.Duration, wake func(types.NamespacedName)) 
 	n := &news{
 		pulls: p, poller: poll.New(poll.Options{Interval: interval}), wake: wake,
 		followed: map[types.NamespacedName]map[followed]func(){},
-		probes: &probes{
-			interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{},
-			look: func(ctx context.Context, s site) string { return p.inputs(ctx, s.owner.Namespace, s.strategy) },
-		},
+		probes:   &probes{interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
 	}
 	n.recalls = newRecalls(interval, wake)
 	return n
@@ -80,7 +77,7 @@ func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) 
 // observe adds what is known about pull requests to the facts about a pipeline, and sees to it that more will be known.
 func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	n.observeRecorded(p, o)
-	sites := map[site]bool{}
+	sites := map[site]look{}
 	owner := client.ObjectKeyFromObject(p)
 	for i := range p.Spec.Environments {
 		environment := &p.Spec.Environments[i]
@@ -92,15 +89,27 @@ func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 		if forgetful(&p.Status, status) {
 			n.observeForgotten(p, o, i, *strategy)
 		}
-		if failed := status.Promotion; failed != nil && failed.State == pipelines.PromotionFailed && failed.Error != nil && failed.Error.Permanent {
-			sites[site{owner: owner, environment: environment.Name, strategy: *strategy}] = true
-		}
+		n.lookAt(sites, p, environment.Name, *strategy)
 	}
 	known := n.probes.keep(owner, sites)
 	for i := range p.Spec.Environments {
 		if strategy := pullRequestStrategy(&p.Spec, &p.Spec.Environments[i]); strategy != nil {
 			o.Environments[i].Inputs = known[site{owner: owner, environment: p.Spec.Environments[i].Name, strategy: *strategy}]
 		}
+	}
+}
+
+// lookAt adds what is to be looked at now and then for an environment.
+func (n *news) lookAt(sites map[site]look, p *pipelines.Pipeline, environment string, strategy pipelines.PullRequestStrategy) {
+	at := site{owner: client.ObjectKeyFromObject(p), environment: environment, strategy: strategy}
+	promotion := p.Status.Environments[environment].Promotion
+	switch {
+	case promotion == nil:
+	case promotion.State == pipelines.PromotionFailed && promotion.Error != nil && promotion.Error.Permanent:
+		sites[at] = func(ctx context.Context) string { return n.pulls.inputs(ctx, p.Namespace, strategy) }
+	case promotion.State == pipelines.PromotionCreated && promotion.PullRequest != nil:
+		at.key = promotion.Key
+		sites[at] = n.pulls.refresher(p, environment, strategy)
 	}
 }
 

@@ -261,3 +261,48 @@ func TestPIP22_PipelinesShareARepository(t *testing.T) {
 		t.Errorf("the file is\n%s, want\n%s", got, want)
 	}
 }
+
+// The base branch changes the very lines that the pull request is about: its branch is made anew, so that it can be merged.
+func TestPIP22_ABaseThatMovesOnDoesNotSpoilThePullRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, _ := f.byPullRequest("p")
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	before := p.Status.Environments["prod"].Promotion.PullRequest
+	f.Commit(t, "main", map[string]string{"prod/app.yaml": "# by hand\n" + f.content("p", "1.0.5") + f.content("q", "2.0.0")})
+	w.until("p", "a new commit on the branch", func(p *pipelines.Pipeline) bool {
+		return p.Status.Environments["prod"].Promotion.PullRequest.HeadCommit != before.HeadCommit
+	})
+	if open := f.open(); len(open) != 1 || open[0].Number != int(before.Number) {
+		t.Fatalf("open are %+v", open)
+	}
+	f.Merge(t, int(before.Number))
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	if got, want := f.File(t, "main", "prod/app.yaml"), "# by hand\n"+f.content("p", "1.1.0")+f.content("q", "2.0.0"); got != want {
+		t.Errorf("the file is\n%s, want\n%s", got, want)
+	}
+}
+
+// Somebody works on the branch: their commits stay, and the pull request is followed to its end all the same.
+func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, _ := f.byPullRequest("p")
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	pr := p.Status.Environments["prod"].Promotion.PullRequest
+	f.Commit(t, pr.Branch, map[string]string{"prod/extra.yaml": "by: hand\n"})
+	moved := f.Head(t, pr.Branch)
+	f.Commit(t, "main", map[string]string{"other.yaml": "moved: on\n"})
+	w.until("p", "the commit of somebody else", func(p *pipelines.Pipeline) bool {
+		return p.Status.Environments["prod"].Promotion.PullRequest.HeadCommit == moved
+	})
+	f.Merge(t, int(pr.Number))
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	if got := f.File(t, "main", "prod/extra.yaml"); got != "by: hand\n" {
+		t.Errorf("the commit of somebody else is lost: %q", got)
+	}
+}

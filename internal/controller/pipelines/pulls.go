@@ -99,11 +99,7 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
-		made, err := p.proposer.Propose(ctx, proposal.Request{
-			Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
-			Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},
-			Revision: e.Revision, Value: e.Value, Run: e.Run, Note: noteOn(e), Time: begunAt(owner, e),
-		})
+		made, err := p.proposer.Propose(ctx, requestFor(owner, e, strategy, place))
 		if failure.KindOf(err) == failure.Terminal {
 			inputs = p.inputs(ctx, owner.Namespace, strategy)
 		}
@@ -113,6 +109,15 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		p.news.lookNow(place.Forge.Repository())
 		return resultOf(made, e), nil
 	}}
+}
+
+// requestFor is what all attempts of a promotion ask for.
+func requestFor(owner *pipelines.Pipeline, e pipeline.Promote, strategy pipelines.PullRequestStrategy, place proposal.Place) proposal.Request {
+	return proposal.Request{
+		Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
+		Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},
+		Revision: e.Revision, Value: e.Value, Run: e.Run, Note: noteOn(e), Time: begunAt(owner, e),
+	}
 }
 
 // noteOn warns the people who look at the pull request.
