@@ -44,13 +44,13 @@ var unseen = Target{Problem: Problem{Reason: pipelines.ReasonTargetNotReadable, 
 
 // scene is a pipeline with environments called a, b, c, which can be looked at again and again.
 type scene struct {
-	t *testing.T
+	t testing.TB
 	Observed
 	announced []News
 }
 
 // newScene has one environment for each list of targets.
-func newScene(t *testing.T, promotion *pipelines.Promotion, environments ...[]Target) *scene {
+func newScene(t testing.TB, promotion *pipelines.Promotion, environments ...[]Target) *scene {
 	s := &scene{t: t}
 	s.Namespace, s.Name, s.Generation, s.Now = "team", "app", 1, noon
 	s.Spec.AppRef = pipelines.AppReference{APIVersion: "helm.toolkit.fluxcd.io/v2", Kind: "HelmRelease", Name: "app"}
