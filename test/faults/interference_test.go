@@ -12,7 +12,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
-	"espalier.dev/test/faults/invariant"
 )
 
 // What a user may do at a write of the controllers. The workloads "tended" and "minded" can take it.
@@ -52,12 +51,7 @@ func tend(t *testing.T, s *scene) {
 func mind(t *testing.T, s *scene) {
 	wanted := s.flow("garden", tree(s.namespace), "size").ExportData("crop", "harvest")
 	s.create(t, s.sized("small"), wanted.Build())
-	for {
-		s.recorder.Quiet(t, restLength)
-		if invariant.AtRest(s.recorder.History()) {
-			break
-		}
-	}
+	s.atRest(t)
 	s.mark = len(s.processes.log().Writes())
 	s.wantAgain(t, wanted.Build())
 	s.holds(t, "basket", "small-soil-crop")

@@ -114,16 +114,6 @@ func TestInContinuousOrder(t *testing.T) {
 	})
 }
 
-func TestUnderWay(t *testing.T) {
-	begun := tell().write("Installation root", done(1, "Progressing")).write("DeployItem a", continuous(1, 0))
-	if !UnderWay(begun.history) {
-		t.Error("everything has begun, and is not under way")
-	}
-	if UnderWay(begun.write("Execution root", continuous(1, 0)).history) {
-		t.Error("the execution has not begun, and everything is under way")
-	}
-}
-
 func TestAtRest(t *testing.T) {
 	for name, c := range map[string]struct {
 		story *story

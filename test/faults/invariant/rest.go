@@ -42,15 +42,6 @@ func restIsRespected(history testkit.History) []Violation {
 	return f.found
 }
 
-// UnderWay tells whether everything of the continuous flow but deploy items has taken its present spec into account.
-func UnderWay(history testkit.History) bool {
-	under := true
-	replayEnd(history, func(s step) {
-		under = under && (!s.after.isContinuous() || s.id.Kind == kindDeployItem || s.after.isUpToDate())
-	})
-	return under
-}
-
 // sameWill tells whether a write leaves what users decide as it was.
 func sameWill(a, b *object) bool {
 	return a.generation == b.generation && maps.Equal(a.raw.GetAnnotations(), b.raw.GetAnnotations()) && maps.Equal(a.raw.GetLabels(), b.raw.GetLabels())
