@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"espalier.dev/internal/testkit/measure"
 )
 
 const (
@@ -27,8 +29,8 @@ func BenchmarkOne(b *testing.B) {
 			before := s.served(b)
 			times = append(times, s.create(b, []string{name}))
 			s.settle(b)
-			cost := s.served(b).minus(before)
-			counts = append(counts, cost.total())
+			cost := s.served(b).Minus(before)
+			counts = append(counts, cost.Total())
 			if name == "one-0000" {
 				b.Logf("one installation:\n%s", cost)
 			}
@@ -50,30 +52,30 @@ func BenchmarkRoots(b *testing.B) {
 	s.create(b, []string{"first"})
 	all, count := names("root", *rootsFlag), float64(*rootsFlag)
 	for b.Loop() {
-		empty, before := s.memory(b), s.served(b)
+		empty, before := s.controllers.Memory(b), s.served(b)
 		created := s.create(b, all)
-		full := s.memory(b)
+		full := s.controllers.Memory(b)
 		s.settle(b)
-		cost := s.served(b).minus(before)
+		cost := s.served(b).Minus(before)
 		b.Logf("%d roots:\n%s", *rootsFlag, cost)
 		limit := replay(b, tape, *rootsFlag)
 		b.ReportMetric(created.Seconds()/limit.Seconds(), "x-replay")
 		b.ReportMetric(count/created.Seconds(), "created/s")
-		b.ReportMetric(float64(cost.total())/count, "requests/created")
+		b.ReportMetric(float64(cost.Total())/count, "requests/created")
 		b.ReportMetric((full-empty)*1000/count, "MiB/1000")
 
 		before = s.served(b)
 		updated := s.update(b, all)
 		s.settle(b)
 		b.ReportMetric(count/updated.Seconds(), "updated/s")
-		b.ReportMetric(float64(s.served(b).minus(before).total())/count, "requests/updated")
-		b.ReportMetric(float64(s.idle(b).writes()), "idle-writes")
+		b.ReportMetric(float64(s.served(b).Minus(before).Total())/count, "requests/updated")
+		b.ReportMetric(float64(s.idle(b).Writes()), "idle-writes")
 
 		before = s.served(b)
 		removed := s.remove(b, all)
 		s.settle(b)
 		b.ReportMetric(count/removed.Seconds(), "deleted/s")
-		b.ReportMetric(float64(s.served(b).minus(before).total())/count, "requests/deleted")
+		b.ReportMetric(float64(s.served(b).Minus(before).Total())/count, "requests/deleted")
 	}
 }
 
@@ -112,11 +114,11 @@ func benchmarkRoot(b *testing.B, blueprint string, size int) {
 			check(b, s.client.Create(b.Context(), installation("root", blueprint)))
 		})
 		s.settle(b)
-		cost := s.served(b).minus(before)
+		cost := s.served(b).Minus(before)
 		b.Logf("a root of %d installations:\n%s", size, cost)
 		apart := s.create(b, names("apart", size))
 		b.ReportMetric(took.Seconds(), "s/root")
-		b.ReportMetric(float64(cost.total())/float64(size), "requests/installation")
+		b.ReportMetric(float64(cost.Total())/float64(size), "requests/installation")
 		b.ReportMetric(took.Seconds()/apart.Seconds(), "x-apart")
 		s.remove(b, []string{"root"})
 		s.remove(b, names("apart", size))
@@ -130,7 +132,7 @@ func (s *stand) settle(b *testing.B) {
 	for {
 		wait(b, time.Second)
 		now := s.served(b)
-		if len(now.minus(before)) == 0 {
+		if len(now.Minus(before)) == 0 {
 			return
 		}
 		before = now
@@ -138,12 +140,12 @@ func (s *stand) settle(b *testing.B) {
 }
 
 // idle returns what happens while nothing happens.
-func (s *stand) idle(b *testing.B) requests {
+func (s *stand) idle(b *testing.B) measure.Requests {
 	b.Helper()
 	before := s.served(b)
 	wait(b, *idleFlag)
-	cost := s.served(b).minus(before)
-	if cost.total() > 0 {
+	cost := s.served(b).Minus(before)
+	if cost.Total() > 0 {
 		b.Logf("while idle:\n%s", cost)
 	}
 	return cost

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"espalier.dev/internal/testkit/measure"
 )
 
 // write is one request that stores something.
@@ -46,7 +48,7 @@ func newProxy(b *testing.B, config *rest.Config) *proxy {
 			request.SetURL(upstream)
 			request.Out.Header.Del("Authorization")
 		},
-		Transport:     roundTripper(func(request *http.Request) (*http.Response, error) { return p.pass(request, forward) }),
+		Transport:     measure.RoundTripper(func(request *http.Request) (*http.Response, error) { return p.pass(request, forward) }),
 		FlushInterval: -1,
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
@@ -56,7 +58,7 @@ func newProxy(b *testing.B, config *rest.Config) *proxy {
 }
 
 func (p *proxy) pass(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-	if request.Method == http.MethodGet || nameOf(request) == "" {
+	if request.Method == http.MethodGet || measure.NameOf(request) == "" {
 		return next.RoundTrip(request)
 	}
 	body, err := io.ReadAll(request.Body)

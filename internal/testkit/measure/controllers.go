@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/program"
+)
+
+// Controllers are a running espalier-controller.
+type Controllers struct {
+	process *program.Process
+	metrics string
+}
+
+// StartControllers runs the controllers until the test ends or they are stopped.
+func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Controllers {
+	t.Helper()
+	binary, err := controllerBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Controllers{metrics: freeAddress(t)}
+	arguments = append([]string{
+		"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address", c.metrics, "--health-probe-address=0", "--log-level=error",
+	}, arguments...)
+	c.process, err = program.Start(program.Command{Title: "the controllers", Binary: binary, Arguments: arguments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Stop(t) })
+	return c
+}
+
+// freeAddress is one where nobody listens; nobody can promise that it stays so.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// Stop ends the controllers. It may be called again.
+func (c *Controllers) Stop(t testing.TB) {
+	t.Helper()
+	if err := c.process.Stop(); err != nil {
+		t.Log(err)
+	}
+}
+
+// Memory is what the controllers occupy, in MiB.
+func (c *Controllers) Memory(t testing.TB) float64 {
+	t.Helper()
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.ID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(content)) {
+		var kilobytes float64
+		if _, err := fmt.Sscanf(line, "RssAnon: %f kB", &kilobytes); err == nil {
+			return kilobytes / 1024
+		}
+	}
+	t.Fatal("the system does not say how much memory the controllers occupy")
+	return 0
+}
+
+// Usage is what the controllers have done since they started.
+type Usage struct {
+	CPU    time.Duration
+	Passes int // over objects, by all controllers
+}
+
+// Minus is what was done since an earlier look.
+func (u Usage) Minus(earlier Usage) Usage {
+	return Usage{CPU: u.CPU - earlier.CPU, Passes: u.Passes - earlier.Passes}
+}
+
+// Usage asks the controllers, which is a little work for them, too.
+func (c *Controllers) Usage(t testing.TB) Usage {
+	t.Helper()
+	content, err := c.ask(t.Context())
+	if err != nil {
+		t.Fatalf("ask the controllers for their metrics: %v\n%s", err, c.process.Output())
+	}
+	sum := func(metric string) float64 {
+		samples, err := parse(content, metric)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total := 0.0
+		for _, s := range samples {
+			total += s.value
+		}
+		return total
+	}
+	return Usage{
+		CPU:    time.Duration(sum("process_cpu_seconds_total") * float64(time.Second)),
+		Passes: int(sum("controller_runtime_reconcile_total")),
+	}
+}
+
+func (c *Controllers) ask(ctx context.Context) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.metrics+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(answer.Body)
+}
+
+// controllerBinary builds espalier-controller once in the life of the test process.
+var controllerBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "espalier-measure-")
+	if err != nil {
+		return "", fmt.Errorf("build the controllers: %w", err)
+	}
+	if err := testkit.AtEnd(func() error { return os.RemoveAll(dir) }); err != nil {
+		return "", fmt.Errorf("build the controllers: %w", err)
+	}
+	path := filepath.Join(dir, "espalier-controller")
+	output, err := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "espalier.dev/cmd/espalier-controller").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the controllers: %w\n%s", err, output)
+	}
+	return path, nil
+})
