@@ -162,7 +162,7 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	w.setSecret(t, "leaf", kubeconfigKey, first.kubeconfig(t, first.account(t, "next", mayFollow())))
 	eventually(t, func() bool { _, accepted := first.relay.count(); return accepted == 2 }, func() string { return "no new connection is made" })
 	first.relay.awaitConnections(t, 1)
-	first.awaitWatches(t, "helmreleases", 1)
+	first.server.EventuallyWatches(t, "helmreleases", 1)
 	deploy(t, first.server, "default", "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
 
@@ -173,10 +173,10 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 		t.Errorf("the state of another cluster is remembered: %+v", state)
 	}
 	first.relay.awaitConnections(t, 0)
-	first.awaitWatches(t, "helmreleases", 0)
-	second.awaitWatches(t, "helmreleases", 1)
+	first.server.EventuallyWatches(t, "helmreleases", 0)
+	second.server.EventuallyWatches(t, "helmreleases", 1)
 	w.fleet.Close()
-	second.awaitWatches(t, "helmreleases", 0)
+	second.server.EventuallyWatches(t, "helmreleases", 0)
 	second.relay.awaitConnections(t, 0)
 	awaitNoLeak(t, before)
 }

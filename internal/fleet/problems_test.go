@@ -52,7 +52,7 @@ func TestPIP06_ADeadClusterAffectsNoOther(t *testing.T) {
 	if state := w.awaitHealthy(t, lost, "1.1.0"); !state.UnreadableSince.IsZero() {
 		t.Errorf("the state is %+v", state)
 	}
-	dead.awaitWatches(t, "helmreleases", 1)
+	dead.server.EventuallyWatches(t, "helmreleases", 1)
 }
 
 // A cluster that accepts connections and never says anything holds nobody up.
@@ -95,7 +95,7 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 		return state
 	}
 	step(ReasonKindNotServed, "does not serve the kind HelmRelease of helm.toolkit.fluxcd.io/v2")
-	l.server.InstallCRD(t, fluxKinds(t)...)
+	l.server.InstallCRD(t, testkit.FluxKinds(t)...)
 	step(ReasonForbidden, "cannot list resource \"helmreleases\"")
 	rules := mayFollow()
 	rules.Verbs = []string{"list"}
@@ -118,7 +118,7 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 	if state := step(ReasonNotFound, "is not found"); state.Revision != "1.0.0" || !state.UnreadableSince.Equal(w.clock.Now()) {
 		t.Errorf("the state is %+v, want what was last seen", state)
 	}
-	for _, kind := range fluxKinds(t) {
+	for _, kind := range testkit.FluxKinds(t) {
 		remove(t, l.server, kind)
 	}
 	state := step(ReasonKindNotServed, "does not serve")
@@ -147,11 +147,11 @@ func TestPIP06_ACredentialForSomeNamespaces(t *testing.T) {
 	w.awaitHealthy(t, forbidden, "2.0.0")
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, allowed, "1.1.0")
-	l.awaitWatches(t, "helmreleases", 2)
+	l.server.EventuallyWatches(t, "helmreleases", 2)
 	w.fleet.Refer(pipeline("a"), []Application{allowed})
-	l.awaitWatches(t, "helmreleases", 1)
+	l.server.EventuallyWatches(t, "helmreleases", 1)
 	w.fleet.Forget(pipeline("a"))
-	l.awaitWatches(t, "helmreleases", 0)
+	l.server.EventuallyWatches(t, "helmreleases", 0)
 	l.relay.awaitConnections(t, 0)
 }
 

@@ -19,7 +19,7 @@ func TestPIP02_AWatchLastsFromTheFirstReferenceToTheLast(t *testing.T) {
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
 	deploy(t, l.server, l.namespace, "other", "2.0.0")
 	app, other := helmReleaseIn(cluster, l.namespace, "app"), helmReleaseIn(cluster, l.namespace, "other")
-	if l.watches(t, "helmreleases") != 0 {
+	if l.server.Watches(t, "helmreleases") != 0 {
 		t.Fatal("there is a watch before anybody refers to anything")
 	}
 
@@ -27,15 +27,15 @@ func TestPIP02_AWatchLastsFromTheFirstReferenceToTheLast(t *testing.T) {
 	w.awaitHealthy(t, app, "1.0.0")
 	w.fleet.Refer(pipeline("b"), []Application{app, other})
 	w.awaitHealthy(t, other, "2.0.0")
-	l.awaitWatches(t, "helmreleases", 1)
-	l.awaitWatches(t, "kustomizations", 0)
+	l.server.EventuallyWatches(t, "helmreleases", 1)
+	l.server.EventuallyWatches(t, "kustomizations", 0)
 	l.relay.awaitConnections(t, 1)
 
 	w.fleet.Forget(pipeline("a"))
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
 	w.fleet.Forget(pipeline("b"))
-	l.awaitWatches(t, "helmreleases", 0)
+	l.server.EventuallyWatches(t, "helmreleases", 0)
 	l.relay.awaitConnections(t, 0)
 	awaitNoLeak(t, before)
 	if _, accepted := l.relay.count(); accepted != 1 {
@@ -60,7 +60,7 @@ func TestPIP02_TwentyTimesBackAndForth(t *testing.T) {
 		w.awaitHealthy(t, app, "1.0.0")
 		w.fleet.Forget(pipeline("a"))
 	}
-	l.awaitWatches(t, "helmreleases", 0)
+	l.server.EventuallyWatches(t, "helmreleases", 0)
 	l.relay.awaitConnections(t, 0)
 	awaitNoLeak(t, before)
 	w.fleet.mutex.Lock()
@@ -79,14 +79,14 @@ func TestPIP02_KindsOfOneClusterShareTheConnection(t *testing.T) {
 	w.fleet.Refer(pipeline("a"), []Application{app, other})
 	w.awaitProblem(t, app, ReasonNotFound)
 	w.awaitProblem(t, other, ReasonNotFound)
-	l.awaitWatches(t, "helmreleases", 1)
-	l.awaitWatches(t, "kustomizations", 1)
+	l.server.EventuallyWatches(t, "helmreleases", 1)
+	l.server.EventuallyWatches(t, "kustomizations", 1)
 	if _, accepted := l.relay.count(); accepted != 1 {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 	w.fleet.Refer(pipeline("a"), []Application{other})
-	l.awaitWatches(t, "helmreleases", 0)
-	l.awaitWatches(t, "kustomizations", 1)
+	l.server.EventuallyWatches(t, "helmreleases", 0)
+	l.server.EventuallyWatches(t, "kustomizations", 1)
 }
 
 // Two objects of the management cluster that contain the same kubeconfig lead to one connection.
@@ -107,7 +107,7 @@ func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 	w.fleet.Refer(pipeline("a"), apps[:1])
-	l.awaitWatches(t, "helmreleases", 1)
+	l.server.EventuallyWatches(t, "helmreleases", 1)
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, apps[0], "1.1.0")
 	w.fleet.Refer(pipeline("a"), apps)

@@ -4,12 +4,9 @@
 package fleet
 
 import (
-	"bytes"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +16,6 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -212,7 +208,7 @@ type leaf struct {
 func newLeaf(t testing.TB) *leaf {
 	t.Helper()
 	l := newBareLeaf(t)
-	l.server.InstallCRD(t, fluxKinds(t)...)
+	l.server.InstallCRD(t, testkit.FluxKinds(t)...)
 	return l
 }
 
@@ -220,7 +216,7 @@ func newLeaf(t testing.TB) *leaf {
 // a relay and with a credential of its own all the same.
 func (w *world) leafAtHome(t testing.TB) *leaf {
 	t.Helper()
-	w.host.InstallCRD(t, fluxKinds(t)...)
+	w.host.InstallCRD(t, testkit.FluxKinds(t)...)
 	return leafOf(t, w.host)
 }
 
@@ -236,56 +232,6 @@ func leafOf(t testing.TB, server *testkit.APIServer) *leaf {
 		t.Fatal(err)
 	}
 	return &leaf{server: server, namespace: server.Namespace(t), relay: newRelay(t, server), clientset: clientset}
-}
-
-func fluxKinds(t testing.TB) []*apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	content, err := os.ReadFile("testdata/flux.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kinds []*apiextensionsv1.CustomResourceDefinition
-	for _, document := range bytes.Split(content, []byte("\n---\n")) {
-		kind := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.UnmarshalStrict(document, kind); err != nil {
-			t.Fatal(err)
-		}
-		kinds = append(kinds, kind)
-	}
-	return kinds
-}
-
-// watches returns how many watches of a resource the API server says it has open.
-func (l *leaf) watches(t testing.TB, resource string) int {
-	t.Helper()
-	metrics, err := l.clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	number := 0
-	for line := range strings.Lines(string(metrics)) {
-		if !strings.HasPrefix(line, "apiserver_longrunning_requests{") || !strings.Contains(line, `resource="`+resource+`"`) || !strings.Contains(line, `verb="WATCH"`) {
-			continue
-		}
-		var n int
-		if _, err := fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n); err != nil {
-			t.Fatalf("read %q: %v", line, err)
-		}
-		number += n
-	}
-	return number
-}
-
-// awaitWatches asks until the number is right: the API server does not tell when a watch has ended.
-func (l *leaf) awaitWatches(t testing.TB, resource string, want int) {
-	t.Helper()
-	number := -1
-	eventually(t, func() bool {
-		number = l.watches(t, resource)
-		return number == want
-	}, func() string {
-		return fmt.Sprintf("the API server has %d watches of %s, want %d", number, resource, want)
-	})
 }
 
 // eventually asks again and again, for what cannot be watched.
