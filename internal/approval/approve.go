@@ -133,6 +133,9 @@ func apply(current *pipelines.Pipeline, ask pipeline.Ask, proof credential) (cha
 	if indexOf(current, ask.Environment) < 0 {
 		return false, unprocessable(unknownEnvironment(current, ask.Environment), "")
 	}
+	if !current.DeletionTimestamp.IsZero() {
+		return false, unprocessable(refusedText, "the pipeline is being deleted")
+	}
 	if err := checkReplay(current.Status.Environments[ask.Environment], proof.signature); err != nil {
 		return false, err
 	}

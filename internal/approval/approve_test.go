@@ -160,6 +160,23 @@ func TestPIP26_AnApprovalNeedsAPromotionThatWaitsForIt(t *testing.T) {
 	}
 }
 
+func TestPIP26_APipelineThatIsGoingGetsNoApproval(t *testing.T) {
+	w := newWorld(t)
+	shop := w.pipeline("shop", manualNotification(signedBy("key")))
+	w.waits(shop, "prod", "1.2.3", 1)
+	shop.Finalizers = []string{"espalier.dev/test"}
+	if err := w.api.Client().Update(t.Context(), shop); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.api.Client().Delete(t.Context(), shop); err != nil {
+		t.Fatal(err)
+	}
+	w.expect(w.approve(w.approvalPath(shop, "prod", "1.2.3")), http.StatusUnprocessableEntity)
+	if approval := w.approved(shop, "prod"); approval != nil {
+		t.Errorf("recorded is %+v", approval)
+	}
+}
+
 func TestPIP26_ARepeatedCallChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
