@@ -114,7 +114,7 @@ func (h *handler) authenticate(r *http.Request, current *pipelines.Pipeline, tar
 		ask.By = byUnsigned
 		return ask, nil
 	}
-	k, err := h.readKey(r.Context(), current.Namespace, reference)
+	k, err := h.readKey(r.Context(), current.Namespace, reference, keyEntry)
 	if err != nil {
 		return ask, err
 	}

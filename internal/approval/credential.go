@@ -20,8 +20,10 @@ import (
 )
 
 const (
-	// keyEntry is the entry of a Secret that holds the key.
+	// keyEntry is the entry of a Secret that holds the key of approvals.
 	keyEntry = "hmac-key"
+	// hookEntry is the entry that holds the key of webhooks. It is another one, because some Git servers send it as it is.
+	hookEntry = "webhook-key"
 	// minKey is the shortest key that signatures over the path may be made with. The older scheme takes any.
 	minKey = 32
 )
@@ -95,8 +97,8 @@ func (h *handler) readPipeline(ctx context.Context, name types.NamespacedName) (
 	return &pipeline, nil
 }
 
-// readKey reads the Secret that a promotion names, each time anew.
-func (h *handler) readKey(ctx context.Context, namespace string, reference *pipelines.LocalObjectReference) (key, error) {
+// readKey reads an entry of the Secret that a promotion names, each time anew.
+func (h *handler) readKey(ctx context.Context, namespace string, reference *pipelines.LocalObjectReference, entry string) (key, error) {
 	if problems := validation.NameIsDNSSubdomain(reference.Name, false); len(problems) > 0 {
 		return key{}, refused(fmt.Sprintf("no Secret can have the name %q: %s", reference.Name, problems[0]))
 	}
@@ -108,9 +110,9 @@ func (h *handler) readKey(ctx context.Context, namespace string, reference *pipe
 	if err != nil {
 		return key{}, fmt.Errorf("read the Secret %s: %w", reference.Name, err)
 	}
-	k := key{secret: reference.Name, bytes: secret.Data[keyEntry]}
+	k := key{secret: reference.Name, bytes: secret.Data[entry]}
 	if len(k.bytes) == 0 {
-		return key{}, refused(fmt.Sprintf("the Secret %s has no entry %s", reference.Name, keyEntry))
+		return key{}, refused(fmt.Sprintf("the Secret %s has no entry %s", reference.Name, entry))
 	}
 	return k, nil
 }

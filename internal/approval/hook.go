@@ -38,7 +38,7 @@ type delivery struct {
 	target   address
 }
 
-// readDelivery verifies a delivery with the key of the environment's promotion before it looks into it. A provider that
+// readDelivery verifies a delivery with the key for webhooks of the environment's promotion before it looks into it. A provider that
 // does not exist is refused like everything else that proves nothing.
 func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (gitforge.Event, error) {
 	body, err := readBody(w, r, maxHookBody)
@@ -53,7 +53,7 @@ func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d deliver
 	if reference == nil {
 		return gitforge.Event{}, refused("the promotion to the environment names no Secret")
 	}
-	k, err := h.readKey(r.Context(), pipeline.Namespace, reference)
+	k, err := h.readKey(r.Context(), pipeline.Namespace, reference, hookEntry)
 	if err != nil {
 		return gitforge.Event{}, err
 	}

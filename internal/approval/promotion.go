@@ -53,7 +53,7 @@ func (h *handler) checkNotification(w http.ResponseWriter, r *http.Request, targ
 		return err
 	}
 	if reference := notificationSecret(pipeline, target.environment); reference != nil {
-		k, err := h.readKey(r.Context(), pipeline.Namespace, reference)
+		k, err := h.readKey(r.Context(), pipeline.Namespace, reference, keyEntry)
 		if err != nil {
 			return err
 		}

@@ -127,23 +127,24 @@ func TestDeliveriesOfGitServers(t *testing.T) {
 	w.pipeline("shop", manualPullRequest(signedBy("key")))
 	w.pipeline("open", manualPullRequest(nil))
 	const merged = `{"project":{"web_url":"https://git.example/team/shop"},"object_attributes":{"iid":7}}`
-	const token, kind = "X-Gitlab-Token: " + canary, "X-Gitlab-Event: Merge Request Hook"
+	const token, kind = "X-Gitlab-Token: " + hookSecret, "X-Gitlab-Event: Merge Request Hook"
 	tests := map[string]struct {
 		path, body string
 		headers    []string
 		code       int
 	}{
-		"no token":         {"gitlab/%s/shop/prod", merged, []string{kind}, http.StatusUnauthorized},
-		"another token":    {"gitlab/%s/shop/prod", merged, []string{kind, "X-Gitlab-Token: no"}, http.StatusUnauthorized},
-		"another provider": {"github/%s/shop/prod", merged, []string{kind, token}, http.StatusUnauthorized},
-		"no key":           {"gitlab/%s/open/prod", merged, []string{kind, token}, http.StatusUnauthorized},
-		"unknown pipeline": {"gitlab/%s/nowhere/prod", merged, []string{kind, token}, http.StatusUnauthorized},
-		"unknown provider": {"forgery/%s/shop/prod", merged, []string{kind, token}, http.StatusUnauthorized},
-		"too short":        {"gitlab/%s/shop", merged, []string{kind, token}, http.StatusNotFound},
-		"too long":         {"gitlab/%s/shop/prod/more", merged, []string{kind, token}, http.StatusNotFound},
-		"no JSON":          {"gitlab/%s/shop/prod", `kind`, []string{kind, token}, http.StatusBadRequest},
-		"too large":        {"gitlab/%s/shop/prod", strings.Repeat("x", maxHookBody+1), []string{kind, token}, http.StatusRequestEntityTooLarge},
-		"of no interest":   {"gitlab/%s/shop/prod", merged, []string{token, "X-Gitlab-Event: Push Hook"}, http.StatusNoContent},
+		"no token":             {"gitlab/%s/shop/prod", merged, []string{kind}, http.StatusUnauthorized},
+		"the key of approvals": {"gitlab/%s/shop/prod", merged, []string{kind, "X-Gitlab-Token: " + canary}, http.StatusUnauthorized},
+		"another token":        {"gitlab/%s/shop/prod", merged, []string{kind, "X-Gitlab-Token: no"}, http.StatusUnauthorized},
+		"another provider":     {"github/%s/shop/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"no key":               {"gitlab/%s/open/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"unknown pipeline":     {"gitlab/%s/nowhere/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"unknown provider":     {"forgery/%s/shop/prod", merged, []string{kind, token}, http.StatusUnauthorized},
+		"too short":            {"gitlab/%s/shop", merged, []string{kind, token}, http.StatusNotFound},
+		"too long":             {"gitlab/%s/shop/prod/more", merged, []string{kind, token}, http.StatusNotFound},
+		"no JSON":              {"gitlab/%s/shop/prod", `kind`, []string{kind, token}, http.StatusBadRequest},
+		"too large":            {"gitlab/%s/shop/prod", strings.Repeat("x", maxHookBody+1), []string{kind, token}, http.StatusRequestEntityTooLarge},
+		"of no interest":       {"gitlab/%s/shop/prod", merged, []string{token, "X-Gitlab-Event: Push Hook"}, http.StatusNoContent},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

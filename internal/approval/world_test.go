@@ -108,7 +108,7 @@ func (w *world) note(text string) {
 func (w *world) secret(name, value string) {
 	w.t.Helper()
 	testkit.Create(w.t, w.api, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string][]byte{keyEntry: []byte(value)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string][]byte{keyEntry: []byte(value), hookEntry: []byte(hookSecret)},
 	})
 }
 
@@ -279,3 +279,6 @@ func (w *world) logged() string {
 	defer w.mutex.Unlock()
 	return w.log.String()
 }
+
+// hookSecret is what Git servers know, in every Secret of these tests. It is good for nothing else.
+const hookSecret = canary + "-for-webhooks"
