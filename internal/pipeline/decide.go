@@ -17,7 +17,6 @@ const (
 	ReasonStarting  = "Starting"
 	ReasonRecording = "Recording"
 	ReasonActing    = "Acting"
-	ReasonWaiting   = "Waiting"
 	ReasonCurrent   = "Current"
 	ReasonDeleting  = "Deleting"
 )
