@@ -128,8 +128,11 @@ func startController(t testing.TB, server *testkit.APIServer, p program.Program,
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.process.Stop(); err != nil {
-			t.Error(err)
+		select {
+		case <-c.process.Exited():
+			t.Errorf("%s has ended on its own\n%s", p.Title, c.process.Output())
+		default:
+			c.process.Kill() // an orderly end would wait for what it has under way
 		}
 	})
 	showOutput(t, p.Title, c.process)

@@ -174,14 +174,10 @@ func endShared() error {
 	return shared.gitea.end()
 }
 
+// end is not orderly, because nobody will need the data any more.
 func (g *GiteaServer) end() error {
-	var err error
-	select {
-	case <-g.process.Exited():
-	default:
-		err = g.process.Stop()
-	}
-	return errors.Join(err, g.home.remove())
+	g.process.Kill()
+	return g.home.remove()
 }
 
 func trustingClient(authority []byte) (*http.Client, error) {
