@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/parts"
+)
+
+// leaves are two control planes in each of which a Flux of its own works.
+type leaves struct{ north, south *testkit.APIServer }
+
+func newLeaves(t *testing.T) leaves {
+	t.Helper()
+	l := leaves{north: testkit.NewServer(t), south: testkit.NewServer(t, testkit.Persistent())}
+	parts.Flux(t, l.north)
+	parts.Flux(t, l.south)
+	return l
+}
+
+// place is where an environment is: a namespace of a leaf, into which Flux brings what a folder of the repository holds.
+type place struct {
+	leaf      *testkit.APIServer
+	namespace string
+}
+
+// follow has Flux follow a folder of a repository, and charts.
+func (p place) follow(t *testing.T, repository *parts.Repository, folder string, charts *parts.ChartRepository) {
+	t.Helper()
+	objects := append(parts.GitSource(p.namespace, "git", repository), parts.Kustomization(p.namespace, "apps", "git", "./"+folder))
+	if charts != nil {
+		objects = append(objects, parts.HelmSource(p.namespace, "charts", charts))
+	}
+	testkit.Create(t, p.leaf, objects...)
+}
+
+// release is the HelmRelease in the place.
+func (p place) release() *unstructured.Unstructured {
+	return p.object(parts.HelmReleaseKind.Kind, parts.HelmReleaseKind.GroupVersion().String(), "app")
+}
+
+func (p place) object(kind, apiVersion, name string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	object.SetNamespace(p.namespace)
+	object.SetName(name)
+	return object
+}
+
+// untilReleased waits until Flux says that it has released a version.
+func (p place) untilReleased(t *testing.T, version string) {
+	t.Helper()
+	testkit.Eventually(t, p.leaf, p.release(), testkit.Is("ready with "+version, func(r *unstructured.Unstructured) bool {
+		releases := history(r)
+		return readiness(r) == "True" && len(releases) > 0 && releases[0] == version+" deployed"
+	}), testkit.Within(patience))
+}
+
+// running returns what the chart has brought: the version that runs in fact.
+func (p place) running(t *testing.T) string {
+	t.Helper()
+	var config corev1.ConfigMap
+	if err := p.leaf.Client().Get(t.Context(), types.NamespacedName{Namespace: p.namespace, Name: "app"}, &config); err != nil {
+		t.Fatal(err)
+	}
+	return config.Data["version"]
+}
+
+// mark puts a label on an object, which no controller takes notice of.
+func (p place) mark(t *testing.T, object client.Object) {
+	t.Helper()
+	patch := []byte(`{"metadata":{"labels":{"touched":"true"}}}`)
+	if err := p.leaf.Client().Patch(t.Context(), object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readiness is the status of the condition Ready, if it speaks of the object as it is.
+func readiness(object *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, condition := range conditions {
+		fields, _ := condition.(map[string]any)
+		if fields["type"] == "Ready" && fields["observedGeneration"] == object.GetGeneration() {
+			return fmt.Sprint(fields["status"])
+		}
+	}
+	return ""
+}
+
+// history lists what helm-controller remembers of a release, the newest first.
+func history(release *unstructured.Unstructured) []string {
+	entries, _, _ := unstructured.NestedSlice(release.Object, "status", "history")
+	var lines []string
+	for _, entry := range entries {
+		fields, _ := entry.(map[string]any)
+		lines = append(lines, fmt.Sprint(fields["chartVersion"], " ", fields["status"]))
+	}
+	return lines
+}
+
+// appliedCommit waits until a Kustomization has applied a commit of branch main.
+func (p place) appliedCommit(t *testing.T, name, sha string) {
+	t.Helper()
+	kustomization := p.object(parts.KustomizationKind.Kind, parts.KustomizationKind.GroupVersion().String(), name)
+	testkit.Eventually(t, p.leaf, kustomization, testkit.Is("ready at "+sha, func(k *unstructured.Unstructured) bool {
+		applied, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
+		return readiness(k) == "True" && applied == "main@sha1:"+sha
+	}), testkit.Within(patience))
+}
+

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	gitops "espalier.dev/api/gitops/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+)
+
+// patience is for broken tests on busy machines: each step may go through several processes.
+const patience = 2 * time.Minute
+
+// pollInterval is the shortest that the manager takes.
+const pollInterval = time.Second
+
+// world is a namespace of the management cluster with a manager that runs the pipelines in it.
+type world struct {
+	*testing.T
+	server    *testkit.APIServer
+	namespace string
+	cluster   client.Client
+	// approvals is where the manager takes calls over HTTP.
+	approvals string
+	// writes counts what the manager has written to pipelines.
+	writes *atomic.Int64
+}
+
+// newWorld runs a manager until the test ends.
+func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
+	t.Helper()
+	server := testkit.Server(t)
+	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), writes: &atomic.Int64{}}
+	options := manager.DefaultOptions()
+	options.Controllers, options.Namespaces = []string{"pipelines"}, []string{w.namespace}
+	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.Pipelines.ApprovalAddress = freeAddress(t)
+	options.Pipelines.PollInterval = pollInterval
+	options.LeaderElection.Enabled = false
+	for _, f := range change {
+		f(&options)
+	}
+	w.approvals = "http://" + options.Pipelines.ApprovalAddress
+	w.run(options)
+	return w
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (w *world) run(options manager.Options) {
+	w.Helper()
+	config := w.server.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return countingWrites{next, w.writes} })
+	mgr, err := manager.New(config, options, logr.Discard())
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			w.Error(err)
+		}
+	}()
+	w.Cleanup(func() { cancel(); <-done })
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		w.Fatal("the caches of the manager are not filled")
+	}
+}
+
+// countingWrites counts the requests that change pipelines.
+type countingWrites struct {
+	next   http.RoundTripper
+	number *atomic.Int64
+}
+
+// RoundTrip passes a request on.
+func (c countingWrites) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Method != http.MethodGet && strings.Contains(request.URL.Path, "/pipelines/") {
+		c.number.Add(1)
+	}
+	return c.next.RoundTrip(request)
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.Helper()
+	testkit.Create(w.T, w.server, objects...)
+}
+
+// enrol makes a cluster known to pipelines under a name.
+func (w *world) enrol(name string, cluster *testkit.APIServer) {
+	w.Helper()
+	kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
+	if err != nil {
+		w.Fatal(err)
+	}
+	object := &gitops.GitopsCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}},
+	}
+	w.create(w.secret(name, map[string]string{"kubeconfig": string(kubeconfig)}), object)
+	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Enrolled"})
+	if err := w.cluster.Status().Update(w.Context(), object); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) secret(name string, data map[string]string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: data}
+}
+
+// until waits until a pipeline is as it should be.
+func (w *world) until(name, what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
+	w.Helper()
+	return testkit.Eventually(w.T, w.server, w.pipeline(name), testkit.Is(what, holds), testkit.Within(patience))
+}
+
+func (w *world) pipeline(name string) *pipelines.Pipeline {
+	return &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+}
+
+// untilState waits until the promotion of a revision to an environment has reached a state.
+func (w *world) untilState(name, environment, revision string, state pipelines.PromotionState) *pipelines.PromotionStatus {
+	w.Helper()
+	p := w.until(name, "promotion of "+revision+" to "+environment+": "+string(state), func(p *pipelines.Pipeline) bool {
+		promotion := p.Status.Environments[environment].Promotion
+		return promotion != nil && promotion.Revision == revision && promotion.State == state
+	})
+	return p.Status.Environments[environment].Promotion
+}
+
+// untilComplete waits until a revision has reached all environments.
+func (w *world) untilComplete(name, revision string) *pipelines.Pipeline {
+	w.Helper()
+	return w.until(name, "complete at "+revision, func(p *pipelines.Pipeline) bool {
+		return p.Status.Run != nil && p.Status.Run.Revision == revision && p.Status.Run.CompletionTime != nil
+	})
+}
+
+// holdIn returns what a pipeline waits for in an environment; empty if it does not.
+func holdIn(p *pipelines.Pipeline, environment string, reason pipelines.HoldReason) string {
+	i := slices.IndexFunc(p.Status.Holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == reason })
+	if i < 0 {
+		return ""
+	}
+	return p.Status.Holds[i].Message
+}
+
+// ask puts a request onto a pipeline, as kubectl annotate does.
+func (w *world) ask(name string, request map[string]string) {
+	w.Helper()
+	text, err := json.Marshal(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{"request.pipelines.espalier.dev/" + request["id"]: string(text)},
+	}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.patch(w.pipeline(name), string(patch))
+}
+
+func (w *world) patch(object client.Object, patch string) {
+	w.Helper()
+	if err := w.cluster.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// record records pipelines and what is told of them.
+func (w *world) record() *testkit.Recorder {
+	w.Helper()
+	return testkit.Record(w.T, w.server, w.namespace, testkit.Kinds(&pipelines.Pipeline{}, &corev1.Event{}))
+}
+
+// told are the Events about a pipeline in the order in which they were written, each as its reason and the beginning of its message. One
+// that was told again is there again.
+func told(recorder *testkit.Recorder, name string) []string {
+	var lines []string
+	for _, revision := range recorder.History() {
+		if revision.Object.GetKind() != "Event" || revision.Field("involvedObject.name") != name || revision.Change == testkit.Deleted {
+			continue
+		}
+		what, _, _ := strings.Cut(revision.Field("message"), ":")
+		lines = append(lines, revision.Field("reason")+": "+what)
+	}
+	return lines
+}
+
+// expectRest stirs the world without changing anything that pipelines depend on, and fails if one of them is written nevertheless.
+func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
+	w.Helper()
+	recorder.Quiet(w.T, pollInterval, testkit.Within(patience))
+	before, written := recorder.History(), w.writes.Load()
+	stir()
+	// The recorder counts from the newest write, so there has to be one now.
+	end := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "end-of-the-stir"}}
+	end.InvolvedObject.Namespace = w.namespace
+	w.create(end)
+	recorder.Quiet(w.T, 3*pollInterval, testkit.Within(patience))
+	since := recorder.Since(before).Where(func(r testkit.Revision) bool { return r.Object.GetName() != end.Name })
+	if number := w.writes.Load() - written; number > 0 || len(since) > 0 {
+		w.Errorf("%d requests changed pipelines that had nothing to say:\n%s", number, since)
+	}
+}
