@@ -50,11 +50,11 @@ func (h *handler) approveTarget(w http.ResponseWriter, r *http.Request, target a
 	if err != nil {
 		return "", err
 	}
-	pipeline, err := h.record(r, target, proof)
+	approved, err := h.record(r, target, proof)
 	if err != nil {
 		return "", err
 	}
-	return h.awaitLocation(r.Context(), pipeline, target)
+	return h.awaitLocation(r.Context(), approved, target), nil
 }
 
 // approvalCredential reads the body only for the older scheme, for it counts for nothing otherwise.

@@ -18,11 +18,11 @@ import (
 
 // awaitLocation returns the URL of the pull request that an approved promotion leads to. It waits for it, but not for
 // long: the approval counts in any case. An empty URL says that there is none, or none yet.
-func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipeline, target address) (string, error) {
+func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipeline, target address) string {
 	promotion := pipeline.Status.Environments[target.environment].Promotion
 	url, final := locationOf(pipeline, target, promotion)
 	if final {
-		return url, nil
+		return url
 	}
 	ctx, cancel := context.WithTimeout(parent, h.LocationPatience)
 	defer cancel()
@@ -34,19 +34,19 @@ func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipe
 	if err != nil {
 		// The approval is recorded; that its pull request cannot be watched is no reason to say otherwise.
 		h.Log.Error(fmt.Errorf("watch the pipeline: %w", err), "The pull request is not awaited", "pipeline", target.pipeline)
-		return "", nil
+		return ""
 	}
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
 		current, ok := event.Object.(*pipelines.Pipeline)
 		if !ok || event.Type == watch.Deleted {
-			return "", nil
+			return ""
 		}
 		if url, final := locationOf(current, target, promotion); final {
-			return url, nil
+			return url
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // locationOf tells where the pull request of the approved promotion is. final says that waiting longer leads nowhere:
