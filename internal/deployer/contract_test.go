@@ -219,15 +219,20 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "credential"}, Data: map[string][]byte{"kubeconfig": kubeconfig}}
-	d := &scripted{deploy: func(ctx context.Context, _ deployer.Work) (deployer.Progress, error) {
+	d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
+		if work.Item.Name != "db" {
+			return deployer.Progress{Done: true}, nil
+		}
 		now := &corev1.Secret{}
 		err := w.Client().Get(ctx, client.ObjectKeyFromObject(secret), now)
 		waiting := decision.Reason{Code: lsv1alpha1.ReasonWaitingForReadiness, Message: "waiting for another credential"}
 		return deployer.Progress{Done: now.Annotations["rotated"] != "", Waiting: waiting, Recheck: time.Hour}, err
 	}}
 	testkit.Create(t, w.APIServer, secret, testkit.Target(w.ns, "place").Secret("credential", "kubeconfig").Build())
-	w.run(d, deployer.Options{Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}})})
+	w.run(d, deployer.Options{Workers: 1, Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}})})
 	item := w.waits(w.item("db", on("place")), lsv1alpha1.ReasonWaitingForReadiness)
+	// The only worker has seen what the item itself has written when it is done with one that came later.
+	w.succeeds(w.item("later", on("place")))
 	secret.Annotations = map[string]string{"rotated": "yes"}
 	if err := w.Client().Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
