@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotions_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit/faults"
+)
+
+// disturbance is what befalls the controller in one run. Its printed form is a list of faults, or DEED@WRITE.
+type disturbance struct {
+	plan    faults.Plan
+	outside []outsideFault
+	deed    deed
+	at      int
+	gitea   bool // it takes place at a real Gitea; not part of the printed form
+}
+
+// deed is something that is done to the processes at a write of the first one.
+type deed string
+
+const (
+	// stopLeader ends the leader in an orderly way; the other replica takes over.
+	stopLeader deed = "stop"
+	// crashLeader cuts it off from the API server at once, so that its lease has to expire.
+	crashLeader deed = "crash"
+	// freezeLeader keeps it from the API server, but not from the Git server, until the other replica has taken over and worked.
+	freezeLeader deed = "freeze"
+	// twins lets two processes work at once, as if both believed to be the leader. It takes no write.
+	twins deed = "twins"
+	// relieve ends the process at each rest, and starts another. It takes no write.
+	relieve deed = "relieve"
+	// wipe crashes the process and empties the status of the pipeline before another one starts.
+	wipe deed = "wipe"
+)
+
+var deeds = []deed{stopLeader, crashLeader, freezeLeader, twins, relieve, wipe}
+
+func (d disturbance) String() string {
+	if d.deed != "" {
+		return fmt.Sprintf("%s@%d", d.deed, d.at)
+	}
+	var parts []string
+	if text := d.plan.String(); text != "" {
+		parts = append(parts, text)
+	}
+	for _, fault := range d.outside {
+		parts = append(parts, fault.String())
+	}
+	return strings.Join(parts, ";")
+}
+
+func parseDisturbance(text string) (disturbance, error) {
+	var d disturbance
+	name, write, found := strings.Cut(text, "@")
+	if found && !strings.Contains(text, ":") {
+		at, err := strconv.Atoi(write)
+		if d = (disturbance{deed: deed(name), at: at}); err != nil || !slices.Contains(deeds, d.deed) {
+			return d, fmt.Errorf("%q is not DEED@WRITE with one of the deeds %v", text, deeds)
+		}
+		return d, nil
+	}
+	var rest []string
+	for part := range strings.SplitSeq(text, ";") {
+		if !strings.HasPrefix(part, "forge:") && !strings.HasPrefix(part, "sink:") {
+			rest = append(rest, part)
+			continue
+		}
+		fault, err := parseOutsideFault(part)
+		if err != nil {
+			return d, err
+		}
+		d.outside = append(d.outside, fault)
+	}
+	var err error
+	d.plan, err = faults.Parse(strings.Join(rest, ";"))
+	return d, err
+}
+
+// arrange starts the processes of a scene.
+func (d disturbance) arrange(s *scene) {
+	s.t.Helper()
+	switch d.deed {
+	case "", relieve:
+		s.operate(d.plan, func() {})
+	case wipe:
+		p := s.operate(faults.Plan{}, s.wipe)
+		p.transport.Before(d.at, p.transport.Crash)
+	case twins:
+		s.start(faults.New(faults.Plan{}), s.options())
+		s.start(faults.New(faults.Plan{}), s.options())
+	default:
+		d.arrangeReplicas(s)
+	}
+}
+
+// wipe takes the memory of the pipeline away, as whoever restores it from a backup without status does.
+func (s *scene) wipe() {
+	p := s.stub()
+	ctx := context.Background()
+	if err := s.Client().Get(ctx, client.ObjectKeyFromObject(p), p); err != nil {
+		if client.IgnoreNotFound(err) != nil {
+			s.t.Errorf("wipe the status: %v", err)
+		}
+		return
+	}
+	p.Status = pipelines.PipelineStatus{}
+	if err := s.Client().Status().Update(ctx, p); err != nil {
+		s.t.Errorf("wipe the status: %v", err)
+	}
+}
+
+// isOver tells whether everything that is planned has happened. What lasts as long as the story is never over.
+func (d disturbance) isOver(s *scene) bool {
+	log := s.processes.log()
+	switch {
+	case d.deed == twins || d.deed == relieve || d.isNone():
+		return false
+	case d.deed != "":
+		return len(log.Writes()) >= d.at
+	}
+	struck := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" }))
+	return struck >= len(d.plan.Requests) && s.forge.struck()+s.sink.struck() >= len(d.outside)
+}
+
+func (d disturbance) isNone() bool { return d.deed == "" && len(d.plan.Requests)+len(d.outside) == 0 }
+
+// worked is how many writes of the new leader a frozen one sleeps through.
+const worked = 2
+
+func (d disturbance) arrangeReplicas(s *scene) {
+	s.t.Helper()
+	leader, other := faults.New(faults.Plan{}), faults.New(faults.Plan{})
+	process := s.replica(leader)
+	<-process.manager.Elected()
+	leader.Before(d.at, func() {
+		switch d.deed {
+		case stopLeader:
+			process.cancel()
+		case crashLeader:
+			leader.Crash()
+			process.cancel()
+		case freezeLeader:
+			leader.Freeze()
+		}
+	})
+	other.Before(worked, leader.Thaw)
+	s.replica(other)
+	// Whatever happens, nobody stays frozen: an end has to be possible.
+	context.AfterFunc(s.t.Context(), leader.Thaw)
+}
+
+// replica runs a process that wants to be the leader. One that has lost its lease ends, and is followed by another, as a Deployment
+// has it.
+func (s *scene) replica(transport *faults.Transport) *process {
+	s.t.Helper()
+	first := s.start(transport, s.electing())
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for p := first; ; {
+			select {
+			case <-p.ended:
+				p = s.start(faults.New(faults.Plan{}), s.electing())
+			case <-over:
+				return
+			}
+		}
+	}()
+	s.t.Cleanup(func() { close(over); <-done })
+	return first
+}
+
+func mergePatch(format string, args ...any) client.Patch {
+	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))
+}

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotions_test
+
+import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"espalier.dev/internal/testkit/parts"
+)
+
+// giteaHub is a repository of a real Gitea, reached by way of a front.
+type giteaHub struct {
+	gitea      *parts.GiteaServer
+	repository *parts.Repository
+	front      *httptest.Server
+}
+
+func newGiteaHub(t *testing.T, namespace string, f *front) *giteaHub {
+	t.Helper()
+	h := &giteaHub{gitea: parts.Gitea(t)}
+	h.repository = h.gitea.Repository(t, map[string]string{markedFile: content(namespace, "1.0.0")})
+	behind, err := url.Parse(h.gitea.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.inner = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(behind) }, Transport: h.gitea.Client().Transport}
+	h.front = httptest.NewTLSServer(http.Handler(f))
+	t.Cleanup(h.front.Close)
+	return h
+}
+
+func (h *giteaHub) url() string {
+	return h.front.URL + "/" + h.repository.Owner + "/" + h.repository.Name + ".git"
+}
+
+func (h *giteaHub) secret() map[string]string {
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.front.Certificate().Raw})
+	return map[string]string{"username": h.gitea.User, "password": h.gitea.Token, "token": h.gitea.Token, "caFile": string(authority)}
+}
+
+func (h *giteaHub) merge(t *testing.T, number int64) { t.Helper(); h.repository.Merge(t, int(number)) }
+
+func (h *giteaHub) file(t *testing.T) string {
+	t.Helper()
+	return h.repository.File(t, "main", markedFile)
+}
+
+func (h *giteaHub) branches(t *testing.T) []string { t.Helper(); return h.repository.Branches(t) }

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotions_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
+	writes "espalier.dev/test/faults/invariant"
+	"espalier.dev/test/faults/promotions/invariant"
+)
+
+// outcome is what a run leaves: the whole evidence, its points of rest, and what was asked of the API server, the Git server and the sink.
+type outcome struct {
+	pauses      []pause
+	evidence    invariant.Evidence
+	log         faults.Log
+	forge, sink []call
+	met         bool // everything that was planned has happened
+}
+
+// perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
+// happened: a world that is then as it should be has a future like that of the reference.
+func perform(t *testing.T, w workload, d disturbance) outcome {
+	t.Helper()
+	s := newScene(t, w, d)
+	t.Cleanup(func() {
+		if t.Failed() {
+			sent := s.processes.log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
+			t.Logf("what the first process has sent:\n%s\nat the forge: %v\nat the sink: %v\nledger: %v", sent, s.forge.log(), s.sink.log(), s.ledger.list())
+		}
+	})
+	d.arrange(s)
+	for _, act := range w.acts {
+		act(s)
+		if d.deed == relieve {
+			s.relieve(t)
+		}
+		if !*full && d.isOver(s) {
+			break
+		}
+	}
+	return outcome{
+		pauses: s.pauses, evidence: s.evidence(), log: s.processes.log(), forge: s.forge.log(), sink: s.sink.log(), met: d.isOver(s),
+	}
+}
+
+// goodDay is the undisturbed run of a workload.
+type goodDay struct {
+	once sync.Once
+	run  *outcome
+}
+
+// goodDays are the undisturbed runs by workload.
+var goodDays sync.Map
+
+// reference runs a workload on a good day, once per test process.
+func reference(t *testing.T, w workload) *outcome {
+	t.Helper()
+	entry, _ := goodDays.LoadOrStore(w.name, &goodDay{})
+	day := entry.(*goodDay)
+	day.once.Do(func() {
+		t.Run("reference", func(t *testing.T) {
+			o := perform(t, w, disturbance{})
+			report(t, invariant.Check(o.evidence))
+			day.run = &o
+		})
+	})
+	if day.run == nil {
+		t.Fatalf("the reference run of %s failed", w.name)
+	}
+	return day.run
+}
+
+// judge checks every state that the pipeline has had and everything that has happened outside, and the points of rest against those of
+// the reference.
+func judge(t *testing.T, want *outcome, d disturbance, got outcome) {
+	t.Helper()
+	violations := invariant.Check(got.evidence)
+	for i := range got.pauses {
+		at := invariant.AtRest(got.pauses[i].evidence)
+		at = append(at, invariant.Compare(want.pauses[i].ending, got.pauses[i].ending, d.exceptions()...)...)
+		for j := range at {
+			at[j].What = fmt.Sprintf("at rest %q: %s", got.pauses[i].name, at[j].What)
+		}
+		violations = append(violations, at...)
+	}
+	report(t, violations)
+	if excess := writes.Bounded(want.evidence.History, got.evidence.History); len(excess) > 0 {
+		t.Errorf("%s", writes.Describe(excess))
+	}
+	if isOfHistory(want.evidence.History) != isOfHistory(got.evidence.History) {
+		t.Error("there is no history to judge")
+	}
+}
+
+func isOfHistory(h testkit.History) bool { return len(h) > 0 }
+
+// exceptions are what an ending may differ in.
+func (d disturbance) exceptions() []string { return nil }
+
+const mostViolations = 20
+
+func report(t *testing.T, violations []invariant.Violation) {
+	t.Helper()
+	if len(violations) == 0 {
+		return
+	}
+	var lines []string
+	for _, violation := range violations[:min(len(violations), mostViolations)] {
+		lines = append(lines, violation.String())
+	}
+	t.Errorf("%d violations:\n%s", len(violations), strings.Join(lines, "\n"))
+}
+
+// sweep runs a workload once per disturbance, many at a time, and says for each that fails how to repeat it.
+func sweep(t *testing.T, w workload, disturbances []disturbance) {
+	t.Helper()
+	if len(disturbances) == 0 {
+		t.Error("there is no plan to sweep")
+	}
+	want := reference(t, w)
+	report := newTally(t, w)
+	for _, d := range disturbances {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log("to repeat it: " + replayCommand(w.name, d))
+				}
+			})
+			got := perform(t, w, d)
+			report.add(got.met)
+			judge(t, want, d, got)
+		})
+	}
+}
+
+// replayCommand runs one plan alone.
+func replayCommand(workload string, d disturbance) string {
+	text := fmt.Sprintf(`go test -count=1 -run '^TestReplay$' ./test/faults/promotions -args -workload=%s -plan='%s'`, workload, d)
+	if d.gitea {
+		text += " -gitea"
+	}
+	return text
+}
+
+// tally measures a sweep.
+type tally struct {
+	mutex       sync.Mutex
+	plans, idle int
+}
+
+func newTally(t *testing.T, w workload) *tally {
+	t.Helper()
+	r, began := &tally{}, time.Now()
+	t.Cleanup(func() {
+		t.Logf("%s: %d plans in %s, of which %d have met less than they meant", w.name, r.plans, time.Since(began).Round(time.Second), r.idle)
+	})
+	return r
+}
+
+// add counts a run, and whether everything that was planned has happened in it.
+func (r *tally) add(met bool) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.plans++
+	if !met {
+		r.idle++
+	}
+}

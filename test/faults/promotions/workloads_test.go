@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotions_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/test/faults/promotions/invariant"
+)
+
+// workload is what users do in a scene, act by act. Each act ends with a rest, and checks itself what its user wanted: a comparison with
+// the reference does not find what is wrong in both.
+type workload struct {
+	name string
+	// git says that it needs a repository, approvals that it needs the server for approvals.
+	git, approvals bool
+	acts           []func(*scene)
+}
+
+var workloads = []workload{
+	{name: "merge", git: true, acts: []func(*scene){propose, merge, arrive}},
+	{name: "supersede", git: true, acts: []func(*scene){propose, replace, mergeAndArrive}},
+	{name: "remove", git: true, acts: []func(*scene){propose, remove}},
+	{name: "approve", approvals: true, acts: []func(*scene){ask, click, askAgain, request}},
+	{name: "notify", acts: []func(*scene){notify, arriveNotified, notifyNext}},
+	{name: "install", acts: []func(*scene){install, finishInstalled}},
+	{name: "doubt", acts: []func(*scene){sick, unreadable, recovered}},
+}
+
+func workloadNamed(t *testing.T, name string) workload {
+	t.Helper()
+	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+	if i < 0 {
+		var names []string
+		for _, w := range workloads {
+			names = append(names, w.name)
+		}
+		t.Fatalf("there is no workload %q, only %s", name, strings.Join(names, ", "))
+	}
+	return workloads[i]
+}
+
+// Pull requests: a revision is proposed, merged and deployed; or another one comes while it is open; or the pipeline goes.
+
+func propose(s *scene) {
+	s.deploy("dev", "1.1.0", true)
+	s.deploy("prod", "1.0.0", true)
+	s.create(s.pipeline("dev", "prod").PullRequest(s.pullRequests()).Build())
+	s.reaches("prod", "1.1.0", pipelines.PromotionCreated)
+	s.rest("proposed")
+}
+
+func merge(s *scene) {
+	s.mergeOpen("1.1.0")
+	s.rest("merged")
+}
+
+// mergeOpen merges the pull request that is open for a revision.
+func (s *scene) mergeOpen(revision string) {
+	s.t.Helper()
+	number := s.reaches("prod", revision, pipelines.PromotionCreated).Status.Environments["prod"].Promotion.PullRequest.Number
+	s.hub.merge(s.t, number)
+	s.ledger.end(number, invariant.Merged)
+	s.reaches("prod", revision, pipelines.PromotionSucceeded)
+}
+
+func arrive(s *scene) {
+	s.deploy("prod", "1.1.0", true)
+	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
+	s.rest("arrived")
+}
+
+func replace(s *scene) {
+	s.deploy("dev", "1.2.0", true)
+	s.reaches("prod", "1.2.0", pipelines.PromotionCreated)
+	s.rest("replaced")
+}
+
+func mergeAndArrive(s *scene) {
+	s.mergeOpen("1.2.0")
+	s.deploy("prod", "1.2.0", true)
+	s.reaches("prod", "1.2.0", pipelines.PromotionComplete)
+	s.rest("arrived")
+}
+
+func remove(s *scene) {
+	if err := s.Client().Delete(s.t.Context(), s.stub()); err != nil {
+		s.t.Fatal(err)
+	}
+	testkit.EventuallyGone(s.t, s.APIServer, s.stub(), testkit.Within(patience))
+	s.rest("removed")
+}
+
+// Notifications.
+
+func notify(s *scene) {
+	s.deploy("dev", "1.1.0", true)
+	s.deploy("prod", "1.0.0", true)
+	s.create(s.pipeline("dev", "prod").Notification().Build())
+	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
+	s.rest("notified")
+}
+
+func arriveNotified(s *scene) {
+	s.deploy("prod", "1.1.0", true)
+	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
+	s.rest("arrived")
+}
+
+func notifyNext(s *scene) {
+	s.deploy("dev", "1.2.0", true)
+	s.reaches("prod", "1.2.0", pipelines.PromotionSucceeded)
+	s.rest("notified again")
+}
+
+// Installations.
+
+func install(s *scene) {
+	for environment, version := range map[string]string{"dev": "1.1.0", "prod": "1.0.0"} {
+		inst := testkit.Installation(s.at[environment], "app").Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").Build()
+		inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{
+			Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.com/app", Version: version},
+		}
+		s.create(inst)
+		s.finish(environment, "first")
+	}
+	p := s.pipeline("dev", "prod").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Build()
+	p.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
+	s.create(p)
+	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
+	s.rest("installed", s.installed())
+}
+
+// installed describes the changed Installation.
+func (s *scene) installed() string {
+	inst := s.installation("prod")
+	return fmt.Sprintf("the Installation has version %s, generation %d, operation %q", inst.Spec.ComponentDescriptor.Reference.Version, inst.Generation,
+		inst.Annotations[lsv1alpha1.OperationAnnotation])
+}
+
+// finish lets an Installation have succeeded for its present generation, as its controller would.
+func (s *scene) finish(environment, job string) {
+	s.t.Helper()
+	inst := s.installation(environment)
+	before := inst.DeepCopy()
+	delete(inst.Annotations, lsv1alpha1.OperationAnnotation)
+	if err := s.Client().Patch(s.t.Context(), inst, client.MergeFrom(before)); err != nil {
+		s.t.Fatal(err)
+	}
+	inst.Status.JobID, inst.Status.JobIDFinished, inst.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
+	inst.Status.ObservedGeneration = inst.Generation
+	if err := s.Client().Status().Update(s.t.Context(), inst); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func finishInstalled(s *scene) {
+	s.finish("prod", "second")
+	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
+	s.rest("arrived", s.installed())
+}
+
+// Doubt: the environment before the last one is sick, then cannot be read, then is well.
+
+func sick(s *scene) {
+	s.deploy("dev", "1.1.0", true)
+	s.deploy("staging", "1.1.0", false)
+	s.deploy("prod", "1.0.0", true)
+	s.create(s.pipeline("dev", "staging", "prod").Notification().Build())
+	s.held("staging", pipelines.HoldRollingOut)
+	s.rest("sick")
+	s.nothingSent()
+}
+
+func unreadable(s *scene) {
+	if err := s.Client().Delete(s.t.Context(), s.app("staging")); err != nil {
+		s.t.Fatal(err)
+	}
+	s.held("staging", pipelines.HoldTargetNotReadable)
+	s.rest("unreadable")
+	s.nothingSent()
+}
+
+func recovered(s *scene) {
+	s.deploy("staging", "1.1.0", true)
+	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
+	s.rest("recovered")
+}
+
+func (s *scene) held(environment string, reason pipelines.HoldReason) {
+	s.t.Helper()
+	s.until("held in "+environment+": "+string(reason), func(p *pipelines.Pipeline) bool {
+		return slices.ContainsFunc(p.Status.Holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == reason })
+	})
+}
+
+func (s *scene) nothingSent() {
+	s.t.Helper()
+	if sent := s.ledger.list(); len(sent) > 0 {
+		s.t.Errorf("I12: nothing was to be promoted, but: %v", sent)
+	}
+}
