@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -27,4 +28,18 @@ func FluxKinds(t testing.TB) []*apiextensionsv1.CustomResourceDefinition {
 		kinds = append(kinds, kind)
 	}
 	return kinds
+}
+
+// FluxAlerts returns a definition of Alert, for tests in which nobody listens to it.
+func FluxAlerts() *apiextensionsv1.CustomResourceDefinition {
+	open := true
+	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &open}}
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "alerts.notification.toolkit.fluxcd.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "notification.toolkit.fluxcd.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names:    apiextensionsv1.CustomResourceDefinitionNames{Kind: "Alert", ListKind: "AlertList", Plural: "alerts", Singular: "alert"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1beta3", Served: true, Storage: true, Schema: schema}},
+		},
+	}
 }

@@ -14,8 +14,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -36,7 +34,7 @@ const (
 // is known.
 type notifier struct {
 	cluster client.Client
-	live    client.Reader
+	alerts  *alerts
 	// address is where notification-controller takes events; empty if there is none.
 	address string
 	http    *http.Client
@@ -136,33 +134,10 @@ func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.P
 	return nil
 }
 
-var alertKind = schema.GroupVersionKind{Group: "notification.toolkit.fluxcd.io", Version: "v1beta3", Kind: "AlertList"}
-
 // unheard says that no Alert passes the event on, if that is certain. notification-controller takes such events without a word.
 func (n *notifier) unheard(ctx context.Context, p *pipelines.Pipeline) string {
-	alerts := &unstructured.UnstructuredList{}
-	alerts.SetGroupVersionKind(alertKind)
-	if err := n.live.List(ctx, alerts); err != nil {
+	if heard, known := n.alerts.passOn(ctx, p); heard || !known {
 		return ""
 	}
-	for _, alert := range alerts.Items {
-		sources, _, _ := unstructured.NestedSlice(alert.Object, "spec", "eventSources")
-		for _, entry := range sources {
-			if selects(alert.GetNamespace(), entry, p) {
-				return ""
-			}
-		}
-	}
 	return fmt.Sprintf("the event was sent, but no Alert selects Pipeline %s/%s: create one with spec.eventSources of kind %s", p.Namespace, p.Name, pipelineKind)
-}
-
-// selects tells whether a source of an Alert in namespace may mean the pipeline. Labels are not looked at: they may.
-func selects(namespace string, source any, p *pipelines.Pipeline) bool {
-	fields, _ := source.(map[string]any)
-	text := func(key string) string { value, _ := fields[key].(string); return value }
-	at := text("namespace")
-	if at == "" {
-		at = namespace
-	}
-	return text("kind") == pipelineKind && at == p.Namespace && (text("name") == "*" || text("name") == p.Name)
 }

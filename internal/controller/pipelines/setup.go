@@ -98,7 +98,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		cluster:         mgr.GetClient(),
 		fleet:           leaves,
 		installer:       &installer{clientFor: leaves.Client},
-		notifier:        &notifier{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), address: options.EventsAddress, http: &http.Client{}},
+		notifier:        &notifier{cluster: mgr.GetClient(), alerts: &alerts{live: mgr.GetAPIReader()}, address: options.EventsAddress, http: &http.Client{}},
 		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
 		others:          newPool(options.ConcurrentAttempts),
 		events:          mgr.GetEventRecorder(Name),

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -78,9 +79,23 @@ func newStand(t testing.TB, clusters int) *stand {
 	}))
 	t.Cleanup(s.receiver.Close)
 	check(t, s.host.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+	s.createAlert()
 	s.each(clusters, s.enrol)
 	s.journal = newJournal(t, s.host.client)
 	return s
+}
+
+// createAlert lets notification-controller pass on what pipelines send.
+func (s *stand) createAlert() {
+	s.Helper()
+	s.host.server.InstallCRD(s, testkit.FluxAlerts())
+	alert := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "notification.toolkit.fluxcd.io/v1beta3", "kind": "Alert",
+		"spec": map[string]any{"eventSources": []any{map[string]any{"kind": "Pipeline", "name": "*"}}},
+	}}
+	alert.SetNamespace(namespace)
+	alert.SetName("promotions")
+	check(s, s.host.client.Create(s.Context(), alert))
 }
 
 func (s *stand) leafOf(cluster int) *place { return s.leaves[cluster%len(s.leaves)] }
