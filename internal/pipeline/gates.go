@@ -184,7 +184,12 @@ func (d *draft) attempt(s step) {
 		}
 		p.PullRequest.Repository = d.repository(s.name())
 	})
-	d.move(s.name(), pipelines.PromotionAttempting, fmt.Sprintf("attempt %d begins", d.environment(s.name()).Promotion.Attempts))
+	p := d.environment(s.name()).Promotion
+	why := fmt.Sprintf("attempt %d begins", p.Attempts)
+	if p.Downgrade {
+		why += ", a downgrade"
+	}
+	d.move(s.name(), pipelines.PromotionAttempting, why)
 }
 
 // watchArrival calls promotions stalled that were handed over and do not arrive.

@@ -74,16 +74,26 @@ func removeAnnotation(m metav1.Object, name string) {
 	m.SetAnnotations(annotations)
 }
 
-// tell announces transitions: one Event each, and the metrics.
+// tell announces transitions: one Event each, and the metrics. That a promotion is attempted says also that it was needed, so that has an
+// Event of its own only if something comes between.
 func (k *kind) tell(p *pipelines.Pipeline, news []pipeline.News) {
-	for _, n := range news {
+	for i, n := range news {
+		count(p, n)
+		if n.From == "" && n.To == pipelines.PromotionUnattempted && attemptedAtOnce(n.Environment, news[i+1:]) {
+			continue
+		}
 		kind := corev1.EventTypeNormal
 		if n.Warning {
 			kind = corev1.EventTypeWarning
 		}
 		k.events.Eventf(p, nil, kind, n.Reason, eventAction, "%s", n.Message)
-		count(p, n)
 	}
+}
+
+func attemptedAtOnce(environment string, later []pipeline.News) bool {
+	return slices.ContainsFunc(later, func(n pipeline.News) bool {
+		return n.Environment == environment && n.From == pipelines.PromotionUnattempted && n.To == pipelines.PromotionAttempting
+	})
 }
 
 const eventAction = "Promote"
