@@ -6,6 +6,7 @@ package pipelines_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,14 +20,17 @@ func TestWithFlux(t *testing.T) {
 	l := newLeaves(t)
 	t.Run("all at once", func(t *testing.T) {
 		t.Run("PIP-01, PIP-11, PIP-12, PIP-22, PIP-25, PIP-26 from a push to production", func(t *testing.T) { fromPushToProduction(t, l) })
+		t.Run("PIP-04, PIP-11 a release that is rolled back goes no further", func(t *testing.T) { rolledBack(t, l) })
+		t.Run("PIP-01, PIP-04, PIP-23 commits are promoted, too", func(t *testing.T) { byCommit(t, l) })
 	})
+	t.Run("PIP-06, PIP-11 a leaf that is away holds its environment only", func(t *testing.T) { leafAway(t, l) })
 }
 
 func fromPushToProduction(t *testing.T, l leaves) {
 	t.Parallel()
 	e := newEstate(t, l)
-	e.carry(e.strategy())
 	recorder := e.record()
+	e.carry(e.strategy())
 
 	e.publish("1.1.0")
 	e.push("1.1.0")
@@ -67,18 +71,44 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	e.expect("1.3.0", "1.3.0", "1.3.0")
 	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged", "staging to 1.2.0: merged", "prod to 1.2.0: closed",
 		"staging to 1.3.0: merged", "prod to 1.3.0: merged")
-	if branches := e.repository.Branches(t); len(branches) != 5 {
+	if branches := e.repository.Branches(t); len(branches) != 6 {
 		t.Errorf("the branches are %q: main and those of merged pull requests, which belong to the people who merged them", branches)
 	}
 	e.expectRecords(done)
 	e.expectRest(recorder, func() { e.stir() })
-	if diff := cmp.Diff(wholeStory, told(recorder, "app")); diff != "" {
+	if diff := cmp.Diff(wholeStory(), told(recorder, "app")); diff != "" {
 		t.Errorf("the Events are not one for each transition (-want +got):\n%s", diff)
 	}
 }
 
-// wholeStory is what Events tell of fromPushToProduction.
-var wholeStory = []string{}
+// wholeStory is what Events tell of fromPushToProduction, in the order of the alphabet.
+func wholeStory() []string {
+	var story []string
+	for i, version := range []string{"1.0.0", "1.1.0", "1.2.0", "1.3.0"} {
+		story = append(story, fmt.Sprintf("RunStarted: run %d begins", i+1))
+		if version != "1.2.0" {
+			story = append(story, fmt.Sprintf("RunCompleted: run %d", i+1))
+		}
+		if version == "1.0.0" {
+			continue
+		}
+		states := map[string][]string{
+			"staging": {"Unattempted", "Attempting", "Created", "Succeeded", "Complete"},
+			"prod":    {"Unapproved", "Attempting", "Created", "Succeeded", "Complete"},
+		}
+		if version == "1.2.0" {
+			states["prod"] = []string{"Unapproved", "Attempting", "Created", "Superseded"}
+		}
+		for environment, reached := range states {
+			for _, state := range reached {
+				story = append(story, fmt.Sprintf("Promotion%s: promotion of revision %s to environment %s", state, version, environment))
+			}
+		}
+	}
+	story = append(story, "RequestAccepted: request to approve by ann", "RequestAccepted: request to approve by bob")
+	slices.Sort(story)
+	return story
+}
 
 // expectApprovalIsAwaited waits until a version waits for approval before production, and checks that nobody has begun to bring it there.
 func (e *estate) expectApprovalIsAwaited(version string) {

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"fmt"
+	"testing"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/parts"
+)
+
+// The application is a Kustomization. In dev it follows a branch; in production it has the commit that a second repository names.
+func byCommit(t *testing.T, l leaves) {
+	t.Parallel()
+	w, gitea := newWorld(t), parts.Gitea(t)
+	dev, prod := place{l.north, l.north.Namespace(t)}, place{l.south, l.south.Namespace(t)}
+	content := func(version string) map[string]string {
+		return map[string]string{"app/app.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {version: " + version + "}\n"}
+	}
+	application := gitea.Repository(t, content("one"))
+	first := application.Head(t, "main")
+	pinned := func(commit string) string {
+		return fmt.Sprintf("apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: app}\nspec:\n  interval: 1s\n  url: %s\n  secretRef: {name: app}\n  ref:\n"+
+			"    branch: main\n    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.namespace)
+	}
+	fleet := gitea.Repository(t, map[string]string{"prod/source.yaml": pinned(first)})
+	testkit.Create(t, dev.leaf, append(parts.GitSource(dev.namespace, "app", application), parts.Kustomization(dev.namespace, "app", "app", "./app"))...)
+	secret := parts.GitSource(prod.namespace, "app", application)[0]
+	testkit.Create(t, prod.leaf, append(parts.GitSource(prod.namespace, "fleet", fleet), secret,
+		parts.Kustomization(prod.namespace, "fleet", "fleet", "./prod"), parts.Kustomization(prod.namespace, "app", "app", "./app"))...)
+	dev.appliedCommit(t, "app", first)
+	prod.appliedCommit(t, "app", first)
+
+	w.enrol("north", l.north)
+	w.enrol("south", l.south)
+	w.gitSecret("git", gitea)
+	w.create(testkit.Pipeline(w.namespace, "app").App("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "app").
+		EnvironmentOn("north", "dev", dev.namespace).EnvironmentOn("south", "prod", prod.namespace).
+		PullRequest(pipelines.PullRequestStrategy{
+			Type: pipelines.GitProviderGitea, URL: fleet.CloneURL(), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+		}).Build())
+	w.untilComplete("app", "main@sha1:"+first)
+
+	second := application.Commit(t, "main", content("two"))
+	promotion := w.untilState("app", "prod", "main@sha1:"+second, pipelines.PromotionCreated)
+	if promotion.Value != second {
+		t.Errorf("written for %s is %q", promotion.Revision, promotion.Value)
+	}
+	fleet.Merge(t, int(promotion.PullRequest.Number))
+	w.untilComplete("app", "main@sha1:"+second)
+	if got := fleet.File(t, "main", "prod/source.yaml"); got != pinned(second) {
+		t.Errorf("the repository holds\n%s, want\n%s", got, pinned(second))
+	}
+	if got := prod.running(t); got != "two" {
+		t.Errorf("production runs %q", got)
+	}
+	if all := fleet.PullRequests(t); len(all) != 1 {
+		t.Errorf("the pull requests are %+v", all)
+	}
+}

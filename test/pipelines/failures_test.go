@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// A version that works in dev and fails in staging is rolled back there by Helm. It is not brought again, nor any further; the next one is.
+func rolledBack(t *testing.T, l leaves) {
+	t.Parallel()
+	e := newEstate(t, l)
+	e.carry(e.strategy())
+	staging := e.places["staging"]
+	e.publish("1.1.0", staging)
+	e.push("1.1.0")
+	e.repository.Merge(t, e.opened("staging", "1.1.0").Number)
+	testkit.Eventually(t, staging.leaf, staging.release(), testkit.Is("rolled back", func(r *unstructured.Unstructured) bool {
+		releases := history(r)
+		return readiness(r) == "False" && len(releases) > 1 && releases[0] == "1.0.0 deployed" && releases[1] == "1.1.0 failed"
+	}), testkit.Within(patience))
+	stalled := e.untilState("app", "staging", "1.1.0", pipelines.PromotionStalled)
+	p := e.until("app", "held", func(p *pipelines.Pipeline) bool { return holdIn(p, "staging", pipelines.HoldRolledBack) != "" })
+	if text := holdIn(p, "staging", pipelines.HoldRolledBack); !strings.Contains(text, "rolled back") || !strings.Contains(text, staging.namespace) {
+		t.Errorf("the hold says %q", text)
+	}
+	if p.Status.Environments["prod"].Promotion != nil || p.Status.Run.CompletionTime != nil || stalled.PullRequest.State != pipelines.PullRequestMerged {
+		t.Errorf("prod %+v, run %+v, staging %+v", p.Status.Environments["prod"].Promotion, p.Status.Run, stalled)
+	}
+	if target := p.Status.Environments["staging"].Targets[0]; target.Ready || target.Revision != "1.0.0" {
+		t.Errorf("the target is %+v", target)
+	}
+	if running := staging.running(t); running != "1.0.0" {
+		t.Errorf("staging runs %s", running)
+	}
+
+	e.publish("1.1.1")
+	e.push("1.1.1")
+	e.mergeInto("staging", "1.1.1")
+	e.expectApprovalIsAwaited("1.1.1")
+	e.expect("1.1.1", "1.1.1", "1.0.0")
+	e.expectPullRequests("staging to 1.1.0: merged", "staging to 1.1.1: merged")
+}
+
+// While the leaf of production is away, the last revision that was seen there is known, the other environments go on, and production follows
+// when it is back.
+func leafAway(t *testing.T, l leaves) {
+	e := newEstate(t, l)
+	e.carry(e.strategy())
+	l.south.Stop(t)
+	e.until("app", "without production", func(p *pipelines.Pipeline) bool {
+		return meta.IsStatusConditionFalse(p.Status.Conditions, pipelines.ConditionReady)
+	})
+	e.publish("1.1.0")
+	e.push("1.1.0")
+	e.mergeInto("staging", "1.1.0")
+	p := e.until("app", "held at production", func(p *pipelines.Pipeline) bool { return holdIn(p, "prod", pipelines.HoldTargetNotReadable) != "" })
+	prod := p.Status.Environments["prod"]
+	if target := prod.Targets[0]; target.Ready || target.Revision != "1.0.0" || target.UnreadableSince == nil || target.Error == "" || prod.Promotion != nil {
+		t.Errorf("the target is %+v, the promotion %+v", target, prod.Promotion)
+	}
+	l.south.Start(t)
+	e.expectApprovalIsAwaited("1.1.0")
+	e.ask("app", map[string]string{"id": "go", "action": "approve", "environment": "prod", "revision": "1.1.0", "by": "ann"})
+	e.mergeInto("prod", "1.1.0")
+	done := e.untilComplete("app", "1.1.0")
+	if !meta.IsStatusConditionTrue(done.Status.Conditions, pipelines.ConditionReady) {
+		t.Errorf("the conditions are %+v", done.Status.Conditions)
+	}
+	e.expect("1.1.0", "1.1.0", "1.1.0")
+	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged")
+}
