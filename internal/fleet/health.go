@@ -33,7 +33,7 @@ func Judge(object *unstructured.Unstructured) (Health, Problem) {
 		judge = judgeInstallation
 	}
 	verdict := judge(object)
-	health.Revision, health.AttemptedRevision = verdict.revision, verdict.attempted
+	health.Revision, health.AttemptedRevision, health.Failing = verdict.revision, verdict.attempted, verdict.failing
 	switch {
 	case health.Deleting:
 		health.Message = "it is being deleted"
@@ -53,6 +53,7 @@ func Judge(object *unstructured.Unstructured) (Health, Problem) {
 type verdict struct {
 	revision, attempted string
 	unready             string // why it is not ready; empty if it is
+	failing             bool   // it is not ready because its last attempt has come to a bad end
 	since               time.Time
 	expected            string // where the revision should be
 }
@@ -70,31 +71,33 @@ func judgeByScheme(object *unstructured.Unstructured) verdict {
 		v.expected = "status.history has no entry that is deployed, and status.lastAppliedRevision is empty"
 	}
 	ready := condition(object.Object, "Ready")
-	v.unready = unready(object, ready)
+	v.unready, v.failing = unready(object, ready)
 	v.since = moment(ready, "lastTransitionTime")
 	return v
 }
 
-// unready says why the condition Ready does not count as true.
-func unready(object *unstructured.Unstructured, ready map[string]any) string {
+// unready says why the condition Ready does not count as true, and whether that is an end: while something is under way, its status is
+// Unknown.
+func unready(object *unstructured.Unstructured, ready map[string]any) (why string, failing bool) {
 	if ready == nil {
-		return "it has no condition Ready yet"
+		return "it has no condition Ready yet", false
 	}
 	generation := object.GetGeneration()
 	ofStatus, hasStatus := number(object.Object, "status", "observedGeneration")
 	ofReady, hasReady := number(ready, "observedGeneration")
 	switch {
 	case !hasStatus && !hasReady:
-		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set"
+		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", false
 	case hasStatus && ofStatus != generation:
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", generation, ofStatus)
+		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", generation, ofStatus), false
 	case hasReady && ofReady != generation:
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, that of the condition Ready %d", generation, ofReady)
+		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, that of the condition Ready %d", generation, ofReady), false
 	}
-	if text(ready, "status") == "True" {
-		return ""
+	status := text(ready, "status")
+	if status == "True" {
+		return "", false
 	}
-	return explain("it is not ready", text(ready, "reason"), text(ready, "message"))
+	return explain("it is not ready", text(ready, "reason"), text(ready, "message")), status == "False"
 }
 
 // deployedChart returns the version of the chart that a HelmRelease runs. The history is sorted from new to old; its first entry may be an
@@ -134,28 +137,30 @@ func judgeInstallation(object *unstructured.Unstructured) verdict {
 	if version == "" {
 		version = text(object.Object, "spec", "componentDescriptor", "inline", "component", "version")
 	}
+	unready, failing := unfinished(object)
 	return verdict{
 		revision:  version,
 		attempted: version,
-		unready:   unfinished(object),
+		unready:   unready,
+		failing:   failing,
 		since:     moment(object.Object, "status", "phaseTransitionTime"),
 		expected:  "spec.componentDescriptor names no version of a component",
 	}
 }
 
-// unfinished says why an installation is not at its goal.
-func unfinished(object *unstructured.Unstructured) string {
+// unfinished says why an installation is not at its goal, and whether that is an end.
+func unfinished(object *unstructured.Unstructured) (why string, failing bool) {
 	phase := text(object.Object, "status", "phase")
 	observed, _ := number(object.Object, "status", "observedGeneration")
 	switch {
 	case phase == "":
-		return "it has not been processed yet"
+		return "it has not been processed yet", false
 	case observed != object.GetGeneration():
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", object.GetGeneration(), observed)
+		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", object.GetGeneration(), observed), false
 	case text(object.Object, "status", "jobID") != text(object.Object, "status", "jobIDFinished"):
-		return "its job is running, in phase " + phase
+		return "its job is running, in phase " + phase, false
 	case phase != string(lsv1alpha1.PhaseSucceeded):
-		return explain("it is in phase "+phase, text(object.Object, "status", "lastError", "reason"), text(object.Object, "status", "lastError", "message"))
+		return explain("it is in phase "+phase, text(object.Object, "status", "lastError", "reason"), text(object.Object, "status", "lastError", "message")), lsv1alpha1.Phase(phase).IsFinal()
 	}
-	return ""
+	return "", false
 }

@@ -109,7 +109,7 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		{
 			name:   "not ready",
 			object: kustomization(`{}`, `{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: BuildFailed, message: "no such file\n"}]}`),
-			want:   unhealthy("it is not ready (BuildFailed): no such file"),
+			want:   badEnd(unhealthy("it is not ready (BuildFailed): no such file")),
 		},
 		{
 			name:   "unknown",
@@ -215,13 +215,13 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			name: "v2 after an upgrade that failed",
 			object: helmRelease("v2", `{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: UpgradeFailed, message: timeout}],
 				history: [{chartVersion: 1.3.0, status: failed}, {chartVersion: 1.1.0, status: deployed}, {chartVersion: 1.0.0, status: superseded}]}`),
-			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Message: "it is not ready (UpgradeFailed): timeout"},
+			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "it is not ready (UpgradeFailed): timeout"},
 		},
 		{
 			name: "v2 after a rollback: the older version was deployed last",
 			object: helmRelease("v2", `{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}],
 				history: [{chartVersion: 1.1.0, status: deployed, version: 3}, {chartVersion: 1.3.0, status: failed, version: 2}, {chartVersion: 1.1.0, status: superseded, version: 1}]}`),
-			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Message: "it is not ready"},
+			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "it is not ready"},
 		},
 		{
 			name:   "v2 that renders no longer",
@@ -231,7 +231,7 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 		{
 			name:   "v2 whose only release failed",
 			object: helmRelease("v2", `{observedGeneration: 3, lastAppliedRevision: 0.9.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}], history: [{chartVersion: 1.0.0, status: failed}, broken]}`),
-			want:   Health{Generation: 3, Message: "it is not ready"},
+			want:   Health{Generation: 3, Failing: true, Message: "it is not ready"},
 		},
 		{
 			name:   "v2 that is ready without a release",
@@ -266,6 +266,12 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			want:   healthy("1.0.0", ""),
 		},
 	})
+}
+
+// badEnd is the same with a bad end behind it.
+func badEnd(h Health) Health {
+	h.Failing = true
+	return h
 }
 
 func installation(spec, status string) string {
@@ -312,7 +318,7 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 		{
 			name:   "failed",
 			object: installation(component, `{observedGeneration: 3, phase: Failed, jobID: a, jobIDFinished: a, lastError: {reason: Broken, message: it broke}}`),
-			want:   seen("it is in phase Failed (Broken): it broke"),
+			want:   badEnd(seen("it is in phase Failed (Broken): it broke")),
 		},
 		{
 			name:   "a ready condition does not count",

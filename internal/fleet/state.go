@@ -86,8 +86,10 @@ type Health struct {
 	Revision string
 	// AttemptedRevision is the one that was tried last, if it is known.
 	AttemptedRevision string
-	Suspended         bool
-	Deleting          bool
+	// Failing: it is not healthy because its last attempt has come to a bad end, rather than being under way.
+	Failing   bool
+	Suspended bool
+	Deleting  bool
 	// Generation of the object.
 	Generation int64
 	// ReadySince is when it became ready, as the application itself says. It is zero if it is not healthy, or does not say so. It

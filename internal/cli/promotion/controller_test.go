@@ -4,11 +4,9 @@
 package promotion_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -17,31 +15,17 @@ import (
 	"espalier.dev/internal/cli/hold"
 	"espalier.dev/internal/cli/reject"
 	"espalier.dev/internal/cli/retry"
-	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/managed"
 )
 
 // runController runs the controller of pipelines until the test ends.
 func runController(t *testing.T, server *testkit.APIServer, namespace string) {
 	t.Helper()
-	opts := manager.DefaultOptions()
-	opts.Controllers, opts.Namespaces = []string{"pipelines"}, []string{namespace}
-	opts.MetricsAddress, opts.ProbeAddress, opts.Pipelines.ApprovalAddress = manager.Disabled, manager.Disabled, manager.Disabled
-	opts.LeaderElection.Enabled = false
-	mgr, err := manager.New(server.Config(), opts, logr.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	options := managed.Options(namespace)
+	options.Controllers = []string{"pipelines"}
+	managed.Run(t, server.Config(), options)
 }
 
 // The controller understands what the commands write, and the commands understand its answers.

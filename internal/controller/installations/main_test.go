@@ -4,16 +4,14 @@
 package installations_test
 
 import (
-	"context"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -42,27 +40,9 @@ func idleWorld(t *testing.T) *world {
 // run runs all controllers until the test ends, or until stop is called.
 func (w *world) run(config *rest.Config) (stop func()) {
 	w.Helper()
-	options := manager.DefaultOptions()
-	options.Namespaces = []string{w.namespace}
+	options := managed.Options(w.namespace)
 	options.SystemNamespace = w.namespace
-	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
-	options.Pipelines.ApprovalAddress = manager.Disabled
-	options.LeaderElection.Enabled = false
-	mgr, err := manager.New(config, options, logr.Discard())
-	if err != nil {
-		w.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := mgr.Start(ctx); err != nil {
-			w.Error(err)
-		}
-	}()
-	stop = func() { cancel(); <-done }
-	w.Cleanup(stop)
-	return stop
+	return managed.Run(w.T, config, options)
 }
 
 // installation builds an installation with a blueprint.

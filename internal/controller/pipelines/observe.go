@@ -81,6 +81,7 @@ func factsOf(state fleet.State) pipeline.Target {
 		Healthy:           state.Healthy,
 		Revision:          state.Revision,
 		AttemptedRevision: state.AttemptedRevision,
+		Failing:           state.Failing,
 		Suspended:         state.Suspended,
 		Deleting:          state.Deleting,
 		ReadySince:        state.ReadySince,

@@ -49,3 +49,27 @@ func TestPIP01_PIP11_ARevisionReachesAllEnvironments(t *testing.T) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+// Helm went back to the version before: the promotion is over, and it is not made again by itself.
+func TestPIP20_ARemediationIsReportedAndNotRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	builder, at := w.twoEnvironments()
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	w.write(w.cluster, at[1], map[string]any{
+		"history":               []any{map[string]any{"chartVersion": "1.1.0", "status": "failed", "version": int64(2)}, map[string]any{"chartVersion": "1.0.0", "status": "deployed", "version": int64(1)}},
+		"lastAttemptedRevision": "1.1.0",
+	}, "False", "UpgradeFailed")
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionStalled)
+	if !held(p, "prod", pipelines.HoldRolledBack) {
+		t.Errorf("holds %+v", p.Status.Holds)
+	}
+	w.deploy(w.cluster, at[1], "1.0.0", true)
+	w.until("p", "healthy at 1.0.0 again", func(p *pipelines.Pipeline) bool {
+		return p.Status.Environments["prod"].Healthy != nil && p.Status.Environments["prod"].Healthy.Revision == "1.0.0" && held(p, "prod", pipelines.HoldRolledBack)
+	})
+	if got := w.promoteEvents("p"); len(got) != 1 {
+		t.Errorf("promoted %d times: %v", len(got), got)
+	}
+}

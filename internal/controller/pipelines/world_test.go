@@ -4,12 +4,10 @@
 package pipelines_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +19,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -51,34 +50,17 @@ func idleWorld(t *testing.T) *world {
 	t.Helper()
 	server := testkit.Server(t)
 	server.InstallCRD(t, testkit.FluxKinds(t)...)
-	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), options: manager.DefaultOptions()}
+	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client()}
+	w.options = managed.Options(w.namespace)
 	w.options.Controllers = []string{"pipelines"}
-	w.options.Namespaces = []string{w.namespace}
-	w.options.MetricsAddress, w.options.ProbeAddress = manager.Disabled, manager.Disabled
-	w.options.Pipelines.ApprovalAddress = manager.Disabled
 	w.options.Pipelines.PollInterval = time.Second
-	w.options.LeaderElection.Enabled = false
 	return w
 }
 
 // run runs the controller until the test ends, or until stop is called.
 func (w *world) run(config *rest.Config) (stop func()) {
 	w.Helper()
-	mgr, err := manager.New(config, w.options, logr.Discard())
-	if err != nil {
-		w.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := mgr.Start(ctx); err != nil {
-			w.Error(err)
-		}
-	}()
-	stop = func() { cancel(); <-done }
-	w.Cleanup(stop)
-	return stop
+	return managed.Run(w.T, config, w.options)
 }
 
 func (w *world) create(objects ...client.Object) {
@@ -101,6 +83,18 @@ var helmRelease = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Versi
 // deploy lets the HelmRelease app in a namespace run a revision, healthy or not, as helm-controller would report it.
 func (w *world) deploy(cluster client.Client, namespace, revision string, healthy bool) {
 	w.Helper()
+	ready, reason := "True", "UpgradeSucceeded"
+	if !healthy {
+		ready, reason = "Unknown", "Progressing"
+	}
+	w.write(cluster, namespace, map[string]any{
+		"history": []any{map[string]any{"chartVersion": revision, "status": "deployed", "version": int64(1)}}, "lastAttemptedRevision": revision,
+	}, ready, reason)
+}
+
+// write makes the HelmRelease app if there is none, and gives it a status with a condition Ready.
+func (w *world) write(cluster client.Client, namespace string, status map[string]any, ready, reason string) {
+	w.Helper()
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(helmRelease)
 	app.SetNamespace(namespace)
@@ -111,18 +105,12 @@ func (w *world) deploy(cluster client.Client, namespace, revision string, health
 	if err := cluster.Get(w.Context(), client.ObjectKeyFromObject(app), app); err != nil {
 		w.Fatal(err)
 	}
-	ready, reason := "True", "UpgradeSucceeded"
-	if !healthy {
-		ready, reason = "False", "Progressing"
-	}
-	app.Object["status"] = map[string]any{
-		"observedGeneration": app.GetGeneration(),
-		"history":            []any{map[string]any{"chartVersion": revision, "status": "deployed", "version": int64(1)}},
-		"conditions": []any{map[string]any{
-			"type": "Ready", "status": ready, "reason": reason, "message": "as the test says", "observedGeneration": app.GetGeneration(),
-			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
-		}},
-	}
+	status["observedGeneration"] = app.GetGeneration()
+	status["conditions"] = []any{map[string]any{
+		"type": "Ready", "status": ready, "reason": reason, "message": "as the test says", "observedGeneration": app.GetGeneration(),
+		"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+	}}
+	app.Object["status"] = status
 	if err := cluster.Status().Update(w.Context(), app); err != nil {
 		w.Fatal(err)
 	}
