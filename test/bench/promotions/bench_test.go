@@ -16,7 +16,7 @@ import (
 func BenchmarkPipelines(b *testing.B) {
 	for b.Loop() {
 		few := *clustersFlag // so many have all connections and watches already
-		s := newStand(b, *clustersFlag)
+		s := newStand(b, *clustersFlag, 2)
 		s.run()
 		s.create(numbers(0, few))
 		small := s.restart()

@@ -27,9 +27,8 @@ import (
 )
 
 const (
-	namespace = "bench" // of everything in the management cluster
-	reader    = "reader"
-	leafCount = 2
+	namespace = "bench"  // of everything in the management cluster
+	reader    = "reader" // of the applications in a cluster
 )
 
 // place is an API server, with a client whose requests do not count.
@@ -65,10 +64,10 @@ type stand struct {
 	revisions   int // that were deployed so far
 }
 
-func newStand(t testing.TB, clusters int) *stand {
+func newStand(t testing.TB, clusters, servers int) *stand {
 	t.Helper()
 	s := &stand{TB: t, clusters: clusters, host: newPlace(t)}
-	for range leafCount {
+	for range servers {
 		leaf := newPlace(t)
 		leaf.server.InstallCRD(t, testkit.FluxKinds(t)...)
 		s.leaves = append(s.leaves, leaf)
