@@ -5,7 +5,140 @@ package promotions_test
 
 import (
 	"testing"
+
+	"espalier.dev/internal/testkit/faults"
 )
+
+// eachWorkload calls a function for all workloads, several at a time, with their numbers.
+func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
+	t.Helper()
+	t.Parallel()
+	for number, w := range workloads {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			do(t, w, number)
+		})
+	}
+}
+
+// Every request to the API server is the last one of a process, before or after it is executed, or its answer is lost; of a sample,
+// every kind of request.
+func TestCrashes(t *testing.T) {
+	eachWorkload(t, func(t *testing.T, w workload, number int) {
+		all := requests(reference(t, w).log)
+		if *full {
+			sweep(t, w, with(all, faults.CrashPoints...))
+			return
+		}
+		sweep(t, w, rotated(all, number, faults.CrashPoints...))
+	})
+}
+
+// Every write is answered with an error, or not at all, and the process lives on. A sample has all kinds of requests fail in one run.
+func TestErrors(t *testing.T) {
+	eachWorkload(t, func(t *testing.T, w workload, number int) {
+		log := reference(t, w).log
+		if *full {
+			sweep(t, w, planned(faults.EachNamedWrite(log, errorAnswers...)))
+			return
+		}
+		var all disturbance
+		for _, d := range rotated(requests(log.Writes()), number+1, errorAnswers...) {
+			all.plan = all.plan.And(d.plan)
+		}
+		sweep(t, w, []disturbance{all})
+	})
+}
+
+// Every request to the Git server and to the receiver of events is the last one of a process, or gets a bad answer, a lost one or none.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	for number, w := range workloads {
+		if w.name == "install" {
+			continue // it has nothing to do with anybody outside
+		}
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			day := reference(t, w)
+			all := append(outside("forge", day.forge), outside("sink", day.sink)...)
+			if *full {
+				sweep(t, w, eachOutside(all))
+				return
+			}
+			sweep(t, w, someOutside(all, number))
+		})
+	}
+}
+
+// Two replicas: the leader is stopped, crashes or sleeps at a write, or both work at once.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	for number, name := range []string{"supersede", "notify"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := workloadNamed(t, name)
+			writes := reference(t, w).log.Writes()
+			all := []disturbance{{deed: twins}}
+			for i, entry := range writes {
+				for j, d := range []deed{stopLeader, crashLeader, freezeLeader} {
+					if *full || i == len(writes)*(2*j+1+number)/8 {
+						all = append(all, disturbance{deed: d, at: entry.Write})
+					}
+				}
+			}
+			sweep(t, w, all)
+		})
+	}
+}
+
+// A pipeline whose status is lost finds what it has left in the repository, and opens no second pull request.
+func TestLostStatus(t *testing.T) {
+	t.Parallel()
+	for number, name := range []string{"merge", "supersede"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := workloadNamed(t, name)
+			writes := reference(t, w).log.Writes()
+			var all []disturbance
+			for i, entry := range writes {
+				if *full || i == len(writes)*(number+1)/4 || i == len(writes)*(number+2)/4 {
+					all = append(all, disturbance{deed: wipe, at: entry.Write})
+				}
+			}
+			sweep(t, w, all)
+		})
+	}
+}
+
+// A world at rest stays as it is when another process takes over, after each act of a story: it finds nothing to write.
+func TestRestOutlivesAProcess(t *testing.T) {
+	eachWorkload(t, func(t *testing.T, w workload, _ int) { sweep(t, w, []disturbance{{deed: relieve}}) })
+}
+
+// A sample of what may happen at the Git server is repeated with a real Gitea.
+func TestRealGitea(t *testing.T) {
+	t.Parallel()
+	for name, plans := range map[string][]string{
+		"merge":     {"forge:create:1:lost", "forge:push:1:after"},
+		"supersede": {"forge:close:1:after", "forge:create:2:before"},
+		"remove":    {"forge:close:1:lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all []disturbance
+			for i, plan := range plans {
+				d, err := parseDisturbance(plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.gitea = true; *full || i == 0 {
+					all = append(all, d)
+				}
+			}
+			sweep(t, workloadNamed(t, name), all)
+		})
+	}
+}
 
 // TestReplay runs what the flags say: by default the first workload, undisturbed.
 func TestReplay(t *testing.T) {

@@ -5,7 +5,6 @@ package promotions_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -67,9 +66,9 @@ func (s *scene) start(transport *faults.Transport, options manager.Options) *pro
 		if mgr == nil {
 			return
 		}
-		// One that was cut off may end with an error: that is what a crash looks like from inside.
-		if err := mgr.Start(ctx); err != nil && !isDown(transport) && !errors.Is(err, context.Canceled) {
-			log.Log.Error(err, "A process ended")
+		// One that was cut off may end with an error: that is what a crash looks like from inside. So does the loss of a lease.
+		if err := mgr.Start(ctx); err != nil && ctx.Err() == nil && !isDown(transport) && !options.LeaderElection.Enabled {
+			s.t.Errorf("a process ended: %v", err)
 		}
 	}()
 	s.t.Cleanup(p.stop)

@@ -6,8 +6,10 @@ package promotions_test
 import (
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,10 +94,19 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 	return s
 }
 
-// freeAddress is one that processes can listen on, one after the other.
+// addresses counts those that were given out.
+var addresses atomic.Int32
+
+// freeAddress is one that processes can listen on, one after the other. Each has a host of its own within loopback, where the system has
+// more than one: what everybody else listens on is 127.0.0.1, and a port that is free there may be taken a moment later.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	number := addresses.Add(1)
+	host := fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()%128, number>>8&0xff, number&0xff)
+	listener, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		listener, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

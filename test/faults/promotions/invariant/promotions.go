@@ -16,17 +16,17 @@ func promotedOnce(evidence Evidence) []Violation {
 			clear(succeeded)
 		}
 		for name, e := range s.after.Status.Environments {
-			judgeSuccess(f, s, succeeded, name, e.Promotion)
+			if e.Promotion != nil {
+				judgeSuccess(f, s, succeeded, name)
+			}
 		}
 	}
 	judgeLedger(f, evidence.Ledger)
 	return f.found
 }
 
-func judgeSuccess(f *findings, s step, succeeded map[identity]bool, name string, p *pipelines.PromotionStatus) {
-	if p == nil {
-		return
-	}
+func judgeSuccess(f *findings, s step, succeeded map[identity]bool, name string) {
+	p := s.after.Status.Environments[name].Promotion
 	id, before := identify(name, p), s.promotionBefore(name)
 	same := before != nil && identify(name, before) == id
 	if same && before.State == p.State {

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package promotions_test
+
+import (
+	"fmt"
+	"slices"
+
+	"espalier.dev/internal/testkit/faults"
+)
+
+// errorAnswers of the API server.
+var errorAnswers = []faults.Action{
+	faults.AnswerConflict, faults.AnswerInternalError, faults.AnswerTooMany, faults.LoseAnswerByTimeout, faults.AnswerUnavailable,
+}
+
+// badAnswers of a place outside. 409 and 429 mean something at some of them, so they are not invented.
+var badAnswers = []faults.Action{faults.AnswerInternalError, faults.Reset, faults.AnswerUnavailable}
+
+// planned makes disturbances of plans.
+func planned(plans []faults.Plan) []disturbance {
+	var all []disturbance
+	for _, plan := range plans {
+		all = append(all, disturbance{plan: plan})
+	}
+	return all
+}
+
+// requests are all requests of a reference run to the API server but watches, by their signatures and numbers. Objects whose names differ
+// from run to run are counted without them; reads that are repeated are taken up to a number.
+func requests(log faults.Log) []faults.RequestFault {
+	const mostReads = 3
+	counts := map[faults.Pattern]int{}
+	var all []faults.RequestFault
+	for _, entry := range log {
+		if entry.Verb == "watch" || entry.Resource == "" || entry.Resource == "leases" {
+			continue
+		}
+		pattern := faults.Pattern{Verb: entry.Verb, Resource: entry.GroupResource(), Subresource: entry.Subresource, Name: entry.Name}
+		if entry.Resource == "events" || entry.Resource == "namespaces" {
+			pattern.Name = ""
+		}
+		counts[pattern]++
+		if entry.Write > 0 || counts[pattern] <= mostReads {
+			all = append(all, faults.RequestFault{What: pattern, Which: faults.Which{Number: counts[pattern]}})
+		}
+	}
+	return all
+}
+
+// with makes one disturbance for each request and action.
+func with(requests []faults.RequestFault, actions ...faults.Action) []disturbance {
+	var plans []faults.Plan
+	for _, fault := range requests {
+		for _, action := range actions {
+			fault.Do = action
+			plans = append(plans, faults.Plan{Requests: []faults.RequestFault{fault}})
+		}
+	}
+	return planned(plans)
+}
+
+// rotated makes one disturbance for one request of each kind, with an action each, such that in all workloads together each kind meets
+// each action.
+func rotated(requests []faults.RequestFault, number int, actions ...faults.Action) []disturbance {
+	byKind := map[string][]faults.RequestFault{}
+	var order []string
+	for _, fault := range requests {
+		kind := fmt.Sprint(fault.What.Verb, fault.What.Resource, fault.What.Subresource)
+		if byKind[kind] == nil {
+			order = append(order, kind)
+		}
+		byKind[kind] = append(byKind[kind], fault)
+	}
+	var all []disturbance
+	for i, kind := range order {
+		choice := byKind[kind]
+		fault := choice[(i+number)*stride%len(choice)]
+		all = append(all, with([]faults.RequestFault{fault}, actions[(i+number)%len(actions)])...)
+	}
+	return all
+}
+
+// stride is prime, so that the chosen requests are spread over many.
+const stride = 7
+
+// outside are all requests of a reference run to a place outside. Those that are repeated at intervals are taken up to a number.
+func outside(place string, calls []call) []outsideFault {
+	const mostPolls = 2
+	var all []outsideFault
+	for _, c := range calls {
+		if polled := c.operation == "list" || c.operation == "get"; !polled || c.number <= mostPolls {
+			all = append(all, outsideFault{place: place, operation: c.operation, number: c.number})
+		}
+	}
+	return all
+}
+
+// changes are the operations that leave something, so that it matters whether one that got no answer in time has been executed.
+var changes = []string{"push", "create", "comment", "close", "event"}
+
+// eachOutside makes a disturbance for each request to a place outside and each thing that can happen to it.
+func eachOutside(all []outsideFault) []disturbance {
+	var disturbances []disturbance
+	for _, fault := range all {
+		actions := slices.Concat(faults.CrashPoints, badAnswers)
+		if slices.Contains(changes, fault.operation) {
+			actions = append(actions, faults.LoseAnswerByTimeout)
+		}
+		for _, action := range actions {
+			fault.do = action
+			disturbances = append(disturbances, disturbance{outside: []outsideFault{fault}})
+		}
+	}
+	return disturbances
+}
+
+// someOutside makes a disturbance for one request of each operation; those that change something meet all kinds of crashes.
+func someOutside(all []outsideFault, number int) []disturbance {
+	byOperation := map[string][]outsideFault{}
+	var order []string
+	for _, fault := range all {
+		if byOperation[fault.operation] == nil {
+			order = append(order, fault.operation)
+		}
+		byOperation[fault.operation] = append(byOperation[fault.operation], fault)
+	}
+	var disturbances []disturbance
+	for i, operation := range order {
+		choice := byOperation[operation]
+		actions := []faults.Action{slices.Concat(faults.CrashPoints, badAnswers)[(i*stride+number)%(len(faults.CrashPoints)+len(badAnswers))]}
+		if operation == "create" || operation == "close" || operation == "event" {
+			actions = faults.CrashPoints
+		}
+		for j, action := range actions {
+			fault := choice[(number+j)%len(choice)]
+			fault.do = action
+			disturbances = append(disturbances, disturbance{outside: []outsideFault{fault}})
+		}
+	}
+	return disturbances
+}
