@@ -71,4 +71,3 @@ func (w *world) pair(name string) (builder *testkit.PipelineBuilder, dev, prod s
 	w.runs(prod, "1.0.0")
 	return testkit.Pipeline(w.namespace, name).App(helmV2, "HelmRelease", "app").Environment("dev", dev).Environment("prod", prod), dev, prod
 }
-

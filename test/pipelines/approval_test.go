@@ -16,6 +16,9 @@ import (
 // approvalKey is the key of all Secrets for approvals.
 const approvalKey = "0123456789abcdef0123456789abcdef"
 
+// webhookKey is what the Git server signs its calls with.
+const webhookKey = "fedcba9876543210fedcba9876543210"
+
 // approve makes the signed call that docs/approvals.md describes.
 func (w *world) approve(name, environment, revision string) *http.Response {
 	w.Helper()

@@ -93,7 +93,7 @@ func wholeStory() []string {
 			continue
 		}
 		states := map[string][]string{
-			"staging": {"Unattempted", "Attempting", "Created", "Succeeded", "Complete"},
+			"staging": {"Attempting", "Created", "Succeeded", "Complete"},
 			"prod":    {"Unapproved", "Attempting", "Created", "Succeeded", "Complete"},
 		}
 		if version == "1.2.0" {

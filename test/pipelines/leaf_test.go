@@ -115,4 +115,3 @@ func (p place) appliedCommit(t *testing.T, name, sha string) {
 		return readiness(k) == "True" && applied == "main@sha1:"+sha
 	}), testkit.Within(patience))
 }
-

@@ -4,7 +4,6 @@
 package pipelines_test
 
 import (
-	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +24,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 )
 
 // patience is for broken tests on busy machines: each step may go through several processes.
@@ -51,17 +50,17 @@ func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	t.Helper()
 	server := testkit.Server(t)
 	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), writes: &atomic.Int64{}}
-	options := manager.DefaultOptions()
-	options.Controllers, options.Namespaces = []string{"pipelines"}, []string{w.namespace}
-	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options := managed.Options(w.namespace)
+	options.Controllers = []string{"pipelines"}
 	options.Pipelines.ApprovalAddress = freeAddress(t)
 	options.Pipelines.PollInterval = pollInterval
-	options.LeaderElection.Enabled = false
 	for _, f := range change {
 		f(&options)
 	}
 	w.approvals = "http://" + options.Pipelines.ApprovalAddress
-	w.run(options)
+	config := server.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return countingWrites{next, w.writes} })
+	managed.Run(t, config, options)
 	return w
 }
 
@@ -73,28 +72,6 @@ func freeAddress(t *testing.T) string {
 	}
 	defer listener.Close()
 	return listener.Addr().String()
-}
-
-func (w *world) run(options manager.Options) {
-	w.Helper()
-	config := w.server.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return countingWrites{next, w.writes} })
-	mgr, err := manager.New(config, options, logr.Discard())
-	if err != nil {
-		w.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := mgr.Start(ctx); err != nil {
-			w.Error(err)
-		}
-	}()
-	w.Cleanup(func() { cancel(); <-done })
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
-		w.Fatal("the caches of the manager are not filled")
-	}
 }
 
 // countingWrites counts the requests that change pipelines.
