@@ -54,7 +54,7 @@ func byCommit(t *testing.T, l leaves) {
 	if got := fleet.File(t, "main", "prod/source.yaml"); got != pinned(second) {
 		t.Errorf("the repository holds\n%s, want\n%s", got, pinned(second))
 	}
-	if got := prod.running(t); got != "two" {
+	if got := prod.running(t, "app"); got != "two" {
 		t.Errorf("production runs %q", got)
 	}
 	if all := fleet.PullRequests(t); len(all) != 1 {

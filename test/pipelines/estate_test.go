@@ -155,7 +155,7 @@ func (e *estate) expect(versions ...string) {
 		if got, want := e.repository.File(e.T, "main", file(environment)), e.manifest(environment, versions[i]); got != want {
 			e.Errorf("branch main holds for %s\n%s, want\n%s", environment, got, want)
 		}
-		if got := e.places[environment].running(e.T); got != versions[i] {
+		if got := e.places[environment].running(e.T, "app"); got != versions[i] {
 			e.Errorf("%s runs %s, want %s", environment, got, versions[i])
 		}
 	}

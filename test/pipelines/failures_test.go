@@ -38,7 +38,7 @@ func rolledBack(t *testing.T, l leaves) {
 	if target := p.Status.Environments["staging"].Targets[0]; target.Ready || target.Revision != "1.0.0" {
 		t.Errorf("the target is %+v", target)
 	}
-	if running := staging.running(t); running != "1.0.0" {
+	if running := staging.running(t, "app"); running != "1.0.0" {
 		t.Errorf("staging runs %s", running)
 	}
 

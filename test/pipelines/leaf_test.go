@@ -65,10 +65,10 @@ func (p place) untilReleased(t *testing.T, version string) {
 }
 
 // running returns what the chart has brought: the version that runs in fact.
-func (p place) running(t *testing.T) string {
+func (p place) running(t *testing.T, name string) string {
 	t.Helper()
 	var config corev1.ConfigMap
-	if err := p.leaf.Client().Get(t.Context(), types.NamespacedName{Namespace: p.namespace, Name: "app"}, &config); err != nil {
+	if err := p.leaf.Client().Get(t.Context(), types.NamespacedName{Namespace: p.namespace, Name: name}, &config); err != nil {
 		t.Fatal(err)
 	}
 	return config.Data["version"]

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/examples"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
+)
+
+// The example does what the documentation says of it. Installations are real; the test makes the changes that people make.
+func TestPIP01_PIP21_PIP25_TheExampleWorks(t *testing.T) {
+	t.Parallel()
+	server := testkit.Server(t)
+	objects, err := examples.Read("pipeline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		testkit.Create(t, server, object)
+	}
+	options := managed.Options("shop", "shop-dev", "shop-staging", "shop-production")
+	options.SystemNamespace = "shop"
+	managed.Run(t, server.Config(), options)
+	w := &world{T: t, server: server, namespace: "shop", cluster: server.Client(), writes: &atomic.Int64{}}
+	upgrade := func(environment string) {
+		t.Helper()
+		shop := &landscaper.Installation{}
+		shop.Namespace, shop.Name = "shop-"+environment, "shop"
+		w.patch(shop, `{"spec":{"componentDescriptor":{"inline":{"component":{"version":"1.1.0"}}}}}`)
+	}
+
+	w.untilComplete("shop", "1.0.0")
+	upgrade("dev")
+	w.untilState("shop", "staging", "1.1.0", pipelines.PromotionSucceeded)
+	w.expectEvents("shop", "Promote pipeline shop/shop to staging with version 1.1.0")
+	upgrade("staging")
+	w.untilState("shop", "production", "1.1.0", pipelines.PromotionUnapproved)
+	w.ask("shop", map[string]string{"id": "go", "action": "approve", "environment": "production", "revision": "1.1.0", "by": "ann"})
+	w.untilState("shop", "production", "1.1.0", pipelines.PromotionSucceeded)
+	upgrade("production")
+	w.untilComplete("shop", "1.1.0")
+	if version := (place{server, "shop-production"}).running(t, "shop"); version != "1.1.0" {
+		t.Errorf("production runs %s", version)
+	}
+}
