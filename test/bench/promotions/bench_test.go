@@ -11,19 +11,22 @@ import (
 	"espalier.dev/internal/testkit/measure"
 )
 
-// BenchmarkPipelines measures a few pipelines alone, the same ones among many, all of them at once, all of them at rest, and a start of the
+// BenchmarkPipelines measures a few pipelines alone, as many among all the others, all of them at once, all of them at rest, and a start of the
 // controller with all of them.
 func BenchmarkPipelines(b *testing.B) {
 	for b.Loop() {
 		few := *clustersFlag // so many have all connections and watches already
+		if *pipelinesFlag < 2*few {
+			b.Fatalf("-pipelines must be at least %d: twice as many as -clusters", 2*few)
+		}
 		s := newStand(b, *clustersFlag, 2)
 		s.run()
 		s.create(numbers(0, few))
 		small := s.restart()
-		alone := s.closely(few, *roundsFlag)
+		alone := s.closely(numbers(0, few), *roundsFlag)
 		s.create(numbers(few, *pipelinesFlag))
-		among := s.closely(few, *roundsFlag)
-		b.Logf("%d pipelines alone: %s\nthe same among %d: %s", few, alone, *pipelinesFlag, among)
+		among := s.closely(numbers(few, 2*few), *roundsFlag) // others, whose statuses have no more history than the first had
+		b.Logf("%d pipelines alone: %s\nas many among %d: %s", few, alone, *pipelinesFlag, among)
 		b.ReportMetric(milliseconds(median(among.reactions)), "ms/decision")
 		b.ReportMetric(milliseconds(among.cpu()), "cpu-ms/event")
 		b.ReportMetric(float64(among.cpu())/float64(alone.cpu()), "x-cpu")
@@ -116,16 +119,16 @@ func (c closeness) String() string {
 }
 
 // closely takes new revisions through a few pipelines, one after the other.
-func (s *stand) closely(few, rounds int) closeness {
+func (s *stand) closely(members []int, rounds int) closeness {
 	s.Helper()
-	for number := range few {
+	for _, number := range members {
 		s.walk([]int{number}) // so that everything that is done once has been done
 	}
 	s.settle()
 	before, used := s.served(), s.controllers.Usage(s)
 	var c closeness
 	for range rounds {
-		for number := range few {
+		for _, number := range members {
 			c.reactions = append(c.reactions, s.walk([]int{number}).single...)
 			c.events += len(environments)
 		}
