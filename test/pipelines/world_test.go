@@ -196,6 +196,24 @@ func told(recorder *testkit.Recorder, name string) []string {
 	return lines
 }
 
+// expectEvents compares the messages of the Events by which a pipeline has promoted.
+func (w *world) expectEvents(name string, want ...string) {
+	w.Helper()
+	var list corev1.EventList
+	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	var got []string
+	for _, event := range list.Items {
+		if event.InvolvedObject.Name == name && event.Reason == "Promote" {
+			got = append(got, event.Message)
+		}
+	}
+	if !slices.Equal(got, want) {
+		w.Errorf("the Events are %q, want %q", got, want)
+	}
+}
+
 // expectRest stirs the world without changing anything that pipelines depend on, and fails if one of them is written nevertheless.
 func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
 	w.Helper()
