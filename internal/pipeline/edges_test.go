@@ -203,6 +203,46 @@ func TestManualThatIsSwitchedOnAndOff(t *testing.T) {
 	s.wantPromotions("b:1")
 }
 
+// An attempt to withdraw that is cut off after it has closed the pull request has left the branch.
+func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
+	withdrawing := func(t *testing.T) *scene {
+		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+		s.look()
+		s.finish(opened(7)).look()
+		s.set(0, at("2")).saw("b", pipelines.PullRequestOpen).look()
+		if s.Status.Environments["b"].Withdrawal == nil {
+			t.Fatal("nothing is withdrawn")
+		}
+		s.PullRequests[0].State = pipelines.PullRequestClosed
+		return s
+	}
+	for name, cutOff := range map[string]func(*scene){
+		"by a crash":     func(s *scene) { clear(s.Attempts) },
+		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := withdrawing(t)
+			cutOff(s)
+			if effects := s.look(); !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) {
+				t.Fatalf("the branch is left: %v", effects)
+			}
+			s.finish(done)
+			s.wantPromotions("b:2")
+		})
+	}
+	t.Run("but nobody waits forever", func(t *testing.T) {
+		s := withdrawing(t)
+		s.finish(failed(true))
+		s.wantPromotions("b:2")
+	})
+	t.Run("and what was merged is left alone", func(t *testing.T) {
+		s := withdrawing(t)
+		clear(s.Attempts)
+		s.PullRequests[0].State = pipelines.PullRequestMerged
+		s.wantPromotions("b:2")
+	})
+}
+
 func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 	deleted := func(t *testing.T) *scene {
 		s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})

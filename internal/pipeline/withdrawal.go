@@ -57,13 +57,14 @@ func (d *draft) absorbWithdrawal(name string) {
 		return
 	}
 	attempt := d.o.Attempts[withdrawalOf(name, w)]
+	hopeless := attempt.State == AttemptFailed && (attempt.Error.Permanent || w.Attempts >= MaxWithdrawals)
 	ended, found := d.endOf(name, w)
 	switch {
 	case attempt.State == AttemptDone:
 		d.endWithdrawal(name, attempt.Result.PullRequest)
-	case attempt.State != AttemptRunning && found:
+	case attempt.State != AttemptRunning && found && ended.State == pipelines.PullRequestMerged, hopeless && found:
 		d.endWithdrawal(name, ended)
-	case attempt.State == AttemptFailed && (attempt.Error.Permanent || w.Attempts >= MaxWithdrawals) && d.leavesRepository(name, w):
+	case hopeless && d.leavesRepository(name, w):
 		d.leaveOpen(name, attempt.Error)
 	case attempt.State == AttemptFailed && w.NextAttemptTime == nil:
 		d.change(name, func(e *pipelines.EnvironmentStatus) {
@@ -92,7 +93,8 @@ func (d *draft) repeatWithdrawal(name string) {
 	})
 }
 
-// endOf finds out whether the pull request has been closed or merged by somebody else.
+// endOf finds out whether the pull request has been closed or merged, be it by an attempt whose end is not known. Closed is not the end
+// of a withdrawal: the branch may be left.
 func (d *draft) endOf(name string, w *pipelines.Withdrawal) (PullRequest, bool) {
 	i := slices.IndexFunc(d.o.PullRequests, func(r PullRequest) bool {
 		return r.Environment == name && r.Number == w.PullRequest.Number && r.Number != 0 && r.State != pipelines.PullRequestOpen
