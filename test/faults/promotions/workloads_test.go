@@ -169,7 +169,7 @@ func finishInstalled(s *scene) {
 	s.rest("arrived", s.installed())
 }
 
-// Doubt: the environment before the last one is sick, then cannot be read, then is well.
+// Doubt: an environment before the last one is sick; then it is well, but the first one cannot be read; then all are well.
 
 func sick(s *scene) {
 	s.deploy("dev", "1.1.0", true)
@@ -182,16 +182,18 @@ func sick(s *scene) {
 }
 
 func unreadable(s *scene) {
-	if err := s.Client().Delete(s.t.Context(), s.app("staging")); err != nil {
+	if err := s.Client().Delete(s.t.Context(), s.app("dev")); err != nil {
 		s.t.Fatal(err)
 	}
-	s.held("staging", pipelines.HoldTargetNotReadable)
+	s.held("dev", pipelines.HoldTargetNotReadable)
+	s.deploy("staging", "1.1.0", true)
+	s.until("healthy in staging", func(p *pipelines.Pipeline) bool { return p.Status.Environments["staging"].Healthy != nil })
 	s.rest("unreadable")
 	s.nothingSent()
 }
 
 func recovered(s *scene) {
-	s.deploy("staging", "1.1.0", true)
+	s.deploy("dev", "1.1.0", true)
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
 	s.rest("recovered")
 }
