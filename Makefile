@@ -53,9 +53,8 @@ test: parts ## Run all tests of all modules, house rules and conformance include
 	cd cmd/espalier && go test -vet=off -timeout 20m ./...
 
 .PHONY: e2e
-e2e: ## Run the end-to-end tests.
-	go run ./internal/testkit/prebuild apiserver
-	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e
+e2e: parts ## Run the end-to-end tests.
+	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e ./test/pipelines
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults
