@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit/measure"
 )
 
@@ -19,8 +20,10 @@ const (
 
 // BenchmarkOne is a root with one deploy item and one object: requests by all controllers together, and time from the request to
 // success. The first of them finds out about the target cluster and is not counted.
-func BenchmarkOne(b *testing.B) {
-	s := newStand(b)
+func BenchmarkOne(b *testing.B) { eachFlow(b, benchmarkOne) }
+
+func benchmarkOne(b *testing.B, flow lsv1alpha1.Flow) {
+	s := newStand(b, flow)
 	s.create(b, []string{"first"})
 	var times []time.Duration
 	var counts []int
@@ -46,9 +49,11 @@ func BenchmarkOne(b *testing.B) {
 
 // BenchmarkRoots is many roots in one namespace: created, updated, left alone, deleted. The time to create them is compared with the
 // replay limit.
-func BenchmarkRoots(b *testing.B) {
-	tape := record(b)
-	s := newStand(b)
+func BenchmarkRoots(b *testing.B) { eachFlow(b, benchmarkRoots) }
+
+func benchmarkRoots(b *testing.B, flow lsv1alpha1.Flow) {
+	tape := record(b, flow)
+	s := newStand(b, flow)
 	s.create(b, []string{"first"})
 	all, count := names("root", *rootsFlag), float64(*rootsFlag)
 	for b.Loop() {
@@ -81,7 +86,7 @@ func BenchmarkRoots(b *testing.B) {
 
 // BenchmarkCrowd compares the time of a batch in a namespace with few finished installations and in one with many.
 func BenchmarkCrowd(b *testing.B) {
-	s := newStand(b)
+	s := newStand(b, lsv1alpha1.FlowJob)
 	for b.Loop() {
 		s.create(b, names("few", 10))
 		s.create(b, names("warm", batchSize))
@@ -106,12 +111,12 @@ func BenchmarkChain(b *testing.B) { benchmarkRoot(b, chainBlueprint("chain", 10)
 
 // benchmarkRoot measures a root that is made of so many installations, and compares it with as many roots of their own.
 func benchmarkRoot(b *testing.B, blueprint string, size int) {
-	s := newStand(b)
+	s := newStand(b, lsv1alpha1.FlowJob)
 	s.create(b, names("warm", size))
 	for b.Loop() {
 		before := s.served(b)
-		took := s.await(b, []string{"root"}, finished(map[string]string{}), func() {
-			check(b, s.client.Create(b.Context(), installation("root", blueprint)))
+		took := s.await(b, []string{"root"}, s.finished(nil), func() {
+			check(b, s.client.Create(b.Context(), installation(s.flow, "root", blueprint)))
 		})
 		s.settle(b)
 		cost := s.served(b).Minus(before)
@@ -122,6 +127,13 @@ func benchmarkRoot(b *testing.B, blueprint string, size int) {
 		b.ReportMetric(took.Seconds()/apart.Seconds(), "x-apart")
 		s.remove(b, []string{"root"})
 		s.remove(b, names("apart", size))
+	}
+}
+
+// eachFlow measures both flows, each by itself.
+func eachFlow(b *testing.B, benchmark func(*testing.B, lsv1alpha1.Flow)) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		b.Run(string(flow), func(b *testing.B) { benchmark(b, flow) })
 	}
 }
 

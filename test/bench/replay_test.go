@@ -19,6 +19,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
 )
 
@@ -36,9 +37,9 @@ type tape struct {
 const taped = "tape-0000"
 
 // record lets one installation succeed on a stand of its own and takes down what is written for it.
-func record(b *testing.B) *tape {
+func record(b *testing.B, flow lsv1alpha1.Flow) *tape {
 	b.Helper()
-	s := newServer(b)
+	s := newServer(b, flow)
 	p := newProxy(b, s.server.Config())
 	target := testkit.Target(namespace, targetName).Kubeconfig(p.kubeconfig(b)).Build()
 	check(b, s.client.Delete(b.Context(), target.DeepCopy()))
@@ -51,12 +52,12 @@ func record(b *testing.B) *tape {
 	p.taken()
 	s.create(b, []string{taped})
 	s.settle(b)
-	return newTape(b, p.taken())
+	return newTape(b, flow, p.taken())
 }
 
-func newTape(b *testing.B, writes []write) *tape {
+func newTape(b *testing.B, flow lsv1alpha1.Flow, writes []write) *tape {
 	b.Helper()
-	object := installation(taped, leaf{configMap: taped}.blueprint())
+	object := installation(flow, taped, leaf{configMap: taped}.blueprint())
 	object.APIVersion, object.Kind = "landscaper.gardener.cloud/v1alpha1", "Installation"
 	body, err := json.Marshal(object)
 	check(b, err)
@@ -96,7 +97,7 @@ func (t *tape) copyOf(w write, installation string) write {
 // replay does what the controllers would do for so many installations, and nothing else, on an API server without controllers.
 func replay(b *testing.B, t *tape, count int) time.Duration {
 	b.Helper()
-	config := newServer(b).server.Config()
+	config := newServer(b, lsv1alpha1.FlowJob).server.Config()
 	sender, err := rest.HTTPClientFor(config)
 	check(b, err)
 	t.send(b, sender, config.Host, []string{"warm-9999"}) // the copies count from zero

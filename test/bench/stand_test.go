@@ -16,6 +16,7 @@ import (
 
 // stand is a test stand: an API server of its own with the controllers beside it, each a process.
 type stand struct {
+	flow        lsv1alpha1.Flow
 	server      *testkit.APIServer
 	client      client.WithWatch
 	meter       *measure.Meter
@@ -28,18 +29,18 @@ const (
 	targetName      = "cluster"
 )
 
-// newStand starts everything and creates the namespaces, the Context and the Target.
-func newStand(b *testing.B, arguments ...string) *stand {
+// newStand starts everything and creates the namespaces, the Context and the Target. Installations on it follow one flow.
+func newStand(b *testing.B, flow lsv1alpha1.Flow, arguments ...string) *stand {
 	b.Helper()
-	s := newServer(b)
+	s := newServer(b, flow)
 	s.run(b, s.server.Kubeconfig(), arguments...)
 	return s
 }
 
 // newServer is a stand without controllers.
-func newServer(b *testing.B) *stand {
+func newServer(b *testing.B, flow lsv1alpha1.Flow) *stand {
 	b.Helper()
-	s := &stand{server: testkit.NewServer(b, testkit.ProjectCRDs())}
+	s := &stand{flow: flow, server: testkit.NewServer(b, testkit.ProjectCRDs())}
 	s.meter = measure.NewMeter(b, s.server)
 	scheme, err := testkit.Scheme()
 	check(b, err)
@@ -65,7 +66,7 @@ func (s *stand) prepare(b *testing.B, name, kubeconfig string) {
 // run starts the controllers and ends them with the benchmark.
 func (s *stand) run(b *testing.B, kubeconfig string, arguments ...string) {
 	b.Helper()
-	s.controllers = measure.StartControllers(b, kubeconfig, arguments...)
+	s.controllers = measure.StartControllers(b, kubeconfig, append(arguments, "--approval-address=0")...)
 }
 
 // served is what the API server has been asked for since it started, by anybody but this process.

@@ -4,6 +4,7 @@
 package bench_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,12 +40,13 @@ imports:
 // leaf deploys one config map. With an import, that is its value; with an export, it passes the value on with a letter more.
 type leaf struct {
 	configMap string
+	value     string // x if it is empty
 	imports   bool
 	exports   bool
 }
 
 func (l leaf) blueprint() string {
-	imports, value, exports, passOn := "", "x", "", ""
+	imports, value, exports, passOn := "", cmp.Or(l.value, "x"), "", ""
 	if l.imports {
 		imports, value = "- {name: before, type: data, schema: {type: string}}\n", "{{ .imports.before }}x"
 	}
@@ -126,8 +128,13 @@ func chainBlueprint(name string, length int) string {
 	return head + "subinstallations:\n" + links.String()
 }
 
-func installation(name, blueprint string) *lsv1alpha1.Installation {
-	return testkit.Installation(namespace, name).Blueprint(blueprint).ImportTarget("cluster", targetName).Reconcile().Build()
+// installation is a root that begins to work as soon as it is there.
+func installation(flow lsv1alpha1.Flow, name, blueprint string) *lsv1alpha1.Installation {
+	builder := testkit.Installation(namespace, name).Blueprint(blueprint).ImportTarget("cluster", targetName)
+	if flow == lsv1alpha1.FlowContinuous {
+		return builder.Continuous().Build()
+	}
+	return builder.Reconcile().Build()
 }
 
 func names(prefix string, count int) []string {
@@ -165,25 +172,30 @@ func each(b *testing.B, all []string, do func(context.Context, string) error) {
 // create creates roots that deploy one config map each, and waits until they have succeeded.
 func (s *stand) create(b *testing.B, all []string) time.Duration {
 	b.Helper()
-	return s.await(b, all, finished(map[string]string{}), func() {
+	return s.await(b, all, s.finished(nil), func() {
 		each(b, all, func(ctx context.Context, name string) error {
-			return s.client.Create(ctx, installation(name, leaf{configMap: name}.blueprint()))
+			return s.client.Create(ctx, installation(s.flow, name, leaf{configMap: name}.blueprint()))
 		})
 	})
 }
 
-// update asks for another job of each.
+// update asks for another job of each, or in the continuous flow has each deploy another value.
 func (s *stand) update(b *testing.B, all []string) time.Duration {
 	b.Helper()
 	var list lsv1alpha1.InstallationList
 	check(b, s.client.List(b.Context(), &list, client.InNamespace(namespace)))
-	before := map[string]string{}
+	before := map[string]lsv1alpha1.Installation{}
 	for _, found := range list.Items {
-		before[found.Name] = found.Status.JobID
+		before[found.Name] = found
 	}
 	ask := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile))
-	return s.await(b, all, finished(before), func() {
+	return s.await(b, all, s.finished(before), func() {
 		each(b, all, func(ctx context.Context, name string) error {
+			if s.flow == lsv1alpha1.FlowContinuous {
+				changed := before[name]
+				changed.Spec = installation(s.flow, name, leaf{configMap: name, value: "y"}.blueprint()).Spec
+				return s.client.Update(ctx, &changed)
+			}
 			return s.client.Patch(ctx, testkit.Installation(namespace, name).Build(), ask)
 		})
 	})
@@ -204,10 +216,13 @@ func (s *stand) remove(b *testing.B, all []string) time.Duration {
 // verdict tells whether an event is the one that is awaited, or an error if that will not come.
 type verdict func(watch.Event, *lsv1alpha1.Installation) (bool, error)
 
-// finished waits for the end of a job other than the given one.
-func finished(before map[string]string) verdict {
+// finished waits for the end of a job other than the one before, or in the continuous flow for that of another generation.
+func (s *stand) finished(before map[string]lsv1alpha1.Installation) verdict {
 	return func(_ watch.Event, i *lsv1alpha1.Installation) (bool, error) {
-		if i.Status.JobID == before[i.Name] || !i.Status.IsFinished() {
+		was := before[i.Name]
+		job := i.Status.JobID != was.Status.JobID && i.Status.IsFinished()
+		generation := i.Generation != was.Generation && i.Generation == i.Status.ObservedGeneration && i.Status.Phase.IsCompleted()
+		if s.flow == lsv1alpha1.FlowContinuous && !generation || s.flow != lsv1alpha1.FlowContinuous && !job {
 			return false, nil
 		}
 		if i.Status.Phase != lsv1alpha1.PhaseSucceeded {

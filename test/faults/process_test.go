@@ -36,7 +36,7 @@ func options(namespace string) manager.Options {
 	options := manager.DefaultOptions()
 	options.Controllers = []string{"-contexts"}
 	options.Namespaces = []string{namespace}
-	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
+	options.MetricsAddress, options.ProbeAddress, options.Pipelines.ApprovalAddress = manager.Disabled, manager.Disabled, manager.Disabled
 	options.Pipelines.ApprovalAddress = manager.Disabled
 	options.LeaderElection.Enabled = false
 	return options

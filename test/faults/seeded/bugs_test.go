@@ -23,6 +23,8 @@ const (
 	installationRun    = "internal/installation/rules_run.go"
 	executionRun       = "internal/execution/rules_run.go"
 	itemDecide         = "internal/deployitem/decide.go"
+	continuousInstall  = "internal/continuous/installation.go"
+	continuousDecide   = "internal/continuous/installation_decide.go"
 )
 
 var bugs = []bug{
@@ -77,7 +79,7 @@ var bugs = []bug{
 	},
 	{
 		name:  "the end of a job is two writes",
-		edits: []edit{{runJob, "if status.Phase.IsFinal() && !status.IsFinished() {", "if status.Phase.IsFinal() && !status.IsFinished() && status.PhaseTransitionTime.Time != at.Time {"}},
+		edits: []edit{{runJob, "if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() {", "if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() && status.PhaseTransitionTime.Time != at.Time {"}},
 		runs:  []string{"alter "},
 	},
 	{
@@ -94,5 +96,45 @@ var bugs = []bug{
 		name:  "a status is written whatever its version",
 		edits: []edit{{"internal/loop/pass.go", `"metadata": map[string]string{"resourceVersion": object.GetResourceVersion()},`, `"metadata": map[string]string{},`}},
 		runs:  []string{"repair twins@0", "shrink twins@0", "life twins@0", "life freeze@12+60"},
+	},
+	{
+		name:  "an import is taken without the exporter's job",
+		edits: []edit{{"internal/dataflow/resolve.go", `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] == want {`, `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] != "" {`}},
+		runs:  []string{"successor watch:dataobjects:hold:43..52", "successor watch:dataobjects:hold:44..54"},
+	},
+	{
+		name: "a new job while one runs",
+		edits: []edit{
+			{installationDecide, "case !o.Job.Running():\n\t\treturn decideBeginning(o)", "case !o.Job.Running() || o.Root && !o.Deleting && o.Job.Open(o.Request) != run.OpenNot:\n\t\treturn decideBeginning(o)"},
+			{"internal/run/job.go", "case j.Running():\n\t\treturn OpenNot", "case false:\n\t\treturn OpenNot"},
+			{"internal/installation/settle.go", "case o.Job.Running():\n\t\trun.Begin(", "case o.Job.Running() && o.Job.Open(o.Request) != run.OpenByAdoption:\n\t\trun.Begin("},
+			{"internal/installation/settle.go", `return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())`, "return first"},
+		},
+		runs: []string{"tended ask@25", "tended ask@40"},
+	},
+	{
+		name:  "continuous: what is busy is updated",
+		edits: []edit{{continuousDecide, "if busy := filter(o.every(), Busy); len(busy) > 0 {\n\t\tmessage", "if busy := filter(o.every(), Busy); len(busy) < 0 {\n\t\tmessage"}},
+		runs:  []string{"graft ", "growth "},
+	},
+	{
+		name:  "continuous: the success of an earlier spec is taken for that of the present one",
+		edits: []edit{{continuousInstall, "!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting", "!c.Phase.IsCompleted() || c.Deleting"}},
+		runs:  []string{"graft ", "growth "},
+	},
+	{
+		name:  "continuous: a deletion does not wait for those who import",
+		edits: []edit{{"internal/continuous/installation_delete.go", "return !begun && !o.forced()", "return false && !begun && !o.forced()"}},
+		runs:  []string{"stream "},
+	},
+	{
+		name:  "continuous: items are written before what they depend on",
+		edits: []edit{{"internal/continuous/execution.go", "if pairs[i].Class == Due && (missing || pairs[i].Replaced) {", "if pairs[i].Class == Due && (missing && pairs[i].Replaced) {"}},
+		runs:  []string{"blight "},
+	},
+	{
+		name:  "continuous: children are written before what they import",
+		edits: []edit{{"internal/controller/installations/stages.go", "return slices.Concat([][]write{p.context}, children)", "return slices.Concat(children, [][]write{p.context})"}},
+		runs:  []string{"weeds create/installations=bed-ebunx:1:after"},
 	},
 }
