@@ -88,11 +88,15 @@ func parseDisturbance(text string) (disturbance, error) {
 }
 
 // arrange starts the processes of a scene.
-func (d disturbance) arrange(s *scene) {
+func (d disturbance) arrange(s *scene, w workload) {
 	s.t.Helper()
 	switch d.deed {
 	case "", relieve:
-		s.operate(d.plan, func() {})
+		s.operate(d.plan, func() {
+			if w.meanwhile != nil {
+				w.meanwhile(s)
+			}
+		})
 	case wipe:
 		p := s.operate(faults.Plan{}, s.wipe)
 		p.transport.Before(d.at, p.transport.Crash)

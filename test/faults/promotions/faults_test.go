@@ -149,5 +149,5 @@ func TestReplay(t *testing.T) {
 	d.gitea = *giteaFlag
 	w := workloadNamed(t, *workloadFlag)
 	want := reference(t, w)
-	judge(t, want, d, perform(t, w, d))
+	judge(t, want, perform(t, w, d))
 }

@@ -23,17 +23,20 @@ type workload struct {
 	name string
 	// git says that it needs a repository, approvals that it needs the server for approvals.
 	git, approvals bool
-	acts           []func(*scene)
+	// meanwhile is what its user does while no process runs, after a crash.
+	meanwhile func(*scene)
+	acts      []func(*scene)
 }
 
 var workloads = []workload{
 	{name: "merge", git: true, acts: []func(*scene){propose, merge, arrive}},
 	{name: "supersede", git: true, acts: []func(*scene){propose, replace, mergeAndArrive}},
+	{name: "overtake", git: true, meanwhile: overtake, acts: []func(*scene){proposeInHaste}},
 	{name: "remove", git: true, acts: []func(*scene){propose, remove}},
 	{name: "approve", approvals: true, acts: []func(*scene){ask, click, askAgain, request}},
 	{name: "notify", acts: []func(*scene){notify, arriveNotified, notifyNext}},
 	{name: "install", acts: []func(*scene){install, finishInstalled}},
-	{name: "doubt", acts: []func(*scene){sick, unreadable, recovered}},
+	{name: "doubt", acts: []func(*scene){sick, unreadable, halfReadable, recovered}},
 }
 
 func workloadNamed(t *testing.T, name string) workload {
@@ -90,6 +93,23 @@ func mergeAndArrive(s *scene) {
 	s.deploy("prod", "1.2.0", true)
 	s.reaches("prod", "1.2.0", pipelines.PromotionComplete)
 	s.rest("arrived")
+}
+
+// overtake brings the next revision, without waiting for anything.
+func overtake(s *scene) { s.deploy("dev", "1.2.0", true) }
+
+// proposeInHaste has the next revision come after the first one was proposed, or whenever the controller is down.
+func proposeInHaste(s *scene) {
+	s.deploy("dev", "1.1.0", true)
+	s.deploy("prod", "1.0.0", true)
+	s.create(s.pipeline("dev", "prod").PullRequest(s.pullRequests()).Build())
+	s.until("proposed in any revision", func(p *pipelines.Pipeline) bool {
+		e := p.Status.Environments["prod"]
+		return e.Promotion != nil && e.Promotion.State == pipelines.PromotionCreated
+	})
+	overtake(s)
+	s.reaches("prod", "1.2.0", pipelines.PromotionCreated)
+	s.rest("proposed")
 }
 
 func remove(s *scene) {
@@ -169,7 +189,8 @@ func finishInstalled(s *scene) {
 	s.rest("arrived", s.installed())
 }
 
-// Doubt: an environment before the last one is sick; then it is well, but the first one cannot be read; then all are well.
+// Doubt: an environment before the last one is sick; then it is well, but the first and the last one cannot be read; then only the last
+// one cannot; then all are well.
 
 func sick(s *scene) {
 	s.deploy("dev", "1.1.0", true)
@@ -182,18 +203,30 @@ func sick(s *scene) {
 }
 
 func unreadable(s *scene) {
-	if err := s.Client().Delete(s.t.Context(), s.app("dev")); err != nil {
-		s.t.Fatal(err)
+	for _, environment := range []string{"dev", "prod"} {
+		if err := s.Client().Delete(s.t.Context(), s.app(environment)); err != nil {
+			s.t.Fatal(err)
+		}
+		s.until(environment+" unreadable", func(p *pipelines.Pipeline) bool {
+			targets := p.Status.Environments[environment].Targets
+			return len(targets) == 1 && targets[0].UnreadableSince != nil
+		})
 	}
-	s.held("dev", pipelines.HoldTargetNotReadable)
 	s.deploy("staging", "1.1.0", true)
 	s.until("healthy in staging", func(p *pipelines.Pipeline) bool { return p.Status.Environments["staging"].Healthy != nil })
 	s.rest("unreadable")
 	s.nothingSent()
 }
 
-func recovered(s *scene) {
+func halfReadable(s *scene) {
 	s.deploy("dev", "1.1.0", true)
+	s.held("prod", pipelines.HoldTargetNotReadable)
+	s.rest("half readable")
+	s.nothingSent()
+}
+
+func recovered(s *scene) {
+	s.deploy("prod", "1.0.0", true)
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
 	s.rest("recovered")
 }

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build seeded
+
+package seeded
+
+import "espalier.dev/internal/testkit/faults"
+
+// bug is a mistake that somebody could make. Where the code guards against a mistake twice, the mistake takes two edits.
+type bug struct {
+	name  string
+	edits []faults.Edit
+	// runs are plans of which at least one must fail, each as WORKLOAD PLAN.
+	runs []string
+}
+
+const (
+	propose      = "internal/gitforge/proposal/propose.go"
+	pulls        = "internal/controller/pipelines/pulls.go"
+	notification = "internal/controller/pipelines/notification.go"
+	requests     = "internal/pipeline/requests.go"
+	survey       = "internal/pipeline/survey.go"
+	records      = "internal/pipeline/records.go"
+	withdrawal   = "internal/pipeline/withdrawal.go"
+)
+
+var bugs = []bug{
+	{
+		name: "a pull request is opened without looking for one",
+		edits: []faults.Edit{
+			{File: propose, Old: "found, err := r.find(ctx)\n\tif err != nil {", New: "var found findings\n\tif err != nil {"},
+			{File: propose, Old: "if gitforge.ClassOf(err) != gitforge.Duplicate {", New: "if true {"},
+		},
+		runs: []string{"merge forge:create:1:after"},
+	},
+	{
+		name:  "a promotion is recorded after it was carried out",
+		edits: []faults.Edit{{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"}},
+		runs:  []string{"overtake forge:create:1:after", "overtake patch/pipelines/status=p:1:before", "overtake patch/pipelines/status=p:2:before"},
+	},
+	{
+		name:  "an approval counts for any revision",
+		edits: []faults.Edit{{File: requests, Old: "case record.Revision != ask.Revision:", New: "case false:"}},
+		runs:  []string{"approve "},
+	},
+	{
+		name:  "nobody is asked for approval",
+		edits: []faults.Edit{{File: records, Old: "manual := block != nil && block.Manual && !approved(p)", New: "manual := false"}},
+		runs:  []string{"approve "},
+	},
+	{
+		name:  "what cannot be read counts as absent",
+		edits: []faults.Edit{{File: survey, Old: "case !s.readable():\n\t\treturn verdictUnreadable\n", New: ""}},
+		runs:  []string{"doubt "},
+	},
+	{
+		name:  "the sick count as healthy",
+		edits: []faults.Edit{{File: "internal/pipeline/view.go", Old: `if !t.Readable() || !t.Healthy || t.Revision == "" ||`, New: `if !t.Readable() || t.Revision == "" ||`}},
+		runs:  []string{"doubt "},
+	},
+	{
+		name:  "branches are named by the time",
+		edits: []faults.Edit{{File: pulls, Old: "Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,\n", New: "Base: strategy.BaseBranch, Branch: e.Branch + time.Now().Format(\"150405.000000\"), Key: e.ID.Key,\n"}},
+		runs:  []string{"merge forge:create:1:after", "merge forge:create:1:lost"},
+	},
+	{
+		name:  "a promotion that is superseded leaves its pull request",
+		edits: []faults.Edit{{File: withdrawal, Old: "if mayHavePullRequest(p) && !d.withdraw(name, why) {", New: "if false {"}},
+		runs:  []string{"supersede "},
+	},
+	{
+		name:  "a withdrawal ends before it is carried out",
+		edits: []faults.Edit{{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"}},
+		runs:  []string{"supersede ", "supersede forge:close:1:before"},
+	},
+	{
+		name:  "a deleted pipeline leaves its pull requests",
+		edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false {"}},
+		runs:  []string{"remove "},
+	},
+	{
+		name:  "each attempt sends another event",
+		edits: []faults.Edit{{File: notification, Old: `"token": e.ID.Key,`, New: `"token": time.Now().String(),`}},
+		runs:  []string{"notify sink:event:1:after", "notify sink:event:1:lost"},
+	},
+	{
+		name:  "an attempt that was forgotten is taken for done",
+		edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && p.Strategy != pipelines.StrategyPullRequest:\n\t\td.absorbResult(name, p, Result{})\n\tcase !known:\n"}},
+		runs:  []string{"notify sink:event:1:before", "notify patch/pipelines/status=p:2:after"},
+	},
+}
