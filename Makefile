@@ -59,11 +59,13 @@ e2e: parts ## Run the end-to-end tests.
 
 .PHONY: faults
 faults: ## Run the tests that inject crashes and failures at every request, and the seeded bugs; takes hours.
-	go run ./internal/testkit/prebuild apiserver
+	go run ./internal/testkit/prebuild apiserver gitea
 	go test -vet=off -count=1 -timeout 20m -parallel 8 -run 'Every|Stale|NotIdempotent' ./internal/loop
 	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
 	go test -vet=off -count=1 -timeout 10h -parallel 12 ./test/faults -args -full
 	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/seeded
+	go test -vet=off -count=1 -timeout 5h -parallel 12 ./test/faults/promotions/... -args -full
+	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/promotions/seeded
 
 .PHONY: bench
 bench: ## Run the benchmarks: what installations cost, then those of single packages.
