@@ -1,14 +1,22 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package seeded proves that the tests in the folder above find mistakes. Each seeded bug is a replacement in one source file. It is made in
+// Package seeded proves that the tests in the folder above find mistakes. Each seeded bug is a replacement in the source. It is made in
 // a copy that only the compiler sees, so that nothing of it is ever in the product; the tests that are built with it must fail.
 //
 //	go test -tags seeded -timeout 60m -v ./test/faults/seeded
 //
-// Bugs that were seeded and that no plan has found so far are not in the list. Whether the code guards against them twice or the plans miss
-// them is open: an import taken without the exporter's job, a child taken for gone because the cache does not show it, a new job while
-// one runs, a job passed on without the child's version.
+// All bugs of the list are found: fifteen of the job flow, five of the continuous flow. What finds them:
+//
+//	by a rule                   items start too early, an item that works counts as done, pruning and inventories, uninstalling, two
+//	                            writes at the end of a job, a new job while one runs; busy trees, old successes, importers
+//	by what the story expects   a change or new exports that go unnoticed, an import that is taken too early, a tree that waits forever
+//	by a certain plan only      a request without a grant needs a crash, a status without its version two processes, an import without
+//	                            its exporter's job a cache that lags, children before what they import a crash
+//
+// Where the code guards against a mistake several times, no single replacement is a mistake that can be seen: a new job while one runs
+// takes four, an import without its exporter's job two. Bugs that were seeded and that no plan has found so far are not in the list: a
+// child taken for gone because the cache does not show it, a job passed on without the child's version.
 //
 // The build tag keeps it out of the normal run of tests: each bug costs a build.
 package seeded

@@ -97,7 +97,7 @@ func overlay(t *testing.T, dir string, b *bug) string {
 // limit ends a run that hangs, which also is a failure.
 const limit = 3 * time.Minute
 
-var violation = regexp.MustCompile(`[IC]\d+: .*|waited .*|the story .*|panic: .*`)
+var violation = regexp.MustCompile(`[IC]\d+: .*|waited .*|config map .*|panic: .*`)
 
 // fails runs one plan and tells how it fails.
 func fails(t *testing.T, binary, run string) (bool, string) {
