@@ -133,11 +133,16 @@ func (d disturbance) isOver(s *scene) bool {
 	case d.deed != "":
 		return len(log.Writes()) >= d.at
 	}
-	struck := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" }))
+	struck, written := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" })), len(log.Writes())
+	if slices.ContainsFunc(d.plan.Watches, func(f faults.WatchFault) bool { return written < max(f.From, f.To) }) {
+		return false
+	}
 	return struck >= len(d.plan.Requests) && s.forge.struck()+s.sink.struck() >= len(d.outside)
 }
 
-func (d disturbance) isNone() bool { return d.deed == "" && len(d.plan.Requests)+len(d.outside) == 0 }
+func (d disturbance) isNone() bool {
+	return d.deed == "" && len(d.plan.Requests)+len(d.plan.Watches)+len(d.outside) == 0
+}
 
 // worked is how many writes of the new leader a frozen one sleeps through.
 const worked = 2

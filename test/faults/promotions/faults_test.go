@@ -70,6 +70,24 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// The clusters that applications run in cannot be listed for a while, or what is watched there breaks off or lags.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	for number, name := range []string{"supersede", "doubt", "notify"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := workloadNamed(t, name)
+			all := deafTo(helmReleases, len(reference(t, w).log.Writes()))
+			if *full {
+				sweep(t, w, all)
+				return
+			}
+			middle := len(all) / 8 * 4
+			sweep(t, w, []disturbance{all[number], all[middle+number]})
+		})
+	}
+}
+
 // Two replicas: the leader is stopped, crashes or sleeps at a write, or both work at once.
 func TestFailover(t *testing.T) {
 	t.Parallel()

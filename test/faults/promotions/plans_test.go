@@ -6,6 +6,7 @@ package promotions_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"espalier.dev/internal/testkit/faults"
 )
@@ -140,4 +141,22 @@ func someOutside(all []outsideFault, number int) []disturbance {
 		}
 	}
 	return disturbances
+}
+
+// helmReleases is what applications are in most workloads.
+const helmReleases = "helmreleases.helm.toolkit.fluxcd.io"
+
+// deafTo has the controller lose sight of the applications: their list fails, or their watch breaks, begins anew or lags at a write.
+func deafTo(resource string, writes int) []disturbance {
+	var all []disturbance
+	for _, action := range []string{"503", "reset", "timeout"} {
+		all = append(all, disturbance{plan: faults.MustParse(fmt.Sprintf("list/%s:1:%s;list/%s:2:%s", resource, action, resource, action))})
+	}
+	for write := 1; write <= writes; write++ {
+		for _, action := range []string{"cut:%d", "gone:%d", "hold:%d..%d", "relist:%d..%d"} {
+			at := fmt.Sprintf(action, []any{write, write + 2}[:1+strings.Count(action, "..")]...)
+			all = append(all, disturbance{plan: faults.MustParse("watch:" + resource + ":" + at)})
+		}
+	}
+	return all
 }
