@@ -56,7 +56,7 @@ func newWorld(t testing.TB, change ...func(*timing)) *world {
 	w := &world{host: testkit.Server(t), bell: newBell(), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: &traffic{}}
 	w.namespace = w.host.Namespace(t)
 	w.clusters = target.NewClusters(target.Options{
-		Host: w.host.Client(), HostConfig: w.host.Config(), Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: w.traffic.wrap,
+		Host: w.host.Client(), HostConfig: w.host.Config(), Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: w.traffic.wrap, FewKinds: true,
 	})
 	t.Cleanup(w.clusters.Close)
 	var err error

@@ -42,6 +42,10 @@ type Options struct {
 	// Scheme has the types that clients understand beside unstructured objects. If it is nil, it has those of Kubernetes.
 	Scheme *runtime.Scheme
 
+	// FewKinds lets clients find out about kinds by group and version, with a small request for each, instead of about all kinds of a
+	// cluster at once. What is known of all kinds takes up a megabyte and more in a cluster with many of them.
+	FewKinds bool
+
 	// WrapTransport, if it is set, sees every request on its way to a target cluster.
 	WrapTransport transport.WrapperFunc
 }

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -68,10 +69,7 @@ func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 
 func (c *Clusters) addClients(cluster *Cluster) error {
 	var err error
-	discovery := &http.Client{Transport: cluster.config.Transport, Timeout: discoveryTimeout}
-	cluster.mapper, err = newMapper(c.options.Clock, func() (meta.RESTMapper, error) {
-		return apiutil.NewDynamicRESTMapper(cluster.config, discovery)
-	})
+	cluster.mapper, err = newMapper(c.options.Clock, func() (meta.RESTMapper, error) { return c.kindsOf(cluster) })
 	if err != nil {
 		return invalid("the target cluster cannot be connected to: %w", err)
 	}
@@ -84,6 +82,20 @@ func (c *Clusters) addClients(cluster *Cluster) error {
 		return invalid("the target cluster cannot be connected to: %w", err)
 	}
 	return nil
+}
+
+// kindsOf returns a mapper that knows nothing yet.
+func (c *Clusters) kindsOf(cluster *Cluster) (meta.RESTMapper, error) {
+	connections := &http.Client{Transport: cluster.config.Transport, Timeout: discoveryTimeout}
+	everything, err := apiutil.NewDynamicRESTMapper(cluster.config, connections)
+	if err != nil || !c.options.FewKinds {
+		return everything, err
+	}
+	asker, err := discovery.NewDiscoveryClientForConfigAndClient(cluster.config, connections)
+	if err != nil {
+		return nil, err
+	}
+	return newVersionMapper(asker, everything), nil
 }
 
 func (c *Clusters) routeOf(a *access) (*route, error) {

@@ -88,7 +88,9 @@ type kind struct {
 // Setup adds the controller that promotes revisions.
 func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 	options = options.withDefaults()
-	clusters := target.NewClusters(target.Options{Host: mgr.GetAPIReader(), HostConfig: mgr.GetConfig(), Dialer: options.Dialer, Scheme: mgr.GetScheme()})
+	clusters := target.NewClusters(target.Options{
+		Host: mgr.GetAPIReader(), HostConfig: mgr.GetConfig(), Dialer: options.Dialer, Scheme: mgr.GetScheme(), FewKinds: true,
+	})
 	leaves, err := fleet.New(fleet.Options{Config: mgr.GetConfig(), Clusters: clusters})
 	if err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
