@@ -54,18 +54,6 @@ func (m *Meter) Requests(t testing.TB) Requests {
 	return found.Minus(m.own.snapshot())
 }
 
-// Watches are how many watches are open, by resource; those of this process included.
-func (m *Meter) Watches(t testing.TB) map[string]int {
-	t.Helper()
-	open := map[string]int{}
-	for _, s := range m.samples(t, "apiserver_longrunning_requests") {
-		if s.labels["verb"] == "WATCH" && s.value > 0 {
-			open[s.labels["resource"]] += int(s.value)
-		}
-	}
-	return open
-}
-
 func (m *Meter) samples(t testing.TB, metric string) []sample {
 	t.Helper()
 	content, err := m.raw.Get().AbsPath("/metrics").DoRaw(t.Context())

@@ -193,8 +193,7 @@ func (s *stand) watches() int {
 	s.Helper()
 	sum := 0
 	for _, leaf := range s.leaves {
-		open := leaf.meter.Watches(s)
-		sum += open["helmreleases"] + open["kustomizations"]
+		sum += leaf.server.Watches(s, "helmreleases") + leaf.server.Watches(s, "kustomizations")
 	}
 	return sum
 }
