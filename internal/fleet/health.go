@@ -88,6 +88,9 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	switch {
 	case !hasStatus && !hasReady:
 		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", false
+	case hasStatus && ofStatus != generation && hasReady && ofReady == generation && text(ready, "status") == "False":
+		// Some controllers count a generation as observed only when they could begin with it; until then the condition says what is missing.
+		return explain("it is not ready", text(ready, "reason"), text(ready, "message")), false
 	case hasStatus && ofStatus != generation:
 		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", generation, ofStatus), false
 	case hasReady && ofReady != generation:

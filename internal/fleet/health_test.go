@@ -224,8 +224,13 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "it is not ready"},
 		},
 		{
-			name:   "v2 that renders no longer",
-			object: helmRelease("v2", `{observedGeneration: 2, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: X}], history: [{chartVersion: 1.0.0, status: deployed}]}`),
+			name:   "v2 whose chart cannot be had, or renders no longer",
+			object: helmRelease("v2", `{observedGeneration: 2, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: SourceNotReady, message: no such chart}], history: [{chartVersion: 1.0.0, status: deployed}]}`),
+			want:   Health{Revision: "1.0.0", Generation: 3, Message: "it is not ready (SourceNotReady): no such chart"},
+		},
+		{
+			name:   "v2 that is begun with",
+			object: helmRelease("v2", `{observedGeneration: 2, conditions: [{type: Ready, status: Unknown, observedGeneration: 3, reason: X}], history: [{chartVersion: 1.0.0, status: deployed}]}`),
 			want:   Health{Revision: "1.0.0", Generation: 3, Message: "its latest change is not processed yet: the generation is 3, status.observedGeneration 2"},
 		},
 		{
