@@ -48,6 +48,21 @@ func rolledBack(t *testing.T, l leaves) {
 	e.expectApprovalIsAwaited("1.1.1")
 	e.expect("1.1.1", "1.1.1", "1.0.0")
 	e.expectPullRequests("staging to 1.1.0: merged", "staging to 1.1.1: merged")
+	e.untilPublished("1.2.0")
+}
+
+// untilPublished pushes a version that is not there yet. The first environment is not settled until it is.
+func (e *estate) untilPublished(version string) {
+	e.Helper()
+	e.push(version)
+	p := e.until("app", "unsettled", func(p *pipelines.Pipeline) bool {
+		return strings.Contains(holdIn(p, "dev", pipelines.HoldUnsettled), "HelmChart") && meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionPromotionPending)
+	})
+	if p.Status.LatestRevision == version {
+		e.Errorf("the pipeline carries %s, which does not run anywhere", version)
+	}
+	e.publish(version)
+	e.opened("staging", version)
 }
 
 // While the leaf of production is away, the last revision that was seen there is known, the other environments go on, and production follows
@@ -77,4 +92,42 @@ func leafAway(t *testing.T, l leaves) {
 	}
 	e.expect("1.1.0", "1.1.0", "1.1.0")
 	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged")
+}
+
+// Who goes back in production does it for a reason: the version is not brought again. The next one is.
+func wentBack(t *testing.T, l leaves) {
+	t.Parallel()
+	e := newEstate(t, l)
+	e.carry(e.strategy())
+	e.publish("1.1.0")
+	e.push("1.1.0")
+	e.mergeInto("staging", "1.1.0")
+	e.expectApprovalIsAwaited("1.1.0")
+	e.ask("app", map[string]string{"id": "go", "action": "approve", "environment": "prod", "revision": "1.1.0", "by": "ann"})
+	e.mergeInto("prod", "1.1.0")
+	e.untilComplete("app", "1.1.0")
+
+	e.repository.Commit(t, "main", map[string]string{file("prod"): e.manifest("prod", "1.0.0")})
+	e.untilState("app", "prod", "1.1.0", pipelines.PromotionRolledBack)
+	e.places["prod"].untilReleased(t, "1.0.0")
+	p := e.until("app", "held", func(p *pipelines.Pipeline) bool {
+		return holdIn(p, "prod", pipelines.HoldRolledBack) != "" && p.Status.Environments["prod"].Targets[0].Ready
+	})
+	if meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionReconciling) || !meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionStalled) {
+		t.Errorf("the conditions are %+v", p.Status.Conditions)
+	}
+	e.expect("1.1.0", "1.1.0", "1.0.0")
+	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged")
+
+	// Somebody brings the next version into staging by hand, although there is a pull request for it. It goes on from there; the pull
+	// request is left to people.
+	e.publish("1.2.0")
+	e.push("1.2.0")
+	moot := e.opened("staging", "1.2.0")
+	e.repository.Commit(t, "main", map[string]string{file("staging"): e.manifest("staging", "1.2.0")})
+	e.expectApprovalIsAwaited("1.2.0")
+	e.expect("1.2.0", "1.2.0", "1.0.0")
+	e.repository.Close(t, moot.Number)
+	e.untilState("app", "staging", "1.2.0", pipelines.PromotionComplete)
+	e.expectPullRequests("staging to 1.1.0: merged", "prod to 1.1.0: merged", "staging to 1.2.0: closed")
 }

@@ -21,6 +21,7 @@ func TestWithFlux(t *testing.T) {
 	t.Run("all at once", func(t *testing.T) {
 		t.Run("PIP-01, PIP-11, PIP-12, PIP-22, PIP-25, PIP-26 from a push to production", func(t *testing.T) { fromPushToProduction(t, l) })
 		t.Run("PIP-04, PIP-11 a release that is rolled back goes no further", func(t *testing.T) { rolledBack(t, l) })
+		t.Run("PIP-11, PIP-12 who goes back is respected", func(t *testing.T) { wentBack(t, l) })
 		t.Run("PIP-01, PIP-04, PIP-23 commits are promoted, too", func(t *testing.T) { byCommit(t, l) })
 	})
 	t.Run("PIP-06, PIP-11 a leaf that is away holds its environment only", func(t *testing.T) { leafAway(t, l) })
