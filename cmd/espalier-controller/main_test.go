@@ -69,7 +69,7 @@ func (b *safeBuffer) String() string {
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{probes: freeAddress(t), metrics: freeAddress(t)}
-	args = append(args, "--kubeconfig", testkit.Server(t).Kubeconfig(), "--health-probe-address", p.probes, "--metrics-address", p.metrics)
+	args = append(args, "--kubeconfig", testkit.Server(t).Kubeconfig(), "--health-probe-address", p.probes, "--metrics-address", p.metrics, "--approval-address=0")
 	p.cmd = exec.Command(os.Args[0], args...) // It outlives the test's context, up to the cleanup.
 	p.cmd.Env = append(os.Environ(), runMain+"=1")
 	p.cmd.Stderr = &p.log

@@ -8,10 +8,12 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -148,4 +150,34 @@ func (c cluster) promotions() int {
 		}
 	}
 	return count
+}
+
+// Somebody else has the address: the server waits until it is free, and does not end the process.
+func TestAnAddressInUseIsAwaited(t *testing.T) {
+	occupied, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	complaints := make(chan string, 10)
+	server, err := approval.New(approval.Options{
+		Client: testkit.Server(t).Client(), Address: occupied.Addr().String(),
+		Log: funcr.New(func(_, text string) { complaints <- text }, funcr.Options{}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Start(ctx) }()
+	if text := <-complaints; !strings.Contains(text, "--approval-address") {
+		t.Errorf("it says %q", text)
+	}
+	if err := occupied.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cluster{T: t}.untilHealthy("http://" + occupied.Addr().String())
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

@@ -11,9 +11,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
@@ -46,14 +48,29 @@ func New(opts Options) (*Server, error) {
 // NeedLeaderElection is false: every replica answers, and only records what it is told.
 func (s *Server) NeedLeaderElection() bool { return false }
 
-// Start answers calls until the context is done.
+// Start answers calls until the context is done. An address that somebody else has is tried again: promotions go on without calls, and
+// must not end with the process because of it.
 func (s *Server) Start(ctx context.Context) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.opts.Address)
-	if err != nil {
-		return fmt.Errorf("listen for approvals: %w", err)
+	pause := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Cap: listenPause}
+	for {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.opts.Address)
+		switch {
+		case err == nil:
+			return s.Serve(ctx, listener)
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return fmt.Errorf("listen for approvals: %w", err)
+		}
+		s.opts.Log.Error(err, "No approvals are taken as long as somebody else has the address; choose another with --approval-address")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause.Step()):
+		}
 	}
-	return s.Serve(ctx, listener)
 }
+
+// listenPause is how long the server waits at most before it tries again to listen.
+const listenPause = 30 * time.Second
 
 // Serve is Start with a listener of the caller, which it closes.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {

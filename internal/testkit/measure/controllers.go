@@ -36,7 +36,7 @@ func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Con
 	}
 	c := &Controllers{metrics: freeAddress(t)}
 	arguments = append([]string{
-		"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address", c.metrics, "--health-probe-address=0", "--log-level=error",
+		"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address", c.metrics, "--health-probe-address=0", "--approval-address=0", "--log-level=error",
 	}, arguments...)
 	c.process, err = program.Start(program.Command{Title: "the controllers", Binary: binary, Arguments: arguments})
 	if err != nil {
