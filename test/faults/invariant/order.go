@@ -50,18 +50,25 @@ func inContinuousOrder(history testkit.History) []Violation {
 		if s.id.Kind == kindInstallation && s.after.isSuccess() {
 			succeeded[s.after.raw.GetUID()] = true
 		}
-		id, found := s.after.parent()
-		if !found || s.world[id] == nil || s.after.deleting() || s.before != nil && s.before.generation == s.after.generation {
-			return
-		}
-		switch parent := s.world[id]; {
-		case s.id.Kind == kindDeployItem:
-			judgeNeeds(f, s, parent)
-		case s.id.Kind == kindExecution && s.before == nil && !forced(parent):
-			judgeExporters(f, s, parent, succeeded)
+		if id, found := s.after.parent(); found && s.world[id] != nil && isWritten(s) {
+			judgeWritten(f, s, s.world[id], succeeded)
 		}
 	})
 	return f.found
+}
+
+// isWritten tells whether a step creates an object that is to stay, or changes its spec.
+func isWritten(s step) bool {
+	return !s.after.deleting() && (s.before == nil || s.before.generation != s.after.generation)
+}
+
+func judgeWritten(f *findings, s step, parent *object, succeeded map[types.UID]bool) {
+	switch {
+	case s.id.Kind == kindDeployItem:
+		judgeNeeds(f, s, parent)
+	case s.id.Kind == kindExecution && s.before == nil && !forced(parent):
+		judgeExporters(f, s, parent, succeeded)
+	}
 }
 
 func judgeNeeds(f *findings, s step, execution *object) {

@@ -29,17 +29,22 @@ func restIsRespected(history testkit.History) []Violation {
 		third[history[i].Version()] = history[i-1].ID() == history[i].ID() && history[i-2].ID() == history[i].ID()
 	}
 	replay(history, func(s step) {
-		was := s.before
-		if s.after != nil && was != nil && s.after.isContinuous() && was.isContinuous() && !was.isBusy() && !s.after.deleting() {
-			switch {
-			case len(news(was, s.after)) == 0:
-				f.add(s, "it is at rest in phase %s, and is written without news", was.phase)
-			case third[s.version] && sameWill(was, s.after):
-				f.add(s, "it is at rest in phase %s, and is written although nothing has happened", was.phase)
-			}
+		if !wasAtRest(s) {
+			return
+		}
+		switch was := s.before; {
+		case len(news(was, s.after)) == 0:
+			f.add(s, "it is at rest in phase %s, and is written without news", was.phase)
+		case third[s.version] && sameWill(was, s.after):
+			f.add(s, "it is at rest in phase %s, and is written although nothing has happened", was.phase)
 		}
 	})
 	return f.found
+}
+
+// wasAtRest tells whether a step is about an object of the continuous flow that is to stay and had nothing to do.
+func wasAtRest(s step) bool {
+	return s.after != nil && s.before != nil && s.after.isContinuous() && s.before.isContinuous() && !s.before.isBusy() && !s.after.deleting()
 }
 
 // sameWill tells whether a write leaves what users decide as it was.

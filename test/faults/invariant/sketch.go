@@ -4,7 +4,9 @@
 package invariant
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -96,18 +98,22 @@ func resembles(template, value any) bool {
 	case string:
 		return strings.Contains(wanted, "{{") || reflect.DeepEqual(template, value)
 	case []any:
-		got, ok := value.([]any)
-		for i := range wanted {
-			ok = ok && i < len(got) && resembles(wanted[i], got[i])
-		}
-		return ok && len(got) == len(wanted)
+		got, _ := value.([]any)
+		return len(got) == len(wanted) && holdsForAll(len(wanted), func(i int) bool { return resembles(wanted[i], got[i]) })
 	case map[string]any:
-		got, ok := value.(map[string]any)
-		for key := range wanted {
-			ok = ok && resembles(wanted[key], got[key])
-		}
-		return ok && len(got) == len(wanted)
+		got, _ := value.(map[string]any)
+		keys := slices.Collect(maps.Keys(wanted))
+		return len(got) == len(wanted) && holdsForAll(len(keys), func(i int) bool { return resembles(wanted[keys[i]], got[keys[i]]) })
 	default:
 		return reflect.DeepEqual(template, value)
 	}
+}
+
+func holdsForAll(count int, holds func(int) bool) bool {
+	for i := range count {
+		if !holds(i) {
+			return false
+		}
+	}
+	return true
 }

@@ -62,10 +62,10 @@ func TestOutside(t *testing.T) {
 			day := reference(t, w)
 			all := append(outside("forge", day.forge), outside("sink", day.sink)...)
 			if *full {
-				sweep(t, w, eachOutside(all))
+				sweep(t, w, append(eachOutside(all), slowly(all)...))
 				return
 			}
-			sweep(t, w, someOutside(all, number))
+			sweep(t, w, append(someOutside(all, number), slowly(all)[0]))
 		})
 	}
 }

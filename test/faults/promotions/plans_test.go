@@ -117,6 +117,19 @@ func eachOutside(all []outsideFault) []disturbance {
 	return disturbances
 }
 
+// slowly has every status be written slowly, and a crash after something outside has been changed: what is done before it is recorded is
+// then forgotten.
+func slowly(all []outsideFault) []disturbance {
+	var disturbances []disturbance
+	for _, fault := range slices.Backward(all) {
+		if slices.Contains([]string{"create", "close", "event"}, fault.operation) {
+			fault.do = faults.CrashAfter
+			disturbances = append(disturbances, disturbance{plan: faults.MustParse("patch/pipelines/status:*:slow=1s"), outside: []outsideFault{fault}})
+		}
+	}
+	return disturbances
+}
+
 // someOutside makes a disturbance for one request of each operation; those that change something meet all kinds of crashes.
 func someOutside(all []outsideFault, number int) []disturbance {
 	byOperation := map[string][]outsideFault{}

@@ -53,6 +53,7 @@ type scene struct {
 	approval string // the address of the server for approvals
 
 	mutex    sync.Mutex
+	minor    int // the revision of the first environment, where the story counts them
 	approved map[invariant.Approval]bool
 	pauses   []pause
 }

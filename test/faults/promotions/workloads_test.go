@@ -95,20 +95,43 @@ func mergeAndArrive(s *scene) {
 	s.rest("arrived")
 }
 
-// overtake brings the next revision, without waiting for anything.
-func overtake(s *scene) { s.deploy("dev", "1.2.0", true) }
+// hurry brings a revision to the first environment, unless a later one is there.
+func (s *scene) hurry(minor int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.minor < minor {
+		s.minor = minor
+		s.deploy("dev", fmt.Sprintf("1.%d.0", minor), true)
+	}
+}
 
-// proposeInHaste has the next revision come after the first one was proposed, or whenever the controller is down.
+// newest is the revision of the first environment.
+func (s *scene) newest() (revision string, minor int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return fmt.Sprintf("1.%d.0", s.minor), s.minor
+}
+
+// overtake brings the next revision, without waiting for anything.
+func overtake(s *scene) {
+	_, minor := s.newest()
+	s.hurry(minor + 1)
+}
+
+// proposeInHaste has revisions come as soon as the one before is proposed, and one more whenever the controller is down.
 func proposeInHaste(s *scene) {
-	s.deploy("dev", "1.1.0", true)
+	s.hurry(1)
 	s.deploy("prod", "1.0.0", true)
 	s.create(s.pipeline("dev", "prod").PullRequest(s.pullRequests()).Build())
-	s.until("proposed in any revision", func(p *pipelines.Pipeline) bool {
-		e := p.Status.Environments["prod"]
-		return e.Promotion != nil && e.Promotion.State == pipelines.PromotionCreated
-	})
-	overtake(s)
-	s.reaches("prod", "1.2.0", pipelines.PromotionCreated)
+	for _, next := range []int{2, 9} {
+		s.until("proposed in the newest revision", func(p *pipelines.Pipeline) bool {
+			revision, _ := s.newest()
+			e := p.Status.Environments["prod"]
+			return e.Promotion != nil && e.Promotion.Revision == revision && e.Promotion.State == pipelines.PromotionCreated
+		})
+		s.hurry(next)
+	}
+	s.reaches("prod", "1.9.0", pipelines.PromotionCreated)
 	s.rest("proposed")
 }
 

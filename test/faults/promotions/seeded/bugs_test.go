@@ -37,7 +37,7 @@ var bugs = []bug{
 	{
 		name:  "a promotion is recorded after it was carried out",
 		edits: []faults.Edit{{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"}},
-		runs:  []string{"overtake forge:create:1:after", "overtake patch/pipelines/status=p:1:before", "overtake patch/pipelines/status=p:2:before"},
+		runs:  []string{"overtake patch/pipelines/status:*:slow=1s;forge:create:2:after"},
 	},
 	{
 		name:  "an approval counts for any revision",
