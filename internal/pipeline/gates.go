@@ -189,6 +189,10 @@ func (d *draft) attempt(s step) {
 	if p.Downgrade {
 		why += ", a downgrade"
 	}
+	if approved(p) {
+		// The server for approvals records them without an Event.
+		why += ", approved" + by(p.Approval.By)
+	}
 	d.move(s.name(), pipelines.PromotionAttempting, why)
 }
 

@@ -40,6 +40,21 @@ func TestPIP25_ManualPromotionWaitsForApproval(t *testing.T) {
 	}
 }
 
+// The server for approvals writes the status and nothing else, so the Event of what follows names who approved.
+func TestPIP25_AnApprovalFromOutsideIsTold(t *testing.T) {
+	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	p := &pipelines.Pipeline{Spec: s.Spec, Status: s.Status}
+	if _, err := Approve(p, Ask{Environment: "b", Revision: "1", By: "key", Method: pipelines.ApprovalWebhook, Time: noon}); err != nil {
+		t.Fatal(err)
+	}
+	s.Status = p.Status
+	s.wantPromotions("b:1")
+	if last := s.announced[len(s.announced)-1]; !strings.HasSuffix(last.Message, "approved by key") {
+		t.Errorf("told is %q", last.Message)
+	}
+}
+
 func TestPIP25_ApprovalIsVoidForANewRevision(t *testing.T) {
 	s := newScene(t, manual(notifications()), []Target{at("1")}, []Target{at("0")})
 	s.look()

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit"
 )
 
 // Everything is real but the people: Flux in two leaf control planes, and Gitea.
@@ -77,6 +79,9 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	}
 	e.expectRecords(done)
 	e.expectRest(recorder, func() { e.stir() })
+	if !slices.ContainsFunc(recorder.History(), func(r testkit.Revision) bool { return strings.HasSuffix(r.Field("message"), "approved by approvals") }) {
+		t.Error("no Event tells of the approval over HTTP")
+	}
 	if diff := cmp.Diff(wholeStory(), told(recorder, "app")); diff != "" {
 		t.Errorf("the Events are not one for each transition (-want +got):\n%s", diff)
 	}
