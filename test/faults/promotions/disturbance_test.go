@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -108,18 +109,18 @@ func (d disturbance) arrange(s *scene, w workload) {
 	}
 }
 
-// wipe takes the memory of the pipeline away, as whoever restores it from a backup without status does.
+// wipe takes the memory of the pipeline away, as whoever restores it from a backup without status does. What the process had sent may
+// still be executed meanwhile.
 func (s *scene) wipe() {
-	p := s.stub()
-	ctx := context.Background()
-	if err := s.Client().Get(ctx, client.ObjectKeyFromObject(p), p); err != nil {
-		if client.IgnoreNotFound(err) != nil {
-			s.t.Errorf("wipe the status: %v", err)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		p, ctx := s.stub(), context.Background()
+		if err := s.Client().Get(ctx, client.ObjectKeyFromObject(p), p); err != nil {
+			return client.IgnoreNotFound(err)
 		}
-		return
-	}
-	p.Status = pipelines.PipelineStatus{}
-	if err := s.Client().Status().Update(ctx, p); err != nil {
+		p.Status = pipelines.PipelineStatus{}
+		return s.Client().Status().Update(ctx, p)
+	})
+	if err != nil {
 		s.t.Errorf("wipe the status: %v", err)
 	}
 }

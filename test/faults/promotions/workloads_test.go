@@ -77,9 +77,20 @@ func (s *scene) mergeOpen(revision string) {
 }
 
 func arrive(s *scene) {
-	s.deploy("prod", "1.1.0", true)
-	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
+	s.arrives("1.1.0")
 	s.rest("arrived")
+}
+
+// arrives lets the last environment run a revision, and waits until the run is complete. A pipeline that has lost its memory in the last
+// moment has no record of the promotion then.
+func (s *scene) arrives(revision string) {
+	s.t.Helper()
+	s.deploy("prod", revision, true)
+	s.until("complete at "+revision, func(p *pipelines.Pipeline) bool {
+		e, run := p.Status.Environments["prod"], p.Status.Run
+		return run != nil && run.Revision == revision && run.CompletionTime != nil && e.Withdrawal == nil &&
+			(e.Promotion == nil || e.Promotion.Revision != revision || e.Promotion.State == pipelines.PromotionComplete)
+	})
 }
 
 func replace(s *scene) {
@@ -90,8 +101,7 @@ func replace(s *scene) {
 
 func mergeAndArrive(s *scene) {
 	s.mergeOpen("1.2.0")
-	s.deploy("prod", "1.2.0", true)
-	s.reaches("prod", "1.2.0", pipelines.PromotionComplete)
+	s.arrives("1.2.0")
 	s.rest("arrived")
 }
 
