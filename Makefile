@@ -68,9 +68,9 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/promotions/seeded
 
 .PHONY: bench
-bench: ## Run the benchmarks: what installations cost, then those of single packages.
+bench: ## Run the benchmarks: what installations and promotions cost, then those of single packages.
 	go run ./internal/testkit/prebuild apiserver
-	go test -vet=off -count=1 -run '^$$' -bench . -benchtime 1x -timeout 1h ./test/bench
+	go test -vet=off -count=1 -run '^$$' -bench . -benchtime 1x -timeout 1h -p 1 ./test/bench/...
 	go test -vet=off -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /test/)
 
 .PHONY: build
