@@ -82,25 +82,37 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	if ready == nil {
 		return "it has no condition Ready yet", false
 	}
+	status := text(ready, "status")
+	why = explain("it is not ready", text(ready, "reason"), text(ready, "message"))
+	lag, certain := behind(object, ready)
+	switch {
+	case lag != "" && certain && status == "False":
+		// Some controllers count a generation as observed only when they could begin with it; until then the condition says what is missing.
+		return why, false
+	case lag != "":
+		return lag, false
+	case status == "True":
+		return "", false
+	}
+	return why, status == "False"
+}
+
+// behind says how the status may speak of another generation than the object has; empty if it does not. certain tells whether at least the
+// condition Ready speaks of this one.
+func behind(object *unstructured.Unstructured, ready map[string]any) (how string, certain bool) {
 	generation := object.GetGeneration()
 	ofStatus, hasStatus := number(object.Object, "status", "observedGeneration")
 	ofReady, hasReady := number(ready, "observedGeneration")
+	certain = hasReady && ofReady == generation
 	switch {
 	case !hasStatus && !hasReady:
-		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", false
-	case hasStatus && ofStatus != generation && hasReady && ofReady == generation && text(ready, "status") == "False":
-		// Some controllers count a generation as observed only when they could begin with it; until then the condition says what is missing.
-		return explain("it is not ready", text(ready, "reason"), text(ready, "message")), false
+		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", certain
 	case hasStatus && ofStatus != generation:
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", generation, ofStatus), false
+		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", generation, ofStatus), certain
 	case hasReady && ofReady != generation:
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, that of the condition Ready %d", generation, ofReady), false
+		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, that of the condition Ready %d", generation, ofReady), certain
 	}
-	status := text(ready, "status")
-	if status == "True" {
-		return "", false
-	}
-	return explain("it is not ready", text(ready, "reason"), text(ready, "message")), status == "False"
+	return "", certain
 }
 
 // deployedChart returns the version of the chart that a HelmRelease runs. The history is sorted from new to old; its first entry may be an

@@ -28,7 +28,7 @@ import (
 )
 
 // patience is for broken tests on busy machines: each step may go through several processes.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // pollInterval is the shortest that the manager takes.
 const pollInterval = time.Second
