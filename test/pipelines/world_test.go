@@ -219,6 +219,9 @@ func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
 	w.Helper()
 	recorder.Quiet(w.T, pollInterval, testkit.Within(patience))
 	before, written := recorder.History(), w.writes.Load()
+	if written == 0 {
+		w.Error("no write has been counted: the counter does not work")
+	}
 	stir()
 	// The recorder counts from the newest write, so there has to be one now.
 	end := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "end-of-the-stir"}}
