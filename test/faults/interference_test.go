@@ -49,6 +49,7 @@ func tend(t *testing.T, s *scene) {
 
 // mind is the same in the continuous flow.
 func mind(t *testing.T, s *scene) {
+	s.continuous = true
 	wanted := s.flow("garden", tree(s.namespace), "size").ExportData("crop", "harvest")
 	s.create(t, s.sized("small"), wanted.Build())
 	s.atRest(t)
@@ -117,6 +118,9 @@ func (d disturbance) interfere(t *testing.T, s *scene) {
 		err = s.try(garden, operation(lsv1alpha1.OperationReconcile))
 	case userAlters:
 		smaller := s.root("garden", blueprint{imports: []string{"size"}, items: []any{mockItem("mow", succeeds, nil)}}).Build()
+		if s.continuous {
+			smaller = s.root("garden", blueprint{imports: []string{"size"}, subs: tree(s.namespace).subs[:2]}).Build()
+		}
 		err = s.try(garden, string(mustJSON(map[string]any{"spec": map[string]any{"blueprint": smaller.Spec.Blueprint, "exports": nil}})))
 	case userRemoves:
 		err = s.Client().Delete(context.Background(), garden)
@@ -138,11 +142,13 @@ func TestUserInterferes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
-			mark := reference(t, w).mark
+			// How many writes there are differs a little from run to run: at the last ones the user may have gone on already.
+			mark := reference(t, w).mark * 3 / 4
 			var all []disturbance
-			for write := 1; write <= mark; write++ {
+			// Before the first write nothing has begun yet that could be interfered with.
+			for write := 2; write <= mark; write++ {
 				for j, d := range deeds {
-					if *full || write == 1+mark*j/len(deeds) || write == mark-mark*j/len(deeds) {
+					if *full || write == 2+(mark-2)*j/len(deeds) || write == mark-(mark-2)*j/len(deeds) {
 						all = append(all, disturbance{deed: d, at: write})
 					}
 				}

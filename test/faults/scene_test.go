@@ -24,8 +24,10 @@ type scene struct {
 	target    *gate
 	processes processes
 
+	continuous bool // what interferes is to fit the continuous flow; set before anything is created
+
 	pauses []pause // the points at which the story stood still
-	mark   int     // how many writes there were when the user of the workload "tended" stopped to interfere
+	mark   int     // how many writes there were when the user of "tended" or "minded" stopped to interfere
 }
 
 // pause is a point of a story at which everything is finished.
