@@ -57,14 +57,14 @@ func (d *draft) absorbWithdrawal(name string) {
 		return
 	}
 	attempt := d.o.Attempts[withdrawalOf(name, w)]
-	hopeless := attempt.State == AttemptFailed && (attempt.Error.Permanent || w.Attempts >= MaxWithdrawals)
 	ended, found := d.endOf(name, w)
+	merged := found && ended.State == pipelines.PullRequestMerged
 	switch {
 	case attempt.State == AttemptDone:
 		d.endWithdrawal(name, attempt.Result.PullRequest)
-	case attempt.State != AttemptRunning && found && ended.State == pipelines.PullRequestMerged, hopeless && found:
+	case merged && attempt.State != AttemptRunning, found && hopeless(w, attempt):
 		d.endWithdrawal(name, ended)
-	case hopeless && d.leavesRepository(name, w):
+	case hopeless(w, attempt) && d.leavesRepository(name, w):
 		d.leaveOpen(name, attempt.Error)
 	case attempt.State == AttemptFailed && w.NextAttemptTime == nil:
 		d.change(name, func(e *pipelines.EnvironmentStatus) {
@@ -73,6 +73,11 @@ func (d *draft) absorbWithdrawal(name string) {
 		})
 	}
 	d.repeatWithdrawal(name)
+}
+
+// hopeless tells whether another attempt to close the pull request would not help.
+func hopeless(w *pipelines.Withdrawal, last Attempt) bool {
+	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals)
 }
 
 // leavesRepository tells whether no other pull requests will be opened for the environment where this one is.
