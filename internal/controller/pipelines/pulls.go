@@ -76,7 +76,7 @@ func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.P
 	}
 	credentials, err := gitforge.CredentialsFrom(secret.Data)
 	if err != nil {
-		return place, string(secret.UID) + secret.ResourceVersion, fmt.Errorf("Secret %s/%s: %w", namespace, strategy.SecretRef.Name, err)
+		return place, string(secret.UID) + secret.ResourceVersion, fmt.Errorf("use Secret %s/%s: %w", namespace, strategy.SecretRef.Name, err)
 	}
 	print := credentials.Fingerprint()
 	inputs = hex.EncodeToString(print[:8])
