@@ -187,7 +187,7 @@ func (d *draft) withdrawEffect(name string, w *pipelines.Withdrawal) Effect {
 // promoteEffect starts the attempt that is recorded and not known to be started, as long as the promotion is still needed.
 func (d *draft) promoteEffect(s step) Effect {
 	p := d.environment(s.name()).Promotion
-	if s.verdict != verdictNeeded || !isFor(p, s.revision, s.run) || p.State != pipelines.PromotionAttempting {
+	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || p.State != pipelines.PromotionAttempting {
 		return nil
 	}
 	id := attemptOf(s.name(), p)

@@ -203,6 +203,28 @@ func TestManualThatIsSwitchedOnAndOff(t *testing.T) {
 	s.wantPromotions("b:1")
 }
 
+// An attempt that is cut off after it has reached some of the targets is made again, although the revision is rolling out there.
+func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
+	for name, cutOff := range map[string]func(*scene){
+		"by a crash":     func(s *scene) { clear(s.Attempts) },
+		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, installations(), []Target{at("1")}, []Target{at("0"), at("0")})
+			s.wantPromotions("b:1")
+			s.set(1, sick("1"), at("0"))
+			cutOff(s)
+			s.wantPromotions("b:1")
+			s.finish(done).look()
+			s.wantState("b", pipelines.PromotionSucceeded)
+		})
+	}
+	t.Run("but none begins then", func(t *testing.T) {
+		s := newScene(t, installations(), []Target{at("1")}, []Target{sick("1"), at("0")})
+		s.wantPromotions()
+	})
+}
+
 // An attempt to withdraw that is cut off after it has closed the pull request has left the branch.
 func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 	withdrawing := func(t *testing.T) *scene {

@@ -120,7 +120,7 @@ func (d *draft) window(v view) []gate {
 func (d *draft) launch() {
 	for _, s := range d.steps {
 		p := d.environment(s.name()).Promotion
-		if s.verdict != verdictNeeded || !isFor(p, s.revision, s.run) || d.busy(s.name()) || !d.agreed(s, p) {
+		if !isFor(p, s.revision, s.run) || !s.attemptable(p) || d.busy(s.name()) || !d.agreed(s, p) {
 			continue
 		}
 		switch p.State {

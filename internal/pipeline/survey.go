@@ -45,6 +45,13 @@ type step struct {
 	run      int64
 }
 
+// attemptable tells whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision rolls
+// out: it may be on some targets only because the attempt was cut off before it came to the others, or to its own end.
+func (s step) attemptable(p *pipelines.PromotionStatus) bool {
+	begun := p.Attempts > 0 && (p.State == pipelines.PromotionAttempting || p.State == pipelines.PromotionFailed)
+	return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun
+}
+
 // survey brings up to date which revision each environment has settled on, and finds what is needed. The environments are
 // looked at in order, because what one has settled on is what the next one is to get.
 func (d *draft) survey() {

@@ -222,12 +222,14 @@ func eachPromotion(effects []Effect, check func(Promote) string) string {
 }
 
 // neverOnMissingData: what is promoted has been seen healthy in the environment before, in all of them if one revision is
-// carried, and no target of its own is unreadable or at the revision.
+// carried, and no target of its own is unreadable, or at the revision unless the promotion had begun.
 func neverOnMissingData(before, _ *scene, effects []Effect) string {
 	return eachPromotion(effects, func(e Promote) string {
 		index := int(e.ID.Environment[0] - 'a')
+		p := before.Status.Environments[e.ID.Environment].Promotion
+		begun := p != nil && p.Key == e.ID.Key && p.Attempts > 0
 		for _, t := range before.Environments[index].Targets {
-			if !t.Readable() || t.Revision == e.Revision {
+			if !t.Readable() || t.Revision == e.Revision && !begun {
 				return "promoted to an environment that cannot be read or has the revision"
 			}
 		}
