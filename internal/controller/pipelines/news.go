@@ -59,6 +59,7 @@ func (n *news) lookNow(repository gitforge.Repository) { n.poller.LookNow(reposi
 func (n *news) forget(owner types.NamespacedName) {
 	n.follow(owner, nil)
 	n.probes.keep(owner, nil)
+	n.recalls.forget(owner)
 }
 
 // source is a repository as a pipeline sees it.

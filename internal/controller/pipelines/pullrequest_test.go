@@ -177,6 +177,14 @@ func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 	if branches := f.Branches(t); len(branches) != 1 {
 		t.Errorf("branches %v", branches)
 	}
+	// To another one of the same name it looks as if somebody had closed it, since who did is not remembered. A retry goes on.
+	w.create(builder.Build())
+	again := w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+	w.ask(again, map[string]any{"id": "again", "action": "retry", "environment": "prod", "revision": "1.1.0", "by": "ann", "time": "2026-01-01T00:00:00Z"})
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	if open := f.open(); len(open) != 1 {
+		t.Errorf("open are %+v", open)
+	}
 }
 
 func TestPIP20_AFailedAttemptSaysWhyAndIsRepairedByTheSecret(t *testing.T) {

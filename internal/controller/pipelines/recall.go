@@ -65,7 +65,8 @@ type recall struct {
 	running, done bool
 	failed        time.Time
 	found         []gitforge.PullRequest
-	waiting       map[types.NamespacedName]bool
+	// users are the pipelines that were told of it, with whether they wait to be woken.
+	users map[types.NamespacedName]bool
 }
 
 func newRecalls(pause time.Duration, wake func(types.NamespacedName)) *recalls {
@@ -85,9 +86,10 @@ func (r *recalls) of(owner types.NamespacedName, source poll.Source, open func(c
 	defer r.mu.Unlock()
 	entry := r.known[source]
 	if entry == nil {
-		entry = &recall{waiting: map[types.NamespacedName]bool{}}
+		entry = &recall{users: map[types.NamespacedName]bool{}}
 		r.known[source] = entry
 	}
+	entry.users[owner] = false
 	if entry.done {
 		return entry.found, true
 	}
@@ -95,10 +97,20 @@ func (r *recalls) of(owner types.NamespacedName, source poll.Source, open func(c
 		entry.running = true
 		r.group.Go(func() { r.list(entry, open) })
 	}
-	if entry.running {
-		entry.waiting[owner] = true
-	}
+	entry.users[owner] = entry.running
 	return nil, !entry.running
+}
+
+// forget has what a pipeline was told of listed anew by the next that asks: another one of the same name would take pull requests for its
+// own that were closed with this one.
+func (r *recalls) forget(owner types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for source, entry := range r.known {
+		if _, told := entry.users[owner]; told {
+			delete(r.known, source)
+		}
+	}
 }
 
 const listTimeout = time.Minute
@@ -121,10 +133,15 @@ func (r *recalls) list(entry *recall, open func(context.Context) (gitforge.Forge
 			entry.found = append(entry.found, pr)
 		}
 	}
-	waiting := entry.waiting
-	entry.waiting = map[types.NamespacedName]bool{}
+	var waiting []types.NamespacedName
+	for owner, waits := range entry.users {
+		if waits {
+			waiting = append(waiting, owner)
+		}
+		entry.users[owner] = false
+	}
 	r.mu.Unlock()
-	for owner := range waiting {
+	for _, owner := range waiting {
 		r.wake(owner)
 	}
 }
