@@ -45,6 +45,7 @@ func click(s *scene) {
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
 	s.send(s.signed("1.1.0", "click-1"))
 	s.rest("approved")
+	s.sent("1.1.0")
 }
 
 func askAgain(s *scene) {
@@ -71,6 +72,7 @@ func request(s *scene) {
 		s.until("answered "+id, func(p *pipelines.Pipeline) bool { return len(p.Annotations) == 0 && answered(p, id) })
 	}
 	s.rest("approved again")
+	s.sent("1.2.0")
 }
 
 func answered(p *pipelines.Pipeline, id string) bool {

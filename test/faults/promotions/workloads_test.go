@@ -122,18 +122,21 @@ func (s *scene) newest() (revision string, minor int) {
 	return fmt.Sprintf("1.%d.0", s.minor), s.minor
 }
 
-// overtake brings the next revision, without waiting for anything.
+// overtake brings the next revision, without waiting for anything, unless it is the last one of the story.
 func overtake(s *scene) {
-	_, minor := s.newest()
-	s.hurry(minor + 1)
+	if _, minor := s.newest(); minor < lastMinor {
+		s.hurry(minor + 1)
+	}
 }
+
+const lastMinor = 9
 
 // proposeInHaste has revisions come as soon as the one before is proposed, and one more whenever the controller is down.
 func proposeInHaste(s *scene) {
 	s.hurry(1)
 	s.deploy("prod", "1.0.0", true)
 	s.create(s.pipeline("dev", "prod").PullRequest(s.pullRequests()).Build())
-	for _, next := range []int{2, 9} {
+	for _, next := range []int{2, lastMinor} {
 		s.until("proposed in the newest revision", func(p *pipelines.Pipeline) bool {
 			revision, _ := s.newest()
 			e := p.Status.Environments["prod"]
@@ -161,6 +164,7 @@ func notify(s *scene) {
 	s.create(s.pipeline("dev", "prod").Notification().Build())
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
 	s.rest("notified")
+	s.sent("1.1.0")
 }
 
 func arriveNotified(s *scene) {
@@ -173,12 +177,13 @@ func notifyNext(s *scene) {
 	s.deploy("dev", "1.2.0", true)
 	s.reaches("prod", "1.2.0", pipelines.PromotionSucceeded)
 	s.rest("notified again")
+	s.sent("1.2.0")
 }
 
 // Installations.
 
 func install(s *scene) {
-	for environment, version := range map[string]string{"dev": "1.1.0", "prod": "1.0.0"} {
+	for environment, version := range map[string]string{"dev": "1.1.0", "prod": "1.0.0", "staging": "1.0.0"} {
 		inst := testkit.Installation(s.at[environment], "app").Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").Build()
 		inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{
 			Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.com/app", Version: version},
@@ -186,16 +191,22 @@ func install(s *scene) {
 		s.create(inst)
 		s.finish(environment, "first")
 	}
-	p := s.pipeline("dev", "prod").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Build()
+	// The last environment has two targets, which are changed one after the other.
+	p := s.pipeline("dev", "prod").Environment("prod", s.at["staging"]).App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Build()
 	p.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
 	s.create(p)
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
-	s.rest("installed", s.installed())
+	s.rest("installed", s.installed("prod"), s.installed("staging"))
+	for _, target := range []string{"prod", "staging"} {
+		if got := s.installation(target).Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" {
+			s.t.Errorf("I9: the promotion has succeeded, and yet the Installation in %s has version %s", target, got)
+		}
+	}
 }
 
-// installed describes the changed Installation.
-func (s *scene) installed() string {
-	inst := s.installation("prod")
+// installed describes a changed Installation.
+func (s *scene) installed(target string) string {
+	inst := s.installation(target)
 	return fmt.Sprintf("the Installation has version %s, generation %d, operation %q", inst.Spec.ComponentDescriptor.Reference.Version, inst.Generation,
 		inst.Annotations[lsv1alpha1.OperationAnnotation])
 }
@@ -218,8 +229,9 @@ func (s *scene) finish(environment, job string) {
 
 func finishInstalled(s *scene) {
 	s.finish("prod", "second")
+	s.finish("staging", "second")
 	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
-	s.rest("arrived", s.installed())
+	s.rest("arrived", s.installed("prod"), s.installed("staging"))
 }
 
 // Doubt: an environment before the last one is sick; then it is well, but the first and the last one cannot be read; then only the last
@@ -262,6 +274,7 @@ func recovered(s *scene) {
 	s.deploy("prod", "1.0.0", true)
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
 	s.rest("recovered")
+	s.sent("1.1.0")
 }
 
 func (s *scene) held(environment string, reason pipelines.HoldReason) {
@@ -269,6 +282,14 @@ func (s *scene) held(environment string, reason pipelines.HoldReason) {
 	s.until("held in "+environment+": "+string(reason), func(p *pipelines.Pipeline) bool {
 		return slices.ContainsFunc(p.Status.Holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == reason })
 	})
+}
+
+// sent checks that what has succeeded has happened.
+func (s *scene) sent(revision string) {
+	s.t.Helper()
+	if !slices.ContainsFunc(s.ledger.list(), func(e invariant.Entry) bool { return e.Event == invariant.Accepted && e.Revision == revision }) {
+		s.t.Errorf("I9: the promotion of %s has succeeded, and yet nobody was told of it", revision)
+	}
 }
 
 func (s *scene) nothingSent() {

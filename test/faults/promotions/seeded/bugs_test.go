@@ -76,7 +76,7 @@ var bugs = []bug{
 	},
 	{
 		name:  "a deleted pipeline leaves its pull requests",
-		edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false {"}},
+		edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false && e.Withdrawal != nil {"}},
 		runs:  []string{"remove "},
 	},
 	{
@@ -85,8 +85,13 @@ var bugs = []bug{
 		runs:  []string{"notify sink:event:1:after", "notify sink:event:1:lost"},
 	},
 	{
+		name:  "an attempt that was cut off is not made again while the revision rolls out",
+		edits: []faults.Edit{{File: survey, Old: "return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun", New: "return s.verdict == verdictNeeded || false && begun"}},
+		runs:  []string{"install patch/installations=app:1:after"},
+	},
+	{
 		name:  "an attempt that was forgotten is taken for done",
-		edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && p.Strategy != pipelines.StrategyPullRequest:\n\t\td.absorbResult(name, p, Result{})\n\tcase !known:\n"}},
-		runs:  []string{"notify sink:event:1:before", "notify patch/pipelines/status=p:2:after"},
+		edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && d.o.Attempts != nil && p.Strategy != pipelines.StrategyPullRequest && d.o.Status.Run != nil:\n\t\td.absorbResult(name, p, Result{})\n\tcase !known:\n"}},
+		runs:  []string{"notify sink:event:1:before"},
 	},
 }
