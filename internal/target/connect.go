@@ -62,7 +62,7 @@ func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 	}
 	cluster.watches = &watches{
 		client: cluster.client, lifetime: c.lifetime, timing: c.timing,
-		closeIdle: way.transport.CloseIdleConnections, active: map[watchKey]*sharedWatch{},
+		closeIdle: countConnections(way.transport, c.lifetime).letGo, active: map[watchKey]*sharedWatch{},
 	}
 	return cluster, nil
 }
