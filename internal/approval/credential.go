@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -120,12 +121,11 @@ func (h *handler) readKey(ctx context.Context, namespace string, reference *pipe
 // promotionInto returns the block that applies to an environment: its own, which replaces that of the pipeline as a
 // whole. For an environment that does not exist it is that of the pipeline.
 func promotionInto(pipeline *pipelines.Pipeline, environment string) *pipelines.Promotion {
-	for _, e := range pipeline.Spec.Environments {
-		if e.Name == environment && e.Promotion != nil {
-			return e.Promotion
-		}
+	i := slices.IndexFunc(pipeline.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == environment })
+	if i < 0 {
+		return pipeline.Spec.Promotion
 	}
-	return pipeline.Spec.Promotion
+	return pipeline.Spec.PromotionTo(pipeline.Spec.Environments[i])
 }
 
 func secretOf(promotion *pipelines.Promotion) *pipelines.LocalObjectReference {

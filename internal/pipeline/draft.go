@@ -139,7 +139,7 @@ func keepInHistory(e *pipelines.EnvironmentStatus) {
 
 // newPromotion is the record of a promotion that has become necessary.
 func newPromotion(p *pipelines.Pipeline, environment pipelines.Environment, of Identity, now metav1.Time) pipelines.PromotionStatus {
-	block := promotionOf(&p.Spec, environment)
+	block := p.Spec.PromotionTo(environment)
 	strategy, _ := strategyOf(block)
 	record := pipelines.PromotionStatus{
 		Revision: of.Revision, Run: of.Run, Retries: of.Retries, Key: of.Key(), Strategy: strategy,

@@ -142,14 +142,7 @@ func nameTarget(t pipelines.Target) string {
 }
 
 // promotion is the block that says how to promote to the environment; nil if there is none.
-func (o Observed) promotion(v view) *pipelines.Promotion { return promotionOf(&o.Spec, v.spec) }
-
-func promotionOf(spec *pipelines.PipelineSpec, environment pipelines.Environment) *pipelines.Promotion {
-	if environment.Promotion != nil {
-		return environment.Promotion
-	}
-	return spec.Promotion
-}
+func (o Observed) promotion(v view) *pipelines.Promotion { return o.Spec.PromotionTo(v.spec) }
 
 // strategyOf returns the strategy that counts, with nothing but that one set; an empty name if there is none.
 func strategyOf(p *pipelines.Promotion) (pipelines.StrategyName, pipelines.Strategy) {

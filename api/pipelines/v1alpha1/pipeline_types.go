@@ -71,6 +71,14 @@ type PipelineSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 }
 
+// PromotionTo says how to promote to an environment: as the environment itself says, or else as the pipeline does; nil if neither does.
+func (s *PipelineSpec) PromotionTo(environment Environment) *Promotion {
+	if environment.Promotion != nil {
+		return environment.Promotion
+	}
+	return s.Promotion
+}
+
 // Mode says what happens when a new revision appears while another is on its way.
 //
 // +kubebuilder:validation:Enum=Superseding;Pairwise

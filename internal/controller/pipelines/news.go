@@ -116,10 +116,7 @@ func (n *news) lookAt(sites map[site]look, p *pipelines.Pipeline, environment st
 
 // pullRequestStrategy returns how an environment is promoted to by pull requests; nil if it is not.
 func pullRequestStrategy(spec *pipelines.PipelineSpec, environment *pipelines.Environment) *pipelines.PullRequestStrategy {
-	promotion := environment.Promotion
-	if promotion == nil {
-		promotion = spec.Promotion
-	}
+	promotion := spec.PromotionTo(*environment)
 	if promotion == nil {
 		return nil
 	}
