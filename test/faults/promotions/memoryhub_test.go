@@ -64,13 +64,16 @@ func newMemoryHub(t *testing.T, namespace string, f *front) *memoryHub {
 	h.repository = h.server.Create(t, repositoryName, map[string]string{markedFile: content(namespace, "1.0.0")})
 	h.directory = h.repository.Git("rev-parse", "--absolute-git-dir")
 	api := h.api()
+	var once sync.Once // it is asked at each request
 	h.server.Around(func(git http.Handler) http.Handler {
-		f.inner = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/api/") {
-				api.ServeHTTP(w, r)
-				return
-			}
-			git.ServeHTTP(w, r)
+		once.Do(func() {
+			f.inner = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.URL.Path, "/api/") {
+					api.ServeHTTP(w, r)
+					return
+				}
+				git.ServeHTTP(w, r)
+			})
 		})
 		return f
 	})
