@@ -314,3 +314,29 @@ func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
 		t.Errorf("the commit of somebody else is lost: %q", got)
 	}
 }
+
+// Somebody sets another version by hand after a promotion: it is not undone by the next one unless somebody asks for it.
+func TestPIP22_WhatIsSetByHandIsNotUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := w.newForge()
+	builder, at := f.byPullRequest("p")
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	f.Merge(t, int(p.Status.Environments["prod"].Promotion.PullRequest.Number))
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	w.deploy(w.cluster, at[1], "1.1.0", true)
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
+	f.Commit(t, "main", map[string]string{"prod/app.yaml": f.content("p", "0.9.9") + f.content("q", "1.0.0")})
+	w.deploy(w.cluster, at[0], "1.2.0", true)
+	p = w.untilState("p", "prod", "1.2.0", pipelines.PromotionFailed)
+	failed := p.Status.Environments["prod"].Promotion.Error
+	if failed.Reason != "BaseOverridden" || failed.Permanent || !strings.Contains(failed.Message, "0.9.9") || len(f.open()) > 0 {
+		t.Errorf("error %+v, open %+v", failed, f.open())
+	}
+	w.ask(p, map[string]any{"id": "anyway", "action": "promote", "environment": "prod", "revision": "1.2.0", "by": "ann", "time": "2026-01-01T00:00:00Z"})
+	w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+	if got, want := f.File(t, f.open()[0].Head.Branch, "prod/app.yaml"), f.content("p", "1.2.0")+f.content("q", "1.0.0"); got != want {
+		t.Errorf("the file is\n%s, want\n%s", got, want)
+	}
+}

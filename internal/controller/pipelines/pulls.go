@@ -117,7 +117,25 @@ func requestFor(owner *pipelines.Pipeline, e pipeline.Promote, strategy pipeline
 		Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
 		Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},
 		Revision: e.Revision, Value: e.Value, Run: e.Run, Note: noteOn(e), Time: begunAt(owner, e),
+		Expected: expectedAt(owner, e),
 	}
+}
+
+// expectedAt are the values that the base branch may hold before a promotion: what runs, what was promoted before, and what is promoted
+// now. Whoever asks to promote now has seen what is there, and before the first promotion anything may be.
+func expectedAt(owner *pipelines.Pipeline, e pipeline.Promote) []string {
+	status := owner.Status.Environments[e.ID.Environment]
+	if len(status.History) == 0 || status.Promotion == nil || status.Promotion.Expedited || status.Promotion.Retries > 0 {
+		return nil
+	}
+	expected := []string{e.Value}
+	for _, target := range status.Targets {
+		expected = append(expected, target.Revision, pipeline.Value(owner.Spec.AppRef.Kind, target.Revision))
+	}
+	for _, promotion := range status.History {
+		expected = append(expected, promotion.Revision, promotion.Value)
+	}
+	return expected
 }
 
 // noteOn warns the people who look at the pull request.

@@ -95,6 +95,9 @@ func (w *branchWork) do(ctx context.Context) (prepared, error) {
 		result.present = true
 		return result, nil
 	}
+	if err := w.respect(wanted); err != nil {
+		return prepared{}, err
+	}
 	result.files = slices.Collect(maps.Keys(wanted.files))
 	built, err := w.build(w.base, wanted)
 	if err != nil {
@@ -108,16 +111,34 @@ func (w *branchWork) do(ctx context.Context) (prepared, error) {
 	return result, w.remote.Push(ctx, worktree.Update{Branch: w.request.Branch, From: w.head, To: built})
 }
 
+// respect refuses to undo what somebody has done by hand. It is not asked for a pull request that is open: people see it.
+func (w *branchWork) respect(wanted change) error {
+	if len(w.request.Expected) == 0 || w.found.open() != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted.previous)) {
+		for _, value := range wanted.previous[name] {
+			if !slices.Contains(w.request.Expected, value) {
+				return failure.NewRetryable(failure.Details{Operation: "propose", Reason: ReasonOverridden}, fmt.Errorf(
+					"file %s in branch %s of %s holds %q, which was neither promoted nor is deployed: somebody has set it by hand. Wait until it has arrived, or ask to promote now to replace it",
+					name, w.request.Base, w.request.Forge.Repository(), value))
+			}
+		}
+	}
+	return nil
+}
+
 // change is what has to be done to the files of a commit.
 type change struct {
 	files map[string][]byte
-	// before are the files as they are.
-	before map[string][]byte
+	// before are the files as they are, and previous the values that would be replaced in them.
+	before   map[string][]byte
+	previous map[string][]string
 }
 
 // changeOf finds the marked values of a commit. That nothing has to change is no error; that nothing is marked is one.
 func (w *branchWork) changeOf(ctx context.Context, commit string) (change, error) {
-	result := change{files: map[string][]byte{}, before: map[string][]byte{}}
+	result := change{files: map[string][]byte{}, before: map[string][]byte{}, previous: map[string][]string{}}
 	places := 0
 	err := w.objects.Files(ctx, commit, marker.Applies, func(name string, content []byte) error {
 		rewritten, err := w.request.Marker.Rewrite(name, content, w.request.value())
@@ -126,7 +147,7 @@ func (w *branchWork) changeOf(ctx context.Context, commit string) (change, error
 		}
 		places += rewritten.Places
 		if rewritten.Changed() {
-			result.files[name], result.before[name] = rewritten.Content, content
+			result.files[name], result.before[name], result.previous[name] = rewritten.Content, content, rewritten.Previous
 		}
 		return nil
 	})

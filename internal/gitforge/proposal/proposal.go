@@ -32,6 +32,8 @@ type Request struct {
 	Revision, Value string
 	// Run is the number of the run that the promotion belongs to.
 	Run int64
+	// Expected are the values that marked places may hold before; one that holds another was set by hand since. None means any.
+	Expected []string
 	// Note is added to the description, in Markdown. It may be empty.
 	Note string
 	// Time is when the promotion began. It becomes the time of the commit, so that the commit is the same at each attempt.
@@ -80,6 +82,8 @@ const (
 	ReasonNoMarker = "MarkerNotFound"
 	// ReasonUnreadable means that a file with the marker cannot be rewritten.
 	ReasonUnreadable = "MarkedFileUnreadable"
+	// ReasonOverridden means that somebody has set a marked value by hand, which has not arrived yet.
+	ReasonOverridden = "BaseOverridden"
 	// ReasonNoBase means that the base branch does not exist.
 	ReasonNoBase = "BaseBranchNotFound"
 	// ReasonForeignBranch means that our branch has commits that are not ours.
