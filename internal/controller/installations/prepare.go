@@ -221,6 +221,9 @@ func (p *plan) report(inst *lsv1alpha1.Installation, o *installation.Observed) {
 	s.Installation.Status.SubInstCache, s.Installation.Status.ExecutionReference = subs, o.Prepared.ExecutionRef
 	o.Children, o.Leaving = installation.Children(s)
 	for _, c := range o.Leaving {
-		*o = o.With(c, leaves)
+		// One that was deleted before, by a pass that was cut off, causes no event any more.
+		if !c.Deleting {
+			*o = o.With(c, leaves)
+		}
 	}
 }
