@@ -109,12 +109,24 @@ func (d *draft) times() []time.Time {
 		if e.Withdrawal != nil && e.Withdrawal.NextAttemptTime != nil {
 			times = append(times, e.Withdrawal.NextAttemptTime.Time)
 		}
-		if p := e.Promotion; p != nil && p.State == pipelines.PromotionSucceeded {
-			times = append(times, d.deadline(p))
-		}
-		if p := e.Promotion; p != nil && p.State == pipelines.PromotionFailed {
-			times = append(times, repeatable(p))
+		if e.Promotion != nil {
+			times = append(times, d.timesOf(e.Promotion)...)
 		}
 	}
 	return times
+}
+
+// timesOf are when a promotion changes by itself, whatever the environment is held by.
+func (d *draft) timesOf(p *pipelines.PromotionStatus) []time.Time {
+	switch p.State {
+	case pipelines.PromotionSucceeded:
+		return []time.Time{d.deadline(p)}
+	case pipelines.PromotionFailed:
+		times := []time.Time{repeatable(p)}
+		if p.NextAttemptTime != nil {
+			times = append(times, p.NextAttemptTime.Time)
+		}
+		return times
+	}
+	return nil
 }

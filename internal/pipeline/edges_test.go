@@ -208,6 +208,10 @@ func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 	for name, cutOff := range map[string]func(*scene){
 		"by a crash":     func(s *scene) { clear(s.Attempts) },
 		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
+		"by a network that took its time": func(s *scene) {
+			s.pass(time.Minute).finish(failed(false)).look()
+			s.pass(Decide(s.Observed).Again)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, installations(), []Target{at("1")}, []Target{at("0"), at("0")})
@@ -241,6 +245,10 @@ func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 	for name, cutOff := range map[string]func(*scene){
 		"by a crash":     func(s *scene) { clear(s.Attempts) },
 		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
+		"by a network that took its time": func(s *scene) {
+			s.pass(time.Minute).finish(failed(false)).look()
+			s.pass(Decide(s.Observed).Again)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := withdrawing(t)

@@ -123,6 +123,7 @@ func (l *life) pass() {
 		}
 		o.Attempts, o.Finalizer = maps.Clone(l.attempts), l.finalizer
 		if o = Settle(p, o, d, nil); d.Wait {
+			wantAwakeInTime(l.t, o, d)
 			l.point()
 			l.save(p)
 			return

@@ -94,10 +94,23 @@ func (s *scene) look() []Effect {
 		if d.Again <= 0 && !s.Deleted {
 			s.t.Fatalf("a wait without a safety net: %+v", d)
 		}
+		wantAwakeInTime(s.t, s.Observed, d)
 		return done
 	}
 	s.t.Fatalf("no end after %d decisions; the last was %v", maxPass, done)
 	return nil
+}
+
+// wantAwakeInTime checks that a pipeline does not sleep over something that it would do only because time goes by.
+func wantAwakeInTime(t testing.TB, o Observed, d Decision) {
+	t.Helper()
+	if d.Again <= soonest {
+		return
+	}
+	o.Now = o.Now.Add(d.Again - time.Nanosecond)
+	if late := Decide(o); !late.Wait {
+		t.Fatalf("it sleeps for %s, and would have had to do something in that time: %+v", d.Again, late)
+	}
 }
 
 func (s *scene) act(effect Effect) bool {
