@@ -51,6 +51,9 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	"JOB-01 the job is stored before it is handed down": func(_ installation.Observed, d installation.Decision) bool {
 		return !does[installation.HandDown](d) || d.SaveFirst
 	},
+	"only the wait of a nested installation may be told late": func(o installation.Observed, d installation.Decision) bool {
+		return !d.MayLag || !o.Root && d.Wait && d.Next == "" && len(d.Do) == 0
+	},
 	"JOB-21 nothing is prepared before the predecessors have succeeded": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.Prepare](d) || o.Trouble == nil && !slices.ContainsFunc(o.Predecessors, func(p installation.Sibling) bool {
 			return p.Deleting || p.Job.Running() || p.Phase != lsv1alpha1.PhaseSucceeded

@@ -46,7 +46,10 @@ func decideInit(o Observed) Decision {
 		}
 	}
 	if len(waiting) > 0 {
-		return wait(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)+o.since())
+		d := wait(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)+o.since())
+		// A nested installation has its job from its parent. The status of a root is where people find theirs.
+		d.MayLag = !o.Root
+		return d
 	}
 	return Decision{Do: []Effect{Prepare{}}, Next: lsv1alpha1.PhaseCleanupOrphaned, Why: because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written")}
 }
