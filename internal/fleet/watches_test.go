@@ -132,13 +132,16 @@ func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {
 	w.fleet.Refer(pipeline("c"), []Application{other})
 	w.fleet.Refer(pipeline("d"), []Application{last})
 	w.awaitHealthy(t, last, "1.0.0")
+	// Events of one watch are in order: when the last one has come, everybody has been told of those before it. The first look at
+	// the applications wakes one pipeline after the other, while this test looks on.
+	deploy(t, l.server, l.namespace, "last", "1.0.1")
+	w.awaitHealthy(t, last, "1.0.1")
 	counts := func() [3]int {
 		return [3]int{w.bell.count(pipeline("a")), w.bell.count(pipeline("b")), w.bell.count(pipeline("c"))}
 	}
 	before := counts()
 
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
-	// Events of one watch are in order: when the last one has come, those before it have.
 	deploy(t, l.server, l.namespace, "last", "1.1.0")
 	w.awaitHealthy(t, last, "1.1.0")
 	if after := counts(); after != [3]int{before[0] + 1, before[1] + 1, before[2]} {
