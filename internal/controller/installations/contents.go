@@ -44,11 +44,26 @@ func newContents(metadata, live client.Reader) *contents {
 	return &contents{metadata: metadata, live: live, known: map[contentKey]content{}}
 }
 
+// contentsReader reads contents.
+type contentsReader struct {
+	*contents
+	// fresh says that what the cache shows of the versions is not good enough.
+	fresh bool
+}
+
+func (c *contents) reader(fresh bool) contentsReader {
+	return contentsReader{contents: c, fresh: fresh}
+}
+
 // all returns the contents of those objects of a kind that exist, by name.
 func (c *contents) all(ctx context.Context, kind dataflow.ObjectKind, namespace string, names []string) (map[string]map[string][]byte, error) {
+	return c.reader(false).all(ctx, kind, namespace, names)
+}
+
+func (r contentsReader) all(ctx context.Context, kind dataflow.ObjectKind, namespace string, names []string) (map[string]map[string][]byte, error) {
 	found := map[string]map[string][]byte{}
 	for _, name := range names {
-		data, err := c.one(ctx, contentKey{kind: kind, ObjectKey: client.ObjectKey{Namespace: namespace, Name: name}})
+		data, err := r.one(ctx, contentKey{kind: kind, ObjectKey: client.ObjectKey{Namespace: namespace, Name: name}})
 		if err != nil {
 			return nil, fmt.Errorf("read %s %s/%s: %w", kind, namespace, name, err)
 		}
@@ -59,22 +74,24 @@ func (c *contents) all(ctx context.Context, kind dataflow.ObjectKind, namespace 
 	return found, nil
 }
 
-func (c *contents) one(ctx context.Context, key contentKey) (map[string][]byte, error) {
-	version, err := c.version(ctx, key)
-	if err != nil || version == "" {
-		return nil, client.IgnoreNotFound(err)
+func (r contentsReader) one(ctx context.Context, key contentKey) (map[string][]byte, error) {
+	if !r.fresh {
+		version, err := r.version(ctx, key)
+		if err != nil || version == "" {
+			return nil, client.IgnoreNotFound(err)
+		}
+		r.mu.Lock()
+		known, ok := r.known[key]
+		r.mu.Unlock()
+		if ok && known.version == version {
+			return known.data, nil
+		}
 	}
-	c.mu.Lock()
-	known, ok := c.known[key]
-	c.mu.Unlock()
-	if ok && known.version == version {
-		return known.data, nil
-	}
-	data, version, err := c.read(ctx, key)
+	data, version, err := r.read(ctx, key)
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	c.remember(key, content{version: version, data: data})
+	r.remember(key, content{version: version, data: data})
 	return data, nil
 }
 

@@ -71,7 +71,7 @@ func (f flows) readImports(ctx context.Context, s *continuous.InstallationSnapsh
 	if err != nil {
 		return err
 	}
-	facts, err := f.importFacts(ctx, scope, inst)
+	facts, err := f.importFacts(ctx, scope, inst, asked(inst))
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (f flows) prepareContinuously(ctx context.Context, inst *lsv1alpha1.Install
 
 // exportContinuously writes the exports with the version of the last update.
 func (f flows) exportContinuously(ctx context.Context, view *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	in, err := f.input(ctx, view)
+	in, err := f.input(ctx, view, asked(view))
 	if err != nil {
 		return o, err
 	}

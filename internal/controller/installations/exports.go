@@ -25,11 +25,8 @@ import (
 // export writes the exports of an installation whose children have all succeeded, unless its imports have changed since
 // the job began.
 func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	in, err := k.input(ctx, inst)
+	in, err := k.unchangedInput(ctx, inst)
 	if err != nil {
-		return o, err
-	}
-	if err := k.checkImports(ctx, in); err != nil {
 		return o, err
 	}
 	if len(inst.Spec.Exports.Data)+len(inst.Spec.Exports.Targets) > 0 {
@@ -39,6 +36,18 @@ func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o inst
 		o.Done = append(o.Done, lsv1alpha1.ConditionCreateExports)
 	}
 	return o, k.removeLeftovers(ctx, inst)
+}
+
+// unchangedInput is what the job began with. The cache may show imports from before the job: the API server is asked only if they differ.
+func (k *kind) unchangedInput(ctx context.Context, inst *lsv1alpha1.Installation) (blueprint.Input, error) {
+	in, err := k.input(ctx, inst, fromCache)
+	if err != nil || k.checkImports(ctx, in) == nil {
+		return in, err
+	}
+	if in, err = k.input(ctx, inst, fromServer); err != nil {
+		return in, err
+	}
+	return in, k.checkImports(ctx, in)
 }
 
 // checkImports compares the imports with those that the job began with. Of a job that an earlier controller began it is

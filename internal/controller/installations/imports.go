@@ -18,8 +18,18 @@ import (
 	"espalier.dev/internal/installation"
 )
 
+// trust says where imports are read that no job has marked.
+type trust bool
+
+const (
+	// fromCache is for those who notice by themselves that what the cache shows is old.
+	fromCache trust = false
+	// fromServer is for those who were asked to look: whoever asked may have written the imports just before.
+	fromServer trust = true
+)
+
 // input collects everything that the objects of an installation depend on.
-func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation) (blueprint.Input, error) {
+func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation, imports trust) (blueprint.Input, error) {
 	in, err := k.subject(ctx, inst)
 	if err != nil {
 		return in, err
@@ -27,7 +37,7 @@ func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation) (bluepr
 	if in.Scope, err = k.expectedScope(ctx, inst); err != nil {
 		return in, err
 	}
-	if in.Facts, err = k.importFacts(ctx, in.Scope, inst); err != nil {
+	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, imports); err != nil {
 		return in, err
 	}
 	secrets, err := k.contents.all(ctx, kindSecret, inst.Namespace, in.Blueprint.StateSecrets(inst.Name))
@@ -61,9 +71,10 @@ func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation)
 }
 
 // importFacts reads what the imports of an installation mean.
-func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1alpha1.Installation) (facts dataflow.Facts, err error) {
+func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1alpha1.Installation, imports trust) (facts dataflow.Facts, err error) {
 	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
-	fresh := asked(inst)
+	fresh := bool(imports) && scope.JobID == ""
+	contents := k.contents.reader(fresh)
 	for _, name := range needs.DataObjects {
 		object := &lsv1alpha1.DataObject{}
 		found, err := k.contextObject(ctx, sought{scope, dataflow.ObjectID{Kind: kindDataObject, Name: name}, fresh}, object)
@@ -87,15 +98,15 @@ func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1
 	if err := k.addElements(ctx, scope, needs.Elements, &facts); err != nil {
 		return facts, err
 	}
-	if facts.Secrets, err = k.contents.all(ctx, kindSecret, inst.Namespace, needs.Secrets); err != nil {
+	if facts.Secrets, err = contents.all(ctx, kindSecret, inst.Namespace, needs.Secrets); err != nil {
 		return facts, err
 	}
-	behind, err := k.contents.all(ctx, kindSecret, inst.Namespace, dataflow.SecretsOf(facts.Targets))
+	behind, err := contents.all(ctx, kindSecret, inst.Namespace, dataflow.SecretsOf(facts.Targets))
 	if err != nil {
 		return facts, err
 	}
 	maps.Copy(facts.Secrets, behind)
-	facts.ConfigMaps, err = k.contents.all(ctx, kindConfigMap, inst.Namespace, needs.ConfigMaps)
+	facts.ConfigMaps, err = contents.all(ctx, kindConfigMap, inst.Namespace, needs.ConfigMaps)
 	return facts, err
 }
 
@@ -107,10 +118,10 @@ type sought struct {
 	fresh bool
 }
 
-// asked tells whether somebody has asked an installation of the continuous flow to look at its imports: whoever did has
-// written them before, and the cache may not show it yet.
-func asked(inst *lsv1alpha1.Installation) bool {
-	return inst.Annotations[lsv1alpha1.OperationAnnotation] != "" && installation.FlowOf(inst) == lsv1alpha1.FlowContinuous
+// asked is how far an installation trusts the cache when it begins. A job was asked for; in the continuous flow a change is noticed, unless
+// somebody has asked to look.
+func asked(inst *lsv1alpha1.Installation) trust {
+	return trust(installation.FlowOf(inst) == lsv1alpha1.FlowJob || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }
 
 // contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or

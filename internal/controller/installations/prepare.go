@@ -25,7 +25,7 @@ func (k *kind) prepare(ctx context.Context, inst *lsv1alpha1.Installation, o ins
 
 // prepareWith returns the imports that it has used, too.
 func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, dataflow.Resolved, error) {
-	in, err := k.input(ctx, inst)
+	in, err := k.input(ctx, inst, asked(inst))
 	if err != nil {
 		return o, nil, err
 	}
