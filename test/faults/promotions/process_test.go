@@ -128,12 +128,21 @@ func (s *scene) serve(transport *faults.Transport) {
 	s.sink.serve(transport)
 }
 
+// succession is a process that is followed by another one if it crashes.
+type succession struct {
+	transport *faults.Transport
+	// followed is closed when the next one has come to rest.
+	followed chan struct{}
+}
+
 // operate keeps a process running, as a Deployment does: one that crashes is followed by a healthy one. between is done while none runs.
 func (s *scene) operate(plan faults.Plan, between func()) *process {
 	s.t.Helper()
 	transport := faults.New(plan)
 	s.serve(transport)
 	first := s.start(transport, s.options())
+	followed := make(chan struct{})
+	s.succession = &succession{transport: transport, followed: followed}
 	over, restarted := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(restarted)
@@ -141,12 +150,26 @@ func (s *scene) operate(plan faults.Plan, between func()) *process {
 		case <-transport.Crashed():
 			first.stop()
 			between()
-			s.followUp()
+			s.comesToRest(s.followUp())
+			close(followed)
 		case <-over:
 		}
 	}()
 	s.t.Cleanup(func() { close(over); <-restarted })
 	return first
+}
+
+// steady waits, if the process has crashed, until the one that follows has come to rest, however long a busy machine takes for that. It
+// tells whether there was a crash.
+func (s *scene) steady() bool {
+	if s.succession == nil || !isDown(s.succession.transport) {
+		return false
+	}
+	select {
+	case <-s.succession.followed:
+	case <-s.t.Context().Done():
+	}
+	return true
 }
 
 // followUp starts a healthy process without any memory.
@@ -168,7 +191,9 @@ func (s *scene) relieve(t *testing.T) {
 	if !fresh.manager.GetCache().WaitForCacheSync(t.Context()) {
 		t.Fatal("the caches of a new process are not filled")
 	}
-	s.settle(t, fresh)
+	if !s.comesToRest(fresh) {
+		t.Fatal("a new process does not come to rest")
+	}
 	if writes := s.recorder.Since(before); len(writes) > 0 {
 		t.Errorf("I14: everything was at rest, and yet a new process has written:\n%s", writes)
 	}
@@ -177,20 +202,19 @@ func (s *scene) relieve(t *testing.T) {
 	}
 }
 
-// settle waits until a process has asked the API server for nothing new for a while.
-func (s *scene) settle(t *testing.T, p *process) {
-	t.Helper()
+// comesToRest waits until a process has asked the API server for nothing new for a while, or the test has ended.
+func (s *scene) comesToRest(p *process) bool {
 	tick := time.NewTicker(restLength)
 	defer tick.Stop()
 	for last := -1; ; {
 		select {
 		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatal("a new process does not come to rest")
+		case <-s.t.Context().Done():
+			return false
 		}
 		entries := p.transport.Log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
 		if len(entries) == last {
-			return
+			return true
 		}
 		last = len(entries)
 	}

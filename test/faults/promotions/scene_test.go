@@ -44,6 +44,8 @@ type scene struct {
 	at        map[string]string // the namespace of each environment
 	recorder  *testkit.Recorder
 	processes processes
+	// succession is nil if several processes run at once.
+	succession *succession
 
 	ledger   *ledger
 	forge    *front
@@ -123,7 +125,12 @@ func (s *scene) create(objects ...client.Object) {
 // rest waits until nothing is written any more, and remembers what there is.
 func (s *scene) rest(name string, more ...string) {
 	s.t.Helper()
-	s.recorder.Quiet(s.t, restLength)
+	for crashed := s.steady(); ; crashed = true {
+		s.recorder.Quiet(s.t, restLength)
+		if s.steady() == crashed {
+			break
+		}
+	}
 	evidence := s.evidence()
 	if s.hub != nil {
 		more = append(more, "the base branch has "+strings.ReplaceAll(s.hub.file(s.t), s.namespace, "<namespace>"), fmt.Sprintf("%d branches", len(s.hub.branches(s.t))))
