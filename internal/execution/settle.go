@@ -25,9 +25,7 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 	if preparing {
 		status.ObservedGeneration = e.Generation
 	}
-	if err == nil {
-		remember(status, o, d)
-	}
+	remember(status, o, d, err)
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: removing, Now: o.Now})
 	if d.Wait && !preparing {
 		noteWait(&status.RunStatus, o.Now)
@@ -44,12 +42,13 @@ func (o Observed) at(status *lsv1alpha1.RunStatus) Observed {
 	return o
 }
 
-// remember keeps what later passes and jobs need to know of what this one has done.
-func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision) {
-	if o.preparing() && !o.Fresh() {
+// remember keeps what later passes and jobs need to know of what this one has done. After an error it is known only if the API server was
+// asked for all objects, as it is for an interrupt.
+func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision, err error) {
+	if o.preparing() && !o.Fresh() && (err == nil || o.Complete) {
 		status.DeployItemCache = o.record()
 	}
-	if d.Next == lsv1alpha1.PhaseSucceeded {
+	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
 		status.ExportReference = o.Export.Reference
 	}
 }
