@@ -79,6 +79,19 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 }
 
 // An interrupt is meant for the job that runs when it arrives, and for no later one.
+// What was created before an error stopped the preparation is remembered when the job ends by an interrupt; an error alone tells nothing
+// of what there is.
+func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
+	for _, complete := range []bool{true, false} {
+		e := begun(template("a"))
+		o := execution.Look(execution.Snapshot{Execution: e, Items: []lsv1alpha1.DeployItem{*stored(t, e, "a")}, Complete: complete, Now: noon})
+		execution.Settle(e, o, execution.Decision{}, errors.New("interrupted"))
+		if cache := e.Status.DeployItemCache; complete != (cache != nil && len(cache.ActiveDIs) == 1) {
+			t.Errorf("with certainty %v it remembers %+v", complete, cache)
+		}
+	}
+}
+
 func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
 	e := begun(template("a"))
 	execution.AnnotateInterrupted(e, e.Annotations, "job-1")
