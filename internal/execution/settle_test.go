@@ -78,7 +78,6 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 	}
 }
 
-// An interrupt is meant for the job that runs when it arrives, and for no later one.
 // What was created before an error stopped the preparation is remembered when the job ends by an interrupt; an error alone tells nothing
 // of what there is.
 func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
@@ -92,6 +91,7 @@ func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
 	}
 }
 
+// An interrupt is meant for the job that runs when it arrives, and for no later one.
 func TestJOB51_AnInterruptHitsOneJob(t *testing.T) {
 	e := begun(template("a"))
 	execution.AnnotateInterrupted(e, e.Annotations, "job-1")
