@@ -34,7 +34,7 @@ var (
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
-		"internal/deployer", "internal/target", "internal/fleet", "internal/gitforge", "internal/approval", "internal/dial",
+		"internal/deployer", "internal/target", "internal/fleet", "internal/gitforge", "internal/approval", "internal/dial", "internal/lifetime",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -80,8 +80,8 @@ var layers = slices.Concat(
 	[]layer{
 		{folders: []string{"internal/version"}, libraries: []string{}},
 		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/decision", "internal/run", "internal/version"}},
-		{folders: []string{"internal/dial"}, libraries: []string{}},
-		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version", "internal/dial"}},
+		{folders: []string{"internal/dial", "internal/lifetime"}, libraries: []string{}},
+		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version", "internal/dial", "internal/lifetime"}},
 		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/version", "internal/target", "internal/dial"}},
 		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitforge"}},
 		{

@@ -182,9 +182,10 @@ func (g *garden) cutDown(t *testing.T, p *Plant) {
 func TestAnEffectThatIsNotIdempotentWaitsForTheNewestVersion(t *testing.T) {
 	g := newWilderness(t)
 	transport := faults.New(faults.Plan{})
-	g.start(t, transport.Config(g.Config()), nil)
+	c := g.start(t, transport.Config(g.Config()), nil)
 	p := testkit.Eventually(t, g.APIServer, g.sow(t, "a", PlantSpec{Pots: []string{"rose"}}),
 		testkit.Is("growing", func(p *Plant) bool { return p.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	c.awaitView(t, p) // a controller that does not see its own write yet waits for that instead
 
 	transport.Hold("plants")
 	foreign := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"foreign":"yes"}},"spec":{"pots":["rose"]}}`))

@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -78,6 +79,7 @@ func (g *garden) grow(ctx context.Context, t *testing.T, pot *corev1.ConfigMap) 
 
 // controller is one running process, as far as the API server can tell.
 type controller struct {
+	view   client.Reader
 	cancel context.CancelFunc
 	ended  chan error
 }
@@ -100,10 +102,23 @@ func (g *garden) start(t *testing.T, cfg *rest.Config, announce func(context.Con
 		t.Fatalf("set up the controller: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &controller{cancel: cancel, ended: make(chan error, 1)}
+	c := &controller{view: mgr.GetCache(), cancel: cancel, ended: make(chan error, 1)}
 	go func() { c.ended <- mgr.Start(ctx) }()
 	t.Cleanup(c.stop)
 	return c
+}
+
+// awaitView returns when the controller's cache has the plant in the given version.
+func (c *controller) awaitView(t *testing.T, p *Plant) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		var seen Plant
+		err := c.view.Get(ctx, client.ObjectKeyFromObject(p), &seen)
+		return err == nil && seen.ResourceVersion == p.ResourceVersion, client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		t.Fatalf("the controller does not see version %s of %s: %v", p.ResourceVersion, p.Name, err)
+	}
 }
 
 // stop ends the process and waits until it has ended. A process that was cut off from the API server may end with an

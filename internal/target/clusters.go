@@ -21,6 +21,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dial"
+	"espalier.dev/internal/lifetime"
 )
 
 // Options are what Clusters needs.
@@ -63,7 +64,7 @@ type Clusters struct {
 	options  Options
 	issuer   *issuer
 	noTokens error // why the issuer cannot be used
-	lifetime *lifetime
+	lifetime *lifetime.Lifetime
 	limit    int
 	timing   timing
 
@@ -96,7 +97,7 @@ func NewClusters(options Options) *Clusters {
 		options.Scheme = kubernetesscheme.Scheme
 	}
 	c := &Clusters{
-		options: options, lifetime: newLifetime(), limit: maxClients, timing: defaultTiming,
+		options: options, lifetime: lifetime.New(), limit: maxClients, timing: defaultTiming,
 		clients: map[fingerprint]*record{}, owners: map[string]ownership{},
 	}
 	if options.HostConfig == nil {
@@ -240,7 +241,7 @@ func (c *Clusters) Close() {
 	clear(c.clients)
 	clear(c.owners)
 	c.mutex.Unlock()
-	c.lifetime.end()
+	c.lifetime.End()
 	for _, cluster := range all {
 		cluster.watches.closeIdle()
 	}

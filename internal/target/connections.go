@@ -10,13 +10,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"espalier.dev/internal/lifetime"
 )
 
 // connections counts those of one transport, so that they can be let go when the last request on them has ended. The transport itself
 // closes only what is idle at the moment of asking, and a watch that was just cancelled is not.
 type connections struct {
 	transport *http.Transport
-	lifetime  *lifetime
+	lifetime  *lifetime.Lifetime
 	open      atomic.Int64
 	letting   atomic.Bool
 }
@@ -28,7 +30,7 @@ const (
 )
 
 // countConnections makes the transport tell of its connections. It is to be called before the first one.
-func countConnections(transport *http.Transport, l *lifetime) *connections {
+func countConnections(transport *http.Transport, l *lifetime.Lifetime) *connections {
 	c := &connections{transport: transport, lifetime: l}
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -59,11 +61,11 @@ func (c *connections) letGo() {
 	if c.open.Load() == 0 || !c.letting.CompareAndSwap(false, true) {
 		return
 	}
-	started := c.lifetime.start(func() {
+	started := c.lifetime.Go(func() {
 		defer c.letting.Store(false)
 		for pause := firstLook; c.open.Load() > 0; pause = min(2*pause, lastLook) {
 			select {
-			case <-c.lifetime.ctx.Done():
+			case <-c.lifetime.Context().Done():
 				c.transport.CloseIdleConnections()
 				return
 			case <-time.After(pause):

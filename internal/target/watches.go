@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/lifetime"
 )
 
 // watchKey tells the shared watches of a cluster apart. The namespace is empty for kinds without one.
@@ -20,7 +22,7 @@ type watchKey struct {
 // watches counts who follows what in one cluster. A watch begins with its first subscriber and ends with its last.
 type watches struct {
 	client   client.WithWatch
-	lifetime *lifetime
+	lifetime *lifetime.Lifetime
 	timing   timing
 	// closeIdle closes connections that nobody needs any more.
 	closeIdle func()
@@ -57,14 +59,14 @@ func (w *watches) add(key watchKey, name string, wake func()) (stop func(), err 
 }
 
 func (w *watches) beginLocked(key watchKey) (*sharedWatch, error) {
-	ctx, cancel := context.WithCancel(w.lifetime.ctx)
+	ctx, cancel := context.WithCancel(w.lifetime.Context())
 	shared := &sharedWatch{cancel: cancel, subscribers: map[string]map[*subscription]bool{}}
 	follower := &follower{
 		client: w.client, key: key, timing: w.timing,
 		changed: func(name string) { w.wake(shared, name) },
 		unsure:  func() { w.wakeShared(shared) },
 	}
-	started := w.lifetime.start(func() {
+	started := w.lifetime.Go(func() {
 		defer cancel()
 		follower.run(ctx)
 	})

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"espalier.dev/internal/lifetime"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -57,9 +58,7 @@ type attempts struct {
 	// timeout ends an attempt that hangs. It does not count while the attempt waits for its turn.
 	timeout time.Duration
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	group  sync.WaitGroup
+	lifetime *lifetime.Lifetime
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]map[pipeline.AttemptID]*attempt
@@ -71,30 +70,22 @@ type attempt struct {
 }
 
 func newAttempts(timeout time.Duration, wake func(types.NamespacedName)) *attempts {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &attempts{wake: wake, timeout: timeout, ctx: ctx, cancel: cancel, known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
+	return &attempts{wake: wake, timeout: timeout, lifetime: lifetime.New(), known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
 }
 
 // close ends all attempts and waits for them.
-func (a *attempts) close() {
-	a.cancel()
-	a.group.Wait()
-}
+func (a *attempts) close() { a.lifetime.End() }
 
-// start begins an attempt unless it is known already.
+// start begins an attempt unless it is known already or the process ends.
 func (a *attempts) start(owner types.NamespacedName, id pipeline.AttemptID, t task) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.known[owner][id] != nil || a.ctx.Err() != nil {
+	if a.known[owner][id] != nil {
 		return
 	}
-	if a.known[owner] == nil {
-		a.known[owner] = map[pipeline.AttemptID]*attempt{}
-	}
-	ctx, cancel := context.WithCancel(a.ctx)
+	ctx, cancel := context.WithCancel(a.lifetime.Context())
 	entry := &attempt{Attempt: pipeline.Attempt{State: pipeline.AttemptRunning}, cancel: cancel}
-	a.known[owner][id] = entry
-	a.group.Go(func() {
+	started := a.lifetime.Go(func() {
 		defer cancel()
 		ended := a.attempt(ctx, t)
 		a.mu.Lock()
@@ -102,6 +93,14 @@ func (a *attempts) start(owner types.NamespacedName, id pipeline.AttemptID, t ta
 		a.mu.Unlock()
 		a.wake(owner)
 	})
+	if !started {
+		cancel()
+		return
+	}
+	if a.known[owner] == nil {
+		a.known[owner] = map[pipeline.AttemptID]*attempt{}
+	}
+	a.known[owner][id] = entry
 }
 
 func (a *attempts) attempt(ctx context.Context, t task) (ended pipeline.Attempt) {

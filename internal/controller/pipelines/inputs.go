@@ -13,6 +13,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/gitforge/worktree"
+	"espalier.dev/internal/lifetime"
 )
 
 // inputs is what a pull request depends on outside of the pipeline: the credentials, and the tip of the base branch. It is a text that
@@ -49,9 +50,9 @@ type probes struct {
 	wake     func(types.NamespacedName)
 	interval time.Duration
 
-	group wait.Group
-	mu    sync.Mutex
-	known map[types.NamespacedName]map[site]*probe
+	lifetime *lifetime.Lifetime
+	mu       sync.Mutex
+	known    map[types.NamespacedName]map[site]*probe
 }
 
 // look says what is found at a site. If that changes, the pipeline is woken.
@@ -87,13 +88,13 @@ func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]
 }
 
 func (p *probes) begin(s site, look look) {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(p.lifetime.Context())
 	started := &probe{stop: stop}
 	if p.known[s.owner] == nil {
 		p.known[s.owner] = map[site]*probe{}
 	}
 	p.known[s.owner][s] = started
-	p.group.Start(func() {
+	p.lifetime.Go(func() {
 		wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 			inputs := look(ctx)
 			p.mu.Lock()
@@ -108,14 +109,4 @@ func (p *probes) begin(s site, look look) {
 }
 
 // close ends all probes and waits for them.
-func (p *probes) close() {
-	p.mu.Lock()
-	for _, sites := range p.known {
-		for _, running := range sites {
-			running.stop()
-		}
-	}
-	clear(p.known)
-	p.mu.Unlock()
-	p.group.Wait()
-}
+func (p *probes) close() { p.lifetime.End() }

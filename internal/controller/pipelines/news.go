@@ -15,6 +15,7 @@ import (
 	"espalier.dev/internal/gitforge"
 	"espalier.dev/internal/gitforge/poll"
 	"espalier.dev/internal/gitforge/provider"
+	"espalier.dev/internal/lifetime"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -40,7 +41,7 @@ func newNews(p *pulls, interval time.Duration, wake func(types.NamespacedName)) 
 	n := &news{
 		pulls: p, poller: poll.New(poll.Options{Interval: interval}), wake: wake,
 		followed: map[types.NamespacedName]map[followed]func(){},
-		probes:   &probes{interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
+		probes:   &probes{lifetime: lifetime.New(), interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
 	}
 	n.recalls = newRecalls(interval, wake)
 	return n

@@ -15,6 +15,7 @@ import (
 	"espalier.dev/internal/gitforge"
 	"espalier.dev/internal/gitforge/poll"
 	"espalier.dev/internal/gitforge/proposal"
+	"espalier.dev/internal/lifetime"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -53,9 +54,7 @@ type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	group  sync.WaitGroup
+	lifetime *lifetime.Lifetime
 
 	mu    sync.Mutex
 	known map[poll.Source]*recall
@@ -70,14 +69,10 @@ type recall struct {
 }
 
 func newRecalls(pause time.Duration, wake func(types.NamespacedName)) *recalls {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &recalls{wake: wake, pause: pause, ctx: ctx, cancel: cancel, known: map[poll.Source]*recall{}}
+	return &recalls{wake: wake, pause: pause, lifetime: lifetime.New(), known: map[poll.Source]*recall{}}
 }
 
-func (r *recalls) close() {
-	r.cancel()
-	r.group.Wait()
-}
+func (r *recalls) close() { r.lifetime.End() }
 
 // of returns the pull requests of a repository that carry a mark of ours. known is false while they are being listed, which wakes
 // the pipeline at the end. If listing fails, nothing is known and nothing is waited for: an attempt will tell what is wrong.
@@ -95,7 +90,7 @@ func (r *recalls) of(owner types.NamespacedName, source poll.Source, open func(c
 	}
 	if !entry.running && time.Since(entry.failed) >= r.pause {
 		entry.running = true
-		r.group.Go(func() { r.list(entry, open) })
+		r.lifetime.Go(func() { r.list(entry, open) })
 	}
 	entry.users[owner] = entry.running
 	return nil, !entry.running
@@ -116,7 +111,7 @@ func (r *recalls) forget(owner types.NamespacedName) {
 const listTimeout = time.Minute
 
 func (r *recalls) list(entry *recall, open func(context.Context) (gitforge.Forge, error)) {
-	ctx, cancel := context.WithTimeout(r.ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(r.lifetime.Context(), listTimeout)
 	defer cancel()
 	var listing gitforge.Listing
 	forge, err := open(ctx)

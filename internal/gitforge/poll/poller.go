@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/lifetime"
 )
 
 // Options of a Poller. What is zero has a default.
@@ -81,10 +82,8 @@ type Answer struct {
 
 // Poller asks forges. Its methods may be called from many goroutines and do not wait for any request.
 type Poller struct {
-	options Options
-	context context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
+	options  Options
+	lifetime *lifetime.Lifetime
 
 	mutex   sync.Mutex
 	watches map[Source]*watch
@@ -94,16 +93,11 @@ type Poller struct {
 
 // New returns a Poller, which does nothing until somebody subscribes.
 func New(options Options) *Poller {
-	p := &Poller{options: options.withDefaults(), watches: map[Source]*watch{}, budgets: map[string]*budget{}}
-	p.context, p.end = context.WithCancel(context.Background())
-	return p
+	return &Poller{options: options.withDefaults(), lifetime: lifetime.New(), watches: map[Source]*watch{}, budgets: map[string]*budget{}}
 }
 
 // Close ends all asking and waits for it. Subscriptions made later have no effect.
-func (p *Poller) Close() {
-	p.end()
-	p.running.Wait()
-}
+func (p *Poller) Close() { p.lifetime.End() }
 
 // Subscribe begins to follow a pull request, looking at once. The returned function ends it, and may be called more than once.
 func (p *Poller) Subscribe(s Subscription) (cancel func()) {
@@ -126,7 +120,7 @@ func (p *Poller) Subscribe(s Subscription) (cancel func()) {
 
 // start begins to look at a source. The caller holds the lock.
 func (p *Poller) start(source Source) *watch {
-	ctx, cancel := context.WithCancel(p.context)
+	ctx, cancel := context.WithCancel(p.lifetime.Context())
 	maps.DeleteFunc(p.budgets, func(_ string, b *budget) bool { return b.users == 0 && b.full() })
 	b := p.budgets[source.Credential]
 	if b == nil {
@@ -139,9 +133,7 @@ func (p *Poller) start(source Source) *watch {
 		subscriptions: map[int]Subscription{}, entries: map[int64]*entry{},
 	}
 	p.watches[source] = w
-	if p.context.Err() == nil {
-		p.running.Go(func() { w.run(ctx) })
-	}
+	p.lifetime.Go(func() { w.run(ctx) })
 	return w
 }
 

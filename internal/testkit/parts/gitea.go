@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"regexp"
 	"sync"
 	"testing"
@@ -83,11 +84,15 @@ func (g *GiteaServer) Kill() { g.process.Kill() }
 // Client returns a client that trusts the server's certificate, and it only.
 func (g *GiteaServer) Client() *http.Client { return g.client }
 
+// lastWords is how many lines of a process a failing test shows: few, so that they do not bury what the test itself says.
+const lastWords = 20
+
 // showOutput prints the last words of a process if the test fails.
 func showOutput(t testing.TB, title string, process *program.Process) {
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("--- the end of what %s has printed\n%s", title, process.Output())
+			lines := strings.Split(strings.TrimRight(process.Output(), "\n"), "\n")
+			t.Logf("--- the end of what %s has printed\n%s", title, strings.Join(lines[max(0, len(lines)-lastWords):], "\n"))
 		}
 	})
 }
