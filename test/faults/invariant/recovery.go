@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"espalier.dev/internal/testkit"
 )
 
@@ -62,23 +64,51 @@ func shorten(text string) string {
 	return text
 }
 
-// Bounded compares how often each object was written. Faults may cost repetitions, but not without end.
+// Bounded compares how often each object was written, and how often one of its name was made. Faults may cost repetitions, but not without
+// end. Lives are counted apart: what somebody removes and wants again is written from the start once more.
 func Bounded(reference, history testkit.History) []Violation {
-	const factor, allowance = 3, 3
-	usual := map[testkit.ObjectID]int{}
+	usual := map[testkit.ObjectID]lives{}
 	for id, own := range reference.Objects() {
-		usual[withoutNamespace(id)] += own.Writes()
+		known, more := usual[withoutNamespace(id)], livesOf(own)
+		usual[withoutNamespace(id)] = lives{number: known.number + more.number, longest: max(known.longest, more.longest)}
 	}
 	f := &findings{rule: "I15"}
 	objects := history.Objects()
 	for _, id := range slices.SortedFunc(maps.Keys(objects), compareIDs) {
-		limit := factor*usual[withoutNamespace(id)] + allowance
-		if writes := objects[id].Writes(); writes > limit {
-			f.add(step{id: id, version: objects[id].Last().Version()}, "it was written %d times, with %d in an undisturbed run at most %d are fine",
-				writes, usual[withoutNamespace(id)], limit)
+		was, is := usual[withoutNamespace(id)], livesOf(objects[id])
+		last := step{id: id, version: objects[id].Last().Version()}
+		if limit := bound(was.longest); is.longest > limit {
+			f.add(last, "it was written %d times, with %d in an undisturbed run at most %d are fine", is.longest, was.longest, limit)
+		}
+		if limit := bound(was.number); is.number > limit {
+			f.add(last, "it was made %d times, with %d in an undisturbed run at most %d are fine", is.number, was.number, limit)
 		}
 	}
 	return f.found
+}
+
+// bound is how often something may happen that usually happens so often.
+func bound(usual int) int {
+	const factor, allowance = 3, 3
+	return factor*usual + allowance
+}
+
+// lives are the objects of one name, one after the other.
+type lives struct {
+	number  int
+	longest int // by its writes
+}
+
+func livesOf(own testkit.History) lives {
+	writes := map[types.UID]int{}
+	for _, revision := range own.Where(func(r testkit.Revision) bool { return r.Change != testkit.Existing }) {
+		writes[revision.Object.GetUID()]++
+	}
+	all := lives{number: len(writes)}
+	for _, times := range writes {
+		all.longest = max(all.longest, times)
+	}
+	return all
 }
 
 func withoutNamespace(id testkit.ObjectID) testkit.ObjectID {

@@ -204,6 +204,15 @@ func TestBounded(t *testing.T) {
 	}
 	expect(t, Bounded(often(2), often(9)), "")
 	expect(t, Bounded(often(2), often(10)), "I15: Installation garden/root, revision 10: it was written 10 times")
+	again := func(lives int) testkit.History {
+		s := tell()
+		for range lives {
+			s.write("Installation root").write("Installation root").delete("Installation root")
+		}
+		return s.history
+	}
+	expect(t, Bounded(again(1), again(6)), "")
+	expect(t, Bounded(again(1), again(7)), "I15: Installation garden/root, revision 21: it was made 7 times")
 }
 
 // What a rule is called is what reports and documents call it.
