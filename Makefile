@@ -44,11 +44,15 @@ lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
 parts: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
 	go run ./internal/testkit/prebuild
 
+# The packages that only decide start no goroutines; under the race detector their tests over all states take many times as long.
+DECIDING := ./internal/continuous ./internal/execution ./internal/installation ./internal/pipeline
+
 # The programs that tests start are built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
 # detector stays off where Kubernetes itself would have to be compiled a second time for it.
 .PHONY: test
 test: parts ## Run all tests of all modules, house rules and conformance included.
-	go test -vet=off -race -parallel 8 -timeout 40m ./...
+	go test -vet=off -timeout 40m $(DECIDING)
+	go test -vet=off -race -parallel 8 -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(DECIDING))")
 	cd api && go test -vet=off ./...
 	cd cmd/espalier && go test -vet=off -timeout 20m ./...
 

@@ -86,11 +86,14 @@ func removalOf(items []Item) removal {
 			r.delete = append(r.delete, item)
 		}
 	}
-	for _, some := range [][]Item{r.working, r.trigger, r.delete} {
-		if len(some) > 0 {
-			r.awaited = some[0]
-			break
-		}
+	switch {
+	case len(r.working) > 0:
+		r.awaited = r.working[0]
+	case len(r.trigger) > 0:
+		r.awaited = r.trigger[0]
+	case len(r.delete) > 0:
+		r.awaited = r.delete[0]
+		r.awaited.Terminating = true // the decision that waits for it deletes it: saying so at once spares a write
 	}
 	return r
 }

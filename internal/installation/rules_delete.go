@@ -59,7 +59,9 @@ func awaitSuccessors(o Observed) Decision {
 		}
 		waiting = append(waiting, what)
 	}
-	return wait(lsv1alpha1.ReasonWaitingForSuccessors, "waiting for the deletion of "+list(waiting)+", which imports from this one"+o.since())
+	d := wait(lsv1alpha1.ReasonWaitingForSuccessors, "waiting for the deletion of "+list(waiting)+", which imports from this one"+o.since())
+	d.MayLag = !o.Root // as when it waits for predecessors
+	return d
 }
 
 // decideDeleting hands the job down and waits until all children are gone.
