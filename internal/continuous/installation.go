@@ -112,6 +112,20 @@ func (o Installation) combined() lsv1alpha1.Phase {
 	return Combined(phases...)
 }
 
+// NeedsCertainty tells whether what is below is about to be updated, or its state to become the installation's own. If that were the state of
+// before the last update, something busy would be updated, an update that takes the last one back would get lost, and the installation
+// would be called completed without being so.
+func (o Installation) NeedsCertainty() bool {
+	all := o.every()
+	if o.Deleting || len(all) == 0 || len(filter(all, Busy)) > 0 {
+		return false
+	}
+	if o.outdated() != "" || o.Operation != "" || o.Phase == lsv1alpha1.PhasePendingDependencies {
+		return o.Trouble == nil && o.ImportsMissing == nil && len(unready(o.Predecessors)) == 0
+	}
+	return !o.Own && o.combined() != o.Phase
+}
+
 // misfits are the children whose spec names another flow.
 func (o Installation) misfits(flow lsv1alpha1.Flow) []installation.Child {
 	return filter(o.every(), func(c installation.Child) bool {

@@ -34,7 +34,28 @@ func (f flows) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 			return o, err
 		}
 	}
-	return continuous.LookAtInstallation(s), nil
+	if o = continuous.LookAtInstallation(s); !o.NeedsCertainty() {
+		return o, nil
+	}
+	err := f.confirmChildren(ctx, &s.Snapshot)
+	return continuous.LookAtInstallation(s), err
+}
+
+// confirmChildren asks the API server how what is below stands: the cache may not show yet what this installation, or the replica before this
+// one, has written there.
+func (f flows) confirmChildren(ctx context.Context, s *installation.Snapshot) (err error) {
+	if len(s.Subinstallations) > 0 {
+		if s.Subinstallations, err = f.subinstallations(ctx, f.live, s.Installation); err != nil {
+			return err
+		}
+	}
+	if s.Execution != nil {
+		if s.Execution, err = f.execution(ctx, f.live, s.Installation); err != nil {
+			return err
+		}
+	}
+	s.Gone, s.ExecutionGone = nil, false
+	return f.confirmMissing(ctx, s)
 }
 
 func (f flows) readSiblings(ctx context.Context, s *continuous.InstallationSnapshot) (err error) {
