@@ -39,6 +39,7 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 		if err := k.cluster.Update(ctx, changed); err != nil {
 			return refused(fmt.Errorf("update the execution: %w", err))
 		}
+		k.newest.Note(changed)
 	}
 	*wanted = *changed
 	return nil
@@ -64,6 +65,7 @@ func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.
 		if err := k.cluster.Update(ctx, changed); err != nil {
 			return refused(fmt.Errorf("update nested installation %s: %w", wanted.Name, err))
 		}
+		k.newest.Note(changed)
 	}
 	*wanted = *changed
 	return nil
@@ -98,6 +100,7 @@ func taken(kind, name string) error {
 func (k *kind) create(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
 	err = k.cluster.Create(ctx, wanted)
 	if err == nil {
+		k.newest.Note(wanted)
 		return false, nil
 	}
 	if client.IgnoreAlreadyExists(err) != nil {

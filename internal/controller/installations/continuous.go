@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,24 +38,40 @@ func (f flows) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 	if o = continuous.LookAtInstallation(s); !o.NeedsCertainty() {
 		return o, nil
 	}
-	err := f.confirmChildren(ctx, &s.Snapshot)
+	// The replica before this one may have written what the cache does not show yet.
+	err := f.askFor(ctx, &s.Snapshot, f.newest.Unknown)
 	return continuous.LookAtInstallation(s), err
 }
 
-// confirmChildren asks the API server how what is below stands: the cache may not show yet what this installation, or the replica before this
-// one, has written there.
-func (f flows) confirmChildren(ctx context.Context, s *installation.Snapshot) (err error) {
-	if len(s.Subinstallations) > 0 {
-		if s.Subinstallations, err = f.subinstallations(ctx, f.live, s.Installation); err != nil {
-			return err
+// askFor reads those children at the API server that the cache does not show well enough.
+func (f flows) askFor(ctx context.Context, s *installation.Snapshot, unclear func(client.Object) bool) error {
+	subs := slices.Clone(s.Subinstallations)
+	for i, sub := range s.Subinstallations {
+		if !unclear(sub) {
+			continue
 		}
-	}
-	if s.Execution != nil {
-		if s.Execution, err = f.execution(ctx, f.live, s.Installation); err != nil {
-			return err
+		newest := &lsv1alpha1.Installation{}
+		gone, err := subobject.Gone(ctx, f.live, client.ObjectKeyFromObject(sub), newest)
+		if err != nil {
+			return fmt.Errorf("read nested installation %s: %w", sub.Name, err)
 		}
+		if subs[i] = newest; gone {
+			subs[i] = nil
+			continue
+		}
+		f.newest.Note(newest)
 	}
-	s.Gone, s.ExecutionGone = nil, false
+	s.Subinstallations = slices.DeleteFunc(subs, func(sub *lsv1alpha1.Installation) bool { return sub == nil })
+	if s.Execution == nil || !unclear(s.Execution) {
+		return f.confirmMissing(ctx, s)
+	}
+	execution, err := f.execution(ctx, f.live, s.Installation)
+	if err != nil {
+		return err
+	}
+	if s.Execution = execution; execution != nil {
+		f.newest.Note(execution)
+	}
 	return f.confirmMissing(ctx, s)
 }
 
@@ -82,7 +99,7 @@ func (f flows) readChildren(ctx context.Context, s *continuous.InstallationSnaps
 	if !inst.DeletionTimestamp.IsZero() && len(s.Subinstallations) == 0 && s.Execution == nil {
 		return f.confirmNothingLeft(ctx, &s.Snapshot)
 	}
-	return f.confirmMissing(ctx, &s.Snapshot)
+	return f.askFor(ctx, &s.Snapshot, f.newest.Behind)
 }
 
 // readImports finds out which versions the imports have now.
@@ -214,6 +231,8 @@ func (f flows) trigger(ctx context.Context, view *lsv1alpha1.Installation, succe
 			return client.IgnoreNotFound(err)
 		}
 		switch {
+		case successor.Status.Phase == lsv1alpha1.PhaseAborted:
+			return nil // somebody wants it to stay as it is
 		case installation.FlowOf(&successor) == lsv1alpha1.FlowContinuous:
 			return f.requestReconcile(ctx, &successor)
 		case installation.IsRoot(&successor):
@@ -275,6 +294,7 @@ func (f flows) eachChild(ctx context.Context, inst *lsv1alpha1.Installation, o i
 		return o, err
 	}
 	for i, c := range w.children {
+		f.newest.Note(objects[i])
 		o = o.With(c, func(c *installation.Child) {
 			c.Version = objects[i].GetResourceVersion()
 			w.change(c)

@@ -37,7 +37,7 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 	if err != nil {
 		return o, nil, err
 	}
-	plan, err := k.plan(ctx, inst, out, o)
+	plan, err := k.plan(ctx, inst, out)
 	if err != nil {
 		return o, nil, err
 	}
@@ -74,8 +74,6 @@ func stepsOf(inst *lsv1alpha1.Installation, out *blueprint.Output) []lsv1alpha1.
 
 // plan is what prepare is about to write.
 type plan struct {
-	// seen are the children that the decision was made on.
-	seen []installation.Child
 	// context are the writes of what children import, and of what templates keep.
 	context []write
 	// subs and execution are the wanted children; after the writes they are as the API server has them.
@@ -92,8 +90,8 @@ type wantedSub struct {
 	write  write
 }
 
-func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, o installation.Observed) (*plan, error) {
-	p := &plan{seen: slices.Concat(o.Children, o.Leaving)}
+func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output) (*plan, error) {
+	p := &plan{}
 	objects, err := out.Imports.Objects(ownerOf(inst))
 	if err != nil {
 		return nil, err
@@ -116,7 +114,7 @@ func ownerOf(inst *lsv1alpha1.Installation) dataflow.Owner {
 
 func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, p *plan) error {
 	existing, err := k.execution(ctx, k.cluster, inst)
-	if err == nil && existing != nil && !p.decidedOn(existing) {
+	if err == nil && existing != nil && k.newest.Behind(existing) {
 		existing, err = k.execution(ctx, k.live, inst)
 	}
 	if err != nil {
@@ -138,17 +136,9 @@ func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation,
 	return nil
 }
 
-// decidedOn tells whether a child is in the version that the decision was made on. A decision may have been made on a newer one than the cache
-// shows, and what is as it should be according to the cache need not be so.
-func (p *plan) decidedOn(child client.Object) bool {
-	return !slices.ContainsFunc(p.seen, func(c installation.Child) bool {
-		return c.UID == string(child.GetUID()) && c.Version != child.GetResourceVersion()
-	})
-}
-
 func (k *kind) planSubs(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, p *plan) error {
 	existing, err := k.subinstallations(ctx, k.cluster, inst)
-	if err == nil && slices.ContainsFunc(existing, func(sub *lsv1alpha1.Installation) bool { return !p.decidedOn(sub) }) {
+	if err == nil && slices.ContainsFunc(existing, func(sub *lsv1alpha1.Installation) bool { return k.newest.Behind(sub) }) {
 		existing, err = k.subinstallations(ctx, k.live, inst)
 	}
 	if err != nil {

@@ -84,6 +84,7 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	handed     subobject.Handed
+	newest     subobject.Newest
 }
 
 // Phase implements loop.Kind.
