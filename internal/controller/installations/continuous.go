@@ -43,34 +43,24 @@ func (f flows) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 	return continuous.LookAtInstallation(s), err
 }
 
-// askFor reads those children at the API server that the cache does not show well enough.
-func (f flows) askFor(ctx context.Context, s *installation.Snapshot, unclear func(client.Object) bool) error {
-	subs := slices.Clone(s.Subinstallations)
-	for i, sub := range s.Subinstallations {
-		if !unclear(sub) {
-			continue
+// askFor reads children at the API server if the cache does not show them well enough. Nested installations are read all together: one of
+// them tells others to look at their imports before it is called completed, and seen one by one they might not have been told yet.
+func (f flows) askFor(ctx context.Context, s *installation.Snapshot, unclear func(client.Object) bool) (err error) {
+	if slices.ContainsFunc(s.Subinstallations, func(sub *lsv1alpha1.Installation) bool { return unclear(sub) }) {
+		if s.Subinstallations, err = f.subinstallations(ctx, f.live, s.Installation); err != nil {
+			return err
 		}
-		newest := &lsv1alpha1.Installation{}
-		gone, err := subobject.Gone(ctx, f.live, client.ObjectKeyFromObject(sub), newest)
-		if err != nil {
-			return fmt.Errorf("read nested installation %s: %w", sub.Name, err)
+		for _, sub := range s.Subinstallations {
+			f.newest.Note(sub)
 		}
-		if subs[i] = newest; gone {
-			subs[i] = nil
-			continue
+	}
+	if s.Execution != nil && unclear(s.Execution) {
+		if s.Execution, err = f.execution(ctx, f.live, s.Installation); err != nil {
+			return err
 		}
-		f.newest.Note(newest)
-	}
-	s.Subinstallations = slices.DeleteFunc(subs, func(sub *lsv1alpha1.Installation) bool { return sub == nil })
-	if s.Execution == nil || !unclear(s.Execution) {
-		return f.confirmMissing(ctx, s)
-	}
-	execution, err := f.execution(ctx, f.live, s.Installation)
-	if err != nil {
-		return err
-	}
-	if s.Execution = execution; execution != nil {
-		f.newest.Note(execution)
+		if s.Execution != nil {
+			f.newest.Note(s.Execution)
+		}
 	}
 	return f.confirmMissing(ctx, s)
 }
