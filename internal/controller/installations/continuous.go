@@ -220,10 +220,10 @@ func (f flows) trigger(ctx context.Context, view *lsv1alpha1.Installation, succe
 		if err := f.cluster.Get(ctx, client.ObjectKey{Namespace: view.Namespace, Name: name}, &successor); err != nil {
 			return client.IgnoreNotFound(err)
 		}
-		switch {
-		case successor.Status.Phase == lsv1alpha1.PhaseAborted:
+		switch continuously := installation.FlowOf(&successor) == lsv1alpha1.FlowContinuous; {
+		case continuously && successor.Status.Phase == lsv1alpha1.PhaseAborted:
 			return nil // somebody wants it to stay as it is
-		case installation.FlowOf(&successor) == lsv1alpha1.FlowContinuous:
+		case continuously:
 			return f.requestReconcile(ctx, &successor)
 		case installation.IsRoot(&successor):
 			return f.notify(ctx, view, []string{name})

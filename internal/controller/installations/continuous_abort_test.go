@@ -139,3 +139,25 @@ func TestCON25_AnAbortedTreeGoesOnWithANewSpecOrByForce(t *testing.T) {
 		})
 	}
 }
+
+func TestCON24_CON25_AnAbortedInstallationIsNotTriggeredByWhatItImports(t *testing.T) {
+	w := newWorld(t)
+	recorder := w.recorded()
+	exporter := func(word string) string { return header + exports("word: "+word, "word") }
+	w.create(w.installation("exporter", exporter("old")).Continuous().ExportData("word", "word").Build(),
+		w.installation("importer", header+imports("word")+deploy(item("only", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
+	w.completed("importer", lsv1alpha1.PhaseSucceeded)
+	w.operate("importer", lsv1alpha1.OperationAbort)
+	w.completed("importer", lsv1alpha1.PhaseAborted)
+	recorder.Quiet(t, time.Second)
+
+	w.gitops(recorder, func() {
+		w.rewrite("exporter", exporter("new"))
+		w.completed("exporter", lsv1alpha1.PhaseSucceeded)
+	}, 0)
+	w.completed("importer", lsv1alpha1.PhaseAborted)
+	w.gitops(recorder, func() {
+		w.operate("importer", lsv1alpha1.OperationReconcile)
+		w.completed("importer", lsv1alpha1.PhaseSucceeded)
+	}, 1)
+}
