@@ -61,6 +61,9 @@ func LookAtInstallation(s InstallationSnapshot) Installation {
 			Subs: status.SubInstCache, ExecutionRef: status.ExecutionReference,
 		},
 	}
+	for i, c := range o.Children {
+		o.Children[i].UpToDate = c.UpToDate && !(c.Kind == installation.ChildInstallation && importsOld(c.Name, s.Subinstallations))
+	}
 	if read := s.Imports; read != nil {
 		o.ImportsChanged, o.ImportsMissing = changedImports(status, *read), read.Err
 		o.attempt.ImportsHash, o.attempt.Imports, o.attempt.ConfigGeneration = read.Hash, read.Versions, ConfigGeneration(inst, *read)
