@@ -94,25 +94,25 @@ func Versions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks map[stri
 	return versions
 }
 
-// importsOld tells whether a nested installation has yet to use what a sibling exports now. It does so by itself, unless it is aborted or frozen.
-func importsOld(name string, siblings []*lsv1alpha1.Installation) bool {
+// behindSiblings names the nested installations that have yet to use what a sibling exports now. They do so by themselves, unless they are
+// aborted or frozen.
+func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 	marks := map[string]string{}
-	for _, sibling := range siblings {
-		if sibling.Status.Phase == lsv1alpha1.PhaseSucceeded {
-			marks[sibling.Name] = Mark(sibling)
+	for _, sub := range subs {
+		if sub.Status.Phase == lsv1alpha1.PhaseSucceeded {
+			marks[sub.Name] = Mark(sub)
 		}
 	}
-	for _, sub := range siblings {
-		if sub.Name != name || sub.Status.Phase == lsv1alpha1.PhaseAborted || sub.Annotations[lsv1alpha1.IgnoreAnnotation] == "true" {
+	behind := map[string]bool{}
+	for _, sub := range subs {
+		if sub.Status.Phase == lsv1alpha1.PhaseAborted || sub.Annotations[lsv1alpha1.IgnoreAnnotation] == "true" {
 			continue
 		}
-		for _, used := range sub.Status.Imports {
-			if used.SourceReference != nil && !strings.Contains(used.ConfigGeneration, marks[used.SourceReference.Name]) {
-				return true
-			}
-		}
+		behind[sub.Name] = slices.ContainsFunc(sub.Status.Imports, func(used lsv1alpha1.ImportStatus) bool {
+			return used.SourceReference != nil && !strings.Contains(used.ConfigGeneration, marks[used.SourceReference.Name])
+		})
 	}
-	return false
+	return behind
 }
 
 // maxMark is how long a version may be to serve as the value of a label.

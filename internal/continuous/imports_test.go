@@ -11,6 +11,7 @@ import (
 	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/installation"
 )
 
 // An import that belongs to an installation has to be imported by the parent or exported by a sibling.
@@ -56,5 +57,42 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, kind, err)
 			}
 		}
+	}
+}
+
+// A child that has yet to use what a sibling exports now is busy, whatever it says of itself: it will go on in a moment.
+func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
+	look := func(change func(importer *lsv1alpha1.Installation)) continuous.Installation {
+		sub := func(name, version string) *lsv1alpha1.Installation {
+			s := &lsv1alpha1.Installation{}
+			s.Name, s.Spec.Flow = name, lsv1alpha1.FlowContinuous
+			s.Status.Phase, s.Status.ConfigGeneration = lsv1alpha1.PhaseSucceeded, version
+			return s
+		}
+		importer := sub("importer", "1")
+		importer.Status.Imports = []lsv1alpha1.ImportStatus{{Name: "word", SourceReference: &lsv1alpha1.ObjectReference{Name: "exporter"}, ConfigGeneration: "old"}}
+		change(importer)
+		return continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: installation.Snapshot{
+			Installation: &lsv1alpha1.Installation{}, Subinstallations: []*lsv1alpha1.Installation{sub("exporter", "new"), importer},
+		}})
+	}
+	for name, c := range map[string]struct {
+		change func(*lsv1alpha1.Installation)
+		busy   bool
+	}{
+		"it uses an old version":     {func(*lsv1alpha1.Installation) {}, true},
+		"it uses the present one":    {func(i *lsv1alpha1.Installation) { i.Status.Imports[0].ConfigGeneration = "new" }, false},
+		"nobody has exported it":     {func(i *lsv1alpha1.Installation) { i.Status.Imports[0].SourceReference = nil }, false},
+		"aborted, it does not go on": {func(i *lsv1alpha1.Installation) { i.Status.Phase = lsv1alpha1.PhaseAborted }, false},
+		"frozen, it does not go on": {func(i *lsv1alpha1.Installation) {
+			i.Annotations = map[string]string{lsv1alpha1.IgnoreAnnotation: "true"}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			children := look(c.change).Children
+			if len(children) != 2 || continuous.Busy(children[0]) || continuous.Busy(children[1]) != c.busy {
+				t.Errorf("children %+v", children)
+			}
+		})
 	}
 }

@@ -61,8 +61,11 @@ func LookAtInstallation(s InstallationSnapshot) Installation {
 			Subs: status.SubInstCache, ExecutionRef: status.ExecutionReference,
 		},
 	}
+	behind := behindSiblings(s.Subinstallations)
 	for i, c := range o.Children {
-		o.Children[i].UpToDate = c.UpToDate && !(c.Kind == installation.ChildInstallation && importsOld(c.Name, s.Subinstallations))
+		if c.Kind == installation.ChildInstallation && behind[c.Name] {
+			o.Children[i].UpToDate = false
+		}
 	}
 	if read := s.Imports; read != nil {
 		o.ImportsChanged, o.ImportsMissing = changedImports(status, *read), read.Err
