@@ -13,8 +13,15 @@ func TestSuccessIsDeployed(t *testing.T) {
 			write("Execution root", ownedBy("root"), configured("one"), continuous(1, 0)).
 			write("DeployItem a", item("root", "a"), configured("one"), done(1, "Succeeded"))
 	}
+	// siblings has the nested installation use the exports of a version of another one.
+	siblings := func(exported, used string) *story {
+		imports := []any{map[string]any{"name": "x", "configGeneration": used, "sourceRef": map[string]any{"name": "other"}}}
+		return family().write("Execution root", done(1, "Succeeded")).
+			write("Installation other", set(exported, "status", "configGeneration")).write("Installation sub", set(imports, "status", "imports"))
+	}
 	whole := func() *story { return family().write("Execution root", done(1, "Succeeded")) }
-	end := func(s *story) *story { return s.write("Installation root", done(1, "Succeeded")) }
+	say := func(s *story, phase string) *story { return s.write("Installation root", done(1, phase)) }
+	end := func(s *story) *story { return say(say(s, "Progressing"), "Succeeded") }
 	judge(t, "C1", map[string]example{
 		"everything":           {end(whole()), ""},
 		"of an earlier spec":   {end(whole()).write("Installation root", sketched("sub", "two"), continuous(2, 1)), ""},
@@ -31,7 +38,15 @@ func TestSuccessIsDeployed(t *testing.T) {
 		"nothing nested":       {end(whole().delete("Installation sub")), "has no nested installation sub"},
 		"an old nested one":    {end(whole().write("Installation sub", set(map[string]any{"blueprint.yaml": "{old: true}"}, "spec", "blueprint", "inline", "filesystem"))), "has the blueprint of an earlier spec"},
 		"one nested too many":  {end(whole().write("Installation other", below("root"), called("other"))), "Installation garden/other, which it does not ask for"},
-		"not in the target":    {tell().write("DeployItem a", wants("x"), done(1, "Succeeded")), "ConfigMap garden/x is not in the target"},
+		"set to work by others": {
+			say(say(whole(), "Progressing").write("Installation sub", phase("Progressing")), "Succeeded"), "",
+		},
+		"set to work before its write": {
+			end(whole().write("Installation sub", phase("Progressing"))), "Installation garden/sub is in phase \"Progressing\"",
+		},
+		"with old exports":  {end(siblings("second", "first")), "Installation garden/sub has not yet used what other exports"},
+		"with the exports":  {end(siblings("second", "second")), ""},
+		"not in the target": {tell().write("DeployItem a", wants("x"), done(1, "Succeeded")), "ConfigMap garden/x is not in the target"},
 		"other content": {
 			tell().write("ConfigMap x", set("old", "data", "value")).write("DeployItem a", wants("x"), done(1, "Succeeded")),
 			"ConfigMap garden/x has the content map[value:old]",
@@ -88,6 +103,7 @@ func TestRestIsRespected(t *testing.T) {
 		"of the other flow": {tell().write("Installation root", end("1", "Succeeded")).write("Installation root", since("2024-01-02T03:04:06Z")), ""},
 		"a new time":        {pair().write("Installation root", since("2024-01-02T03:04:06Z")), "is written without news"},
 		"an older reason":   {pair().write("Execution root", phase("Progressing")), ""},
+		"asked meanwhile":   {pair().write("Execution root", ask("reconcile")).write("Execution root", since("2024-01-02T03:04:06Z")).write("Execution root", ask("")).write("Execution root", phase("Progressing")), ""},
 		"for no reason":     {pair().write("Execution root", phase("Progressing")).write("Execution root", phase("Succeeded")).write("Execution root", phase("Progressing")), "written although nothing has happened"},
 	})
 }

@@ -6,30 +6,52 @@ package invariant
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
 )
 
 // successIsDeployed holds for every write by which an object of the continuous flow says that it has succeeded with its present spec:
-// what is below is what this spec asks for, has succeeded itself, and is in the target.
+// what is below is what this spec asks for, has succeeded itself with what is exported now, and is in the target. Others may set a nested
+// installation to work at any moment; so of an installation this must have been true at one since its write before, which was decided on.
 func successIsDeployed(history testkit.History) []Violation {
 	f := &findings{rule: "C1"}
 	replay(history, func(s step) {
 		if s.after == nil || !s.after.isContinuous() || s.after.deleting() || !claims(s) {
 			return
 		}
-		switch s.id.Kind {
-		case kindInstallation:
-			judgeNested(f, s)
-			judgeRendered(f, s)
-		case kindExecution:
-			judgeItems(f, s)
-		case kindDeployItem:
-			judgeContents(f, s)
+		if wrong := judgeClaim(s); len(wrong) > 0 && (s.id.Kind != kindInstallation || !wasTrue(history, s)) {
+			f.found = append(f.found, wrong...)
 		}
 	})
 	return f.found
+}
+
+func judgeClaim(s step) []Violation {
+	f := &findings{rule: "C1"}
+	switch s.id.Kind {
+	case kindInstallation:
+		judgeNested(f, s)
+		judgeRendered(f, s)
+	case kindExecution:
+		judgeItems(f, s)
+	case kindDeployItem:
+		judgeContents(f, s)
+	}
+	return f.found
+}
+
+// wasTrue tells whether a claim was true at a moment since the write of the object before it.
+func wasTrue(history testkit.History, claim step) bool {
+	begun, found := false, false
+	replay(history, func(s step) {
+		begun = begun || s.after != nil && claim.before != nil && s.after.raw == claim.before.raw
+		if begun && !found && s.version < claim.version {
+			found = len(judgeClaim(step{world: s.world, id: claim.id, after: claim.after})) == 0
+		}
+	})
+	return found
 }
 
 // claims tells whether the step says of the present spec that it has succeeded, and the object did not say so before.
@@ -52,10 +74,24 @@ func judgeNested(f *findings, s step) {
 		if !resembles(template.Blueprint.Filesystem, filesOf(sub)) {
 			f.add(s, "it has succeeded, and %s has the blueprint of an earlier spec", sub.id)
 		}
+		judgeImports(f, s, sub)
 	}
 	for _, child := range s.world.children(s.id) {
 		if child.id.Kind == kindInstallation && !wanted[child.name()] {
 			f.add(s, "it has succeeded, and %s, which it does not ask for, still exists", child.id)
+		}
+	}
+}
+
+// judgeImports compares what a nested installation has imported from others beside it with what those export.
+func judgeImports(f *findings, s step, sub *object) {
+	for _, used := range typed[lsv1alpha1.Installation](sub).Status.Imports {
+		if used.SourceReference == nil {
+			continue
+		}
+		exporter := s.world[testkit.ObjectID{Kind: kindInstallation, Namespace: sub.id.Namespace, Name: used.SourceReference.Name}]
+		if exporter == nil || !strings.Contains(used.ConfigGeneration, typed[lsv1alpha1.Installation](exporter).Status.ConfigGeneration) {
+			f.add(s, "it has succeeded, and %s has not yet used what %s exports", sub.id, used.SourceReference.Name)
 		}
 	}
 }

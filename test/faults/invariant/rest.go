@@ -21,21 +21,23 @@ func AtRest(history testkit.History) bool {
 
 // restIsRespected holds for every write to an object of the continuous flow that is done with its present spec and was asked for nothing:
 // it tells something that was not told before, and something has happened lately. The cause of a write may be older than the one before,
-// because caches lag behind; so it is the third write in a row that has none.
+// because caches lag behind; so it is the third write in a row that has none. An answered request ends a row.
 func restIsRespected(history testkit.History) []Violation {
 	f := &findings{rule: "C4"}
-	third := map[uint64]bool{} // the revisions of objects of which the two before are, too
-	for i := 2; i < len(history); i++ {
-		third[history[i].Version()] = history[i-1].ID() == history[i].ID() && history[i-2].ID() == history[i].ID()
-	}
-	replay(history, func(s step) {
+	var last testkit.ObjectID
+	row := 0 // how many writes have followed another one of the same object, without a change of anybody's will
+	replayAll(history, func(s step) {
+		if row++; s.id != last || s.before == nil || s.after == nil || !sameWill(s.before, s.after) {
+			row = 0
+		}
+		last = s.id
 		if !wasAtRest(s) {
 			return
 		}
 		switch was := s.before; {
 		case len(news(was, s.after)) == 0:
 			f.add(s, "it is at rest in phase %s, and is written without news", was.phase)
-		case third[s.version] && sameWill(was, s.after):
+		case row >= 2:
 			f.add(s, "it is at rest in phase %s, and is written although nothing has happened", was.phase)
 		}
 	})

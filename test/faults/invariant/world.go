@@ -4,6 +4,7 @@
 package invariant
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -156,6 +157,15 @@ func phaseOf(o *object) string    { return o.phase }
 
 // replay goes through a history and shows each revision of the kinds that have jobs and of deployed objects.
 func replay(history testkit.History, visit func(step)) {
+	replayAll(history, func(s step) {
+		if now := cmp.Or(s.after, s.before); now.runs() || isDeployed(now) {
+			visit(s)
+		}
+	})
+}
+
+// replayAll shows the revisions of all objects.
+func replayAll(history testkit.History, visit func(step)) {
 	w := world{}
 	for _, revision := range history {
 		now := newObject(revision)
@@ -166,8 +176,6 @@ func replay(history testkit.History, visit func(step)) {
 		} else {
 			w[now.id] = now
 		}
-		if now.runs() || isDeployed(now) {
-			visit(s)
-		}
+		visit(s)
 	}
 }
