@@ -33,11 +33,11 @@ type Installation struct {
 	// be used at all.
 	ImportsChanged []string
 	ImportsMissing error
+	// UsedHash is a hash of the imports that the last update has used.
+	UsedHash string
 
-	// Updated is set once this pass has updated what is below; Retries, if failed children are to try again because of that.
-	Updated, Retries bool
-	// Renewed is set if that update has given nested installations other values to import.
-	Renewed bool
+	// Updated is set once this pass has updated what is below.
+	Updated bool
 	// Exported is set once this pass has written the exports.
 	Exported bool
 
@@ -56,6 +56,7 @@ func LookAtInstallation(s InstallationSnapshot) Installation {
 		Ignored:   inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true",
 		Own:       own(&status.RunStatus),
 		Entered:   status.ConfigGeneration != "",
+		UsedHash:  status.ImportsHash,
 		attempt: installation.Prepared{
 			Generation: inst.Generation, ImportsHash: status.ImportsHash, Imports: status.Imports, ConfigGeneration: status.ConfigGeneration,
 			Subs: status.SubInstCache, ExecutionRef: status.ExecutionReference,

@@ -18,6 +18,12 @@ type Leave struct{}
 // String implements installation.Effect.
 func (Leave) String() string { return "leave the continuous flow" }
 
+// Inform is the effect that tells children of an update. It belongs to the update: one that not all know of counts as not made.
+type Inform struct{}
+
+// String implements installation.Effect.
+func (Inform) String() string { return "tell what is below of the update" }
+
 // DecideInstallation says what an installation of the continuous flow does next. It is total.
 func DecideInstallation(o Installation) installation.Decision {
 	switch {
@@ -125,7 +131,7 @@ func update(o Installation) installation.Decision {
 		return raise(o.ImportsMissing)
 	}
 	return installation.Decision{
-		Do: []installation.Effect{installation.Prepare{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated: "+o.occasion()),
+		Do: []installation.Effect{installation.Prepare{}, Inform{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated: "+o.occasion()),
 	}
 }
 
@@ -170,20 +176,9 @@ func problemOf(p installation.Sibling) string {
 	}
 }
 
-// afterUpdate hands on what children would not notice by themselves, and answers the annotation once the update is stored.
+// afterUpdate answers the annotation once the update is stored.
 func afterUpdate(o Installation) installation.Decision {
-	if o.Operation == lsv1alpha1.OperationForceReconcile {
-		untold := filter(o.every(), func(c installation.Child) bool {
-			return c.Presence == installation.Present && !c.Deleting && c.Operation != lsv1alpha1.OperationForceReconcile
-		})
-		if len(untold) > 0 {
-			return ask(o.Operation, untold)
-		}
-	}
-	if unaware := filter(o.every(), o.unaware); len(unaware) > 0 {
-		return ask(lsv1alpha1.OperationReconcile, unaware)
-	}
-	if o.Operation == lsv1alpha1.OperationForceReconcile || o.Operation == lsv1alpha1.OperationReconcile {
+	if o.forced() || o.Operation == lsv1alpha1.OperationReconcile {
 		d := dropOperation("operation "+string(o.Operation)+" has led to an update", true)
 		d.Wait = false
 		return d
@@ -191,11 +186,21 @@ func afterUpdate(o Installation) installation.Decision {
 	return standard(o)
 }
 
-// unaware tells whether a child at rest has to be told of the update: its spec need not have changed. One that has failed
-// tries again, and a nested installation looks at its imports, before the installation can be called completed.
-func (o Installation) unaware(c installation.Child) bool {
-	failed := o.Retries && c.Phase != lsv1alpha1.PhaseSucceeded
-	return !Busy(c) && c.Presence == installation.Present && (failed || o.Renewed && c.Kind == installation.ChildInstallation)
+// Untold are the children that have to be told of an update that has just been made, and what they are asked for: their specs need not have
+// changed. Force is for all. Else one at rest that has failed tries again, and a nested installation looks at its imports if they are other
+// ones.
+func (o Installation) Untold() installation.Ask {
+	if o.forced() {
+		return installation.Ask{Operation: o.Operation, Children: filter(o.every(), func(c installation.Child) bool {
+			return c.Presence == installation.Present && !c.Deleting && c.Operation != o.Operation
+		})}
+	}
+	retry := o.Entered || o.Operation == lsv1alpha1.OperationReconcile
+	renewed := o.Prepared != nil && o.Prepared.ImportsHash != o.UsedHash
+	return installation.Ask{Operation: lsv1alpha1.OperationReconcile, Children: filter(o.every(), func(c installation.Child) bool {
+		concerned := retry && c.Phase != lsv1alpha1.PhaseSucceeded || renewed && c.Kind == installation.ChildInstallation
+		return c.Presence == installation.Present && !Busy(c) && concerned
+	})}
 }
 
 func ask(operation lsv1alpha1.Operation, children []installation.Child) installation.Decision {

@@ -105,7 +105,7 @@ func TestCON14_PassesEndAndAUnchangedWorldIsLeftAlone(t *testing.T) {
 		if !after.Finalizer || after.Chosen == lsv1alpha1.FlowJob {
 			return // gone, or of the other flow
 		}
-		after.Updated, after.Exported, after.Retries = false, false, false
+		after.Updated, after.Exported = false, false
 		again, decisions, err := pass(after)
 		if err != nil {
 			t.Fatalf("again, %+v: %v", after, err)

@@ -47,11 +47,9 @@ func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d install
 
 func record(status *lsv1alpha1.InstallationStatus, o Installation, d installation.Decision) Installation {
 	if o.Prepared != nil {
-		o.Renewed = status.ImportsHash != o.Prepared.ImportsHash
 		o.Prepared.Record(status)
 		remember(status, *o.Prepared)
-		o.Updated, o.Retries = true, o.Entered || o.Operation == lsv1alpha1.OperationReconcile
-		o.Entered, o.Changed, o.ImportsChanged, o.Prepared = true, false, nil, nil
+		o.Updated, o.Entered, o.Changed, o.ImportsChanged, o.UsedHash, o.Prepared = true, true, false, nil, status.ImportsHash, nil
 	}
 	for _, effect := range d.Do {
 		switch effect.(type) {

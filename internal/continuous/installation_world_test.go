@@ -176,7 +176,18 @@ func act(o continuous.Installation, effect installation.Effect) (continuous.Inst
 
 var errEndless = errors.New("no end")
 
-// pass does what the loop does, and returns the facts at its end and all decisions.
+// concrete are the effects of a decision, with what one of them comes to when it is its turn.
+func concrete(o continuous.Installation, effect installation.Effect) []installation.Effect {
+	if _, ok := effect.(continuous.Inform); !ok {
+		return []installation.Effect{effect}
+	}
+	if ask := o.Untold(); len(ask.Children) > 0 {
+		return []installation.Effect{ask}
+	}
+	return nil
+}
+
+// pass does what the loop does, and returns the facts at its end and all decisions, with the effects that they have had.
 func pass(o continuous.Installation) (continuous.Installation, []installation.Decision, error) {
 	inst := &lsv1alpha1.Installation{}
 	inst.Generation = 1
@@ -187,13 +198,17 @@ func pass(o continuous.Installation) (continuous.Installation, []installation.De
 	var all []installation.Decision
 	for range 12 {
 		d := continuous.DecideInstallation(o)
-		all = append(all, d)
-		var err error
-		for _, effect := range d.Do {
-			if o, err = act(o, effect); err != nil {
-				break
+		had, err := d, error(nil)
+		had.Do = nil
+		for _, planned := range d.Do {
+			for _, effect := range concrete(o, planned) {
+				had.Do = append(had.Do, effect)
+				if o, err = act(o, effect); err != nil {
+					break
+				}
 			}
 		}
+		all = append(all, had)
 		o = continuous.SettleInstallation(inst, o, d, err)
 		if d.Wait || err != nil {
 			return o, all, nil

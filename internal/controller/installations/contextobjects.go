@@ -44,6 +44,7 @@ func (k *kind) writeDataObject(ctx context.Context, wanted *lsv1alpha1.DataObjec
 	if err := k.cluster.Update(ctx, changed); err != nil {
 		return fmt.Errorf("update DataObject %s: %w", wanted.Name, err)
 	}
+	k.given.Note(changed)
 	return nil
 }
 
@@ -62,26 +63,27 @@ func (k *kind) writeTarget(ctx context.Context, wanted *lsv1alpha1.Target) error
 	if err := k.cluster.Update(ctx, changed); err != nil {
 		return fmt.Errorf("update Target %s: %w", wanted.Name, err)
 	}
+	k.given.Note(changed)
 	return nil
 }
 
 // createUnlessThere creates an object, or reads the one that has its name and returns true. The cache is asked first;
-// if it misses one, creating tells.
+// if it misses one, creating tells, and if it shows an old one, the API server is asked.
 func (k *kind) createUnlessThere(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
 	key := client.ObjectKeyFromObject(wanted)
 	err = k.cluster.Get(ctx, key, existing)
-	if !apierrors.IsNotFound(err) {
-		return err == nil, err
-	}
-	err = k.cluster.Create(ctx, wanted)
-	if apierrors.IsAlreadyExists(err) {
+	if apierrors.IsNotFound(err) {
+		if err = k.cluster.Create(ctx, wanted); err == nil {
+			return false, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return false, fmt.Errorf("create %s: %w", wanted.GetName(), err)
+		}
 		err = k.live.Get(ctx, key, existing)
-		return err == nil, err
+	} else if err == nil && k.given.Behind(existing) {
+		err = k.live.Get(ctx, key, existing)
 	}
-	if err != nil {
-		return false, fmt.Errorf("create %s: %w", wanted.GetName(), err)
-	}
-	return false, nil
+	return err == nil, err
 }
 
 // takeMetadata gives an object the labels, annotations and owners that it shall have. Those of others stay.

@@ -169,6 +169,8 @@ func (f flows) actContinuously(ctx context.Context, inst *lsv1alpha1.Installatio
 		o.Observed, err = f.exportContinuously(ctx, marked(inst, inst.Status.ConfigGeneration), o.Observed)
 	case installation.Notify:
 		err = f.trigger(ctx, marked(inst, inst.Status.ConfigGeneration), e.Successors)
+	case continuous.Inform:
+		o.Observed, err = f.ask(ctx, inst, o.Observed, o.Untold())
 	case installation.Ask:
 		o.Observed, err = f.ask(ctx, inst, o.Observed, e)
 	case installation.Convert:

@@ -50,3 +50,40 @@ func TestCON20_CON24_AnUpdateThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 	}
 	w.checkContinuous(recorder.History())
 }
+
+// A nested installation is told of new values until it has heard of them, reads them where they are sure to be seen, and does not fall
+// back to those that its cache still shows.
+func TestCON20_CON21_CON23_ValuesThatTheCacheDoesNotShowYetCount(t *testing.T) {
+	for name, plan := range map[string]string{"at once": "", "told late": "patch/installations:2:409", "told after an error": "patch/installations:2:500"} {
+		t.Run(name, func(t *testing.T) {
+			w := idleWorld(t)
+			transport := faults.New(faults.MustParse(plan))
+			w.run(transport.Config(w.server.Config()))
+			recorder := w.recorded()
+			leaf := header + imports("base") + deploy(item("only", value("{{ .imports.base }}")))
+			tree := header + imports("base") + nest(sub{name: "leaf", blueprint: leaf, imports: map[string]string{"base": "base"}})
+			w.create(w.secret("base", "first"), w.installation("root", tree).Continuous().ImportSecret("base", "base", "word").Build())
+			before := w.completed("root", lsv1alpha1.PhaseSucceeded)
+
+			transport.Hold("dataobjects")
+			defer transport.Release("dataobjects")
+			w.gitops(recorder, func() {
+				if err := w.cluster.Update(t.Context(), w.secret("base", "second")); err != nil {
+					t.Fatal(err)
+				}
+				w.eventually("root", "updated", func(i *lsv1alpha1.Installation) bool {
+					return i.Status.ConfigGeneration != before.Status.ConfigGeneration && i.Status.Phase == lsv1alpha1.PhaseSucceeded
+				})
+				if status := string(w.items()["only"].Status.ProviderStatus.Raw); !strings.Contains(status, `"value":"second"`) {
+					t.Errorf("deployed is %s", status)
+				}
+			}, 1)
+			w.gitops(recorder, func() { transport.Release("dataobjects") }, 0)
+			w.checkContinuous(recorder.History())
+			struck := transport.Log().Where(func(e faults.Entry) bool { return e.Fault != "" })
+			if (plan != "") != (len(struck) == 1) || plan != "" && !strings.HasPrefix(struck[0].Name, "leaf-") {
+				t.Errorf("the plan has struck %s", struck)
+			}
+		})
+	}
+}

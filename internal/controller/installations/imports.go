@@ -124,8 +124,8 @@ func asked(inst *lsv1alpha1.Installation) trust {
 	return trust(installation.FlowOf(inst) == lsv1alpha1.FlowJob || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }
 
-// contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or
-// another one, the API server is asked: the caches of different kinds are not in step.
+// contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or another one, or shows
+// one of before what is known of it, the API server is asked: the caches of different kinds are not in step.
 func (k *kind) contextObject(ctx context.Context, s sought, object client.Object) (bool, error) {
 	scope, id := s.scope, s.id
 	key := client.ObjectKey{Namespace: scope.Namespace, Name: id.Name}
@@ -134,9 +134,11 @@ func (k *kind) contextObject(ctx context.Context, s sought, object client.Object
 	if expected == "" {
 		expected = scope.Exported[id]
 	}
-	outdated := err == nil && expected != "" && object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected
+	outdated := err == nil && (expected != "" && object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected || k.given.Behind(object))
 	if s.fresh || outdated || apierrors.IsNotFound(err) && expected != "" {
-		err = k.live.Get(ctx, key, object)
+		if err = k.live.Get(ctx, key, object); err == nil {
+			k.given.Note(object)
+		}
 	}
 	if apierrors.IsNotFound(err) {
 		return false, nil

@@ -84,7 +84,8 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	handed     subobject.Handed
-	newest     subobject.Newest
+	// newest knows the children, given the objects that installations give each other.
+	newest, given subobject.Newest
 }
 
 // Phase implements loop.Kind.

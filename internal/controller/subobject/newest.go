@@ -11,17 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxVersions is how many sub-objects are remembered. Whoever is forgotten is asked for at the API server once more.
+// maxVersions is how many objects are remembered. Whoever is forgotten is asked for at the API server once more.
 const maxVersions = 1 << 15
 
-// Newest remembers the newest version of each sub-object that was written or that the API server itself has shown. What a cache shows of
+// Newest remembers the newest version of each object that was written or that the API server itself has shown. What a cache shows of
 // before that must not be decided on. The zero value is ready.
 type Newest struct {
 	mu       sync.Mutex
 	versions map[types.UID]string
 }
 
-// Note records that a sub-object has been in this version.
+// Note records that an object has been in this version.
 func (n *Newest) Note(object client.Object) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -40,7 +40,7 @@ func (n *Newest) Note(object client.Object) {
 	n.versions[object.GetUID()] = object.GetResourceVersion()
 }
 
-// Unknown tells whether nothing was noted of a sub-object.
+// Unknown tells whether nothing was noted of an object.
 func (n *Newest) Unknown(object client.Object) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,7 +48,7 @@ func (n *Newest) Unknown(object client.Object) bool {
 	return !known
 }
 
-// Behind tells whether a sub-object is shown in a version of before the noted one.
+// Behind tells whether an object is shown in a version of before the noted one.
 func (n *Newest) Behind(object client.Object) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
