@@ -44,15 +44,16 @@ lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
 parts: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
 	go run ./internal/testkit/prebuild
 
-# The packages that only decide start no goroutines; under the race detector their tests over all states take many times as long.
-DECIDING := ./internal/continuous ./internal/execution ./internal/installation ./internal/pipeline
+# Under the race detector these would take many times as long: the packages that only decide, which start no goroutines, with their tests
+# over all states, and the sweep of installations, whose hundreds of processes run what other tests run under the detector.
+UNRACED := ./internal/continuous ./internal/execution ./internal/installation ./internal/pipeline ./test/faults
 
 # The programs that tests start are built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
 # detector stays off where Kubernetes itself would have to be compiled a second time for it.
 .PHONY: test
 test: parts ## Run all tests of all modules, house rules and conformance included.
-	go test -vet=off -timeout 40m $(DECIDING)
-	go test -vet=off -race -parallel 8 -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(DECIDING))")
+	go test -vet=off -parallel 8 -timeout 40m $(UNRACED)
+	go test -vet=off -race -parallel 8 -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(UNRACED))")
 	cd api && go test -vet=off ./...
 	cd cmd/espalier && go test -vet=off -timeout 20m ./...
 

@@ -113,11 +113,11 @@ func (d disturbance) isOver(s *scene) bool {
 	return !slices.ContainsFunc(d.plan.Watches, func(f faults.WatchFault) bool { return written < f.To })
 }
 
-// electing are the options of a replica, with a lease as short as a busy machine allows.
+// electing are the options of a replica. A leader that a busy machine keeps from renewing its lease would end for no reason.
 func electing(namespace string) manager.Options {
 	o := options(namespace)
 	o.LeaderElection = manager.LeaderElection{
-		Enabled: true, Namespace: namespace, LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
+		Enabled: true, Namespace: namespace, LeaseDuration: 10 * time.Second, RenewDeadline: 8 * time.Second, RetryPeriod: 500 * time.Millisecond,
 	}
 	return o
 }

@@ -72,7 +72,7 @@ func (s *scene) patch(t testing.TB, object client.Object, format string, args ..
 func mergePatch(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
 
 // patience is the limit of waits of a broken test.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 func (s *scene) ask(t testing.TB, installation string, operation lsv1alpha1.Operation) {
 	t.Helper()

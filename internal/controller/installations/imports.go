@@ -4,6 +4,7 @@
 package installations
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -127,15 +128,9 @@ func asked(inst *lsv1alpha1.Installation) trust {
 // contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or another one, or shows
 // one of before what is known of it, the API server is asked: the caches of different kinds are not in step.
 func (k *kind) contextObject(ctx context.Context, s sought, object client.Object) (bool, error) {
-	scope, id := s.scope, s.id
-	key := client.ObjectKey{Namespace: scope.Namespace, Name: id.Name}
+	key := client.ObjectKey{Namespace: s.scope.Namespace, Name: s.id.Name}
 	err := k.cluster.Get(ctx, key, object)
-	expected := scope.JobID
-	if expected == "" {
-		expected = scope.Exported[id]
-	}
-	outdated := err == nil && (expected != "" && object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected || k.given.Behind(object))
-	if s.fresh || outdated || apierrors.IsNotFound(err) && expected != "" {
+	if s.fresh || k.distrusts(s, object, err) {
 		if err = k.live.Get(ctx, key, object); err == nil {
 			k.given.Note(object)
 		}
@@ -144,9 +139,22 @@ func (k *kind) contextObject(ctx context.Context, s sought, object client.Object
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read %s %s: %w", id.Kind, key, err)
+		return false, fmt.Errorf("read %s %s: %w", s.id.Kind, key, err)
 	}
 	return true, nil
+}
+
+// distrusts tells whether what the cache shows of an object cannot be the last word.
+func (k *kind) distrusts(s sought, shown client.Object, err error) bool {
+	expected := cmp.Or(s.scope.JobID, s.scope.Exported[s.id])
+	switch {
+	case apierrors.IsNotFound(err):
+		return expected != ""
+	case err != nil:
+		return false
+	default:
+		return expected != "" && shown.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected || k.given.Behind(shown)
+	}
 }
 
 // addElements adds the targets of lists and maps that the parent imports. They are read from the API server: nothing

@@ -42,11 +42,11 @@ func (s *scene) options() manager.Options {
 	return options
 }
 
-// electing are the options of a replica, with a lease as short as a busy machine allows.
+// electing are the options of a replica. A leader that a busy machine keeps from renewing its lease would end for no reason.
 func (s *scene) electing() manager.Options {
 	options := s.options()
 	options.LeaderElection = manager.LeaderElection{
-		Enabled: true, Namespace: s.namespace, LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
+		Enabled: true, Namespace: s.namespace, LeaseDuration: 10 * time.Second, RenewDeadline: 8 * time.Second, RetryPeriod: 500 * time.Millisecond,
 	}
 	return options
 }
