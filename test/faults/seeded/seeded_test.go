@@ -95,7 +95,7 @@ func overlay(t *testing.T, dir string, b *bug) string {
 }
 
 // limit ends a run that hangs, which also is a failure.
-const limit = 3 * time.Minute
+const limit = 5 * time.Minute
 
 var violation = regexp.MustCompile(`[IC]\d+: .*|waited .*|config map .*|panic: .*`)
 
