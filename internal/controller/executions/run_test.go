@@ -59,8 +59,11 @@ func TestJOB02_JOB70_ItemsStartWhenWhatTheyDependOnHasSucceeded(t *testing.T) {
 	if !slices.Contains(e.Finalizers, lsv1alpha1.Finalizer) || e.Status.ObservedGeneration != e.Generation {
 		t.Errorf("finalizers %v, observed generation %d of %d", e.Finalizers, e.Status.ObservedGeneration, e.Generation)
 	}
-	if phases := recorder.Of(e).Transitions("status.phase"); !slices.Equal(phases, []string{"", "Progressing", "Succeeded"}) {
-		t.Errorf("phases %q: those that need no waiting are passed through in one write", phases)
+	// Those that need no waiting are passed through in one write, unless the cache does not show yet that a has got its job: who hands it
+	// down again is refused, and stores what it has come to.
+	phases := recorder.Of(e).Transitions("status.phase")
+	if phases = slices.DeleteFunc(phases, func(phase string) bool { return phase == string(lsv1alpha1.PhaseInit) }); !slices.Equal(phases, []string{"", "Progressing", "Succeeded"}) {
+		t.Errorf("phases %q", phases)
 	}
 }
 
