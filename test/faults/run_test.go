@@ -21,7 +21,7 @@ type outcome struct {
 	log     faults.Log
 	mark    int
 	met     bool // everything that was planned has happened
-	more    bool // how much is written says nothing: a user has asked for more, or two that believe to lead overwrite each other's word
+	more    bool // how much is written says nothing: a user has asked for more, or two that believe to lead a continuous flow overwrite each other's word
 }
 
 // perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
@@ -44,7 +44,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 			break
 		}
 	}
-	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark, met: d.isOver(s), more: d.deed == userForces || d.deed == twins}
+	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark, met: d.isOver(s), more: d.deed == userForces || d.deed == twins && w.isContinuous()}
 }
 
 // goodDay is the undisturbed run of a workload.

@@ -87,3 +87,25 @@ func TestCON20_CON21_CON23_ValuesThatTheCacheDoesNotShowYetCount(t *testing.T) {
 		})
 	}
 }
+
+// What has failed is tried again when the root is asked to, also if telling it does not succeed at once.
+func TestCON21_ARetryIsNotLostWhenItCannotBePassedOnAtOnce(t *testing.T) {
+	for name, plan := range map[string]string{"a conflict": "patch/installations:2:409", "an error": "patch/installations:2:500"} {
+		t.Run(name, func(t *testing.T) {
+			w := idleWorld(t)
+			transport := faults.New(faults.MustParse(plan))
+			w.run(transport.Config(w.server.Config()))
+			recorder := w.recorded()
+			w.create(w.installation("root", header+nest(sub{name: "leaf", blueprint: header + deploy(item("only", failing))})).Continuous().Build())
+			w.completed("root", lsv1alpha1.PhaseFailed)
+			w.gitops(recorder, func() {
+				w.operate("root", lsv1alpha1.OperationReconcile)
+				w.completed("root", lsv1alpha1.PhaseFailed)
+			}, 1)
+			struck := transport.Log().Where(func(e faults.Entry) bool { return e.Fault != "" })
+			if len(struck) != 1 || !strings.HasPrefix(struck[0].Name, "leaf-") {
+				t.Errorf("the plan has struck %s", struck)
+			}
+		})
+	}
+}
