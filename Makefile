@@ -24,7 +24,7 @@ LINK_FLAGS   = $(if $(RELEASE),-s -w) -X espalier.dev/internal/version.version=$
 
 .PHONY: help
 help: ## Show this help.
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: generate
 generate: ## Write the CRDs, deep copies and other generated files anew.
@@ -48,14 +48,21 @@ parts: ## Build the programs that tests start: an API server, Gitea and the cont
 # over all states, and the sweep of installations, whose hundreds of processes run what other tests run under the detector.
 UNRACED := ./internal/continuous ./internal/execution ./internal/installation ./internal/pipeline ./test/faults
 
+TEST_TIMEOUT = 40m
+
 # The programs that tests start are built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
 # detector stays off where Kubernetes itself would have to be compiled a second time for it.
 .PHONY: test
 test: parts ## Run all tests of all modules, house rules and conformance included.
-	go test -vet=off -parallel 8 -timeout 40m $(UNRACED)
-	go test -vet=off -race -parallel 8 -timeout 40m $$(go list ./... | grep -vxF "$$(go list $(UNRACED))")
-	cd api && go test -vet=off ./...
-	cd cmd/espalier && go test -vet=off -timeout 20m ./...
+	go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT) $(UNRACED)
+	go test -vet=off $(TEST_FLAGS) -race -parallel 8 -timeout $(TEST_TIMEOUT) $$(go list ./... | grep -vxF "$$(go list $(UNRACED))")
+	cd api && go test -vet=off $(TEST_FLAGS) ./...
+	cd cmd/espalier && go test -vet=off $(TEST_FLAGS) -timeout $(TEST_TIMEOUT) ./...
+
+# Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
+.PHONY: test-busy
+test-busy: parts ## Run all tests beside eight busy loops, to find those that lean on the speed of a machine.
+	tools/busy.sh 8 $(MAKE) test TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
 
 .PHONY: e2e
 e2e: parts ## Run the end-to-end tests.

@@ -7,16 +7,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// folderCell matches "`internal/loop/`" in the first column of the table of folders.
-var folderCell = regexp.MustCompile("`([a-z/-]+)/`")
+// folderCell matches "`internal/loop/`" in the table of folders.
+var folderCell = regexp.MustCompile("`([a-z0-9/-]+)/`")
 
-// TestArchitecturePageKnowsTheTree keeps the table of folders in docs/architecture.md complete: it lists every package
-// and every layer.
-func TestArchitecturePageKnowsTheTree(t *testing.T) {
+// folderRow is a line of the table of folders: the folders it is about, and those that its description names.
+type folderRow struct {
+	folders, described []string
+}
+
+func folderRows(t *testing.T) []folderRow {
+	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -26,14 +31,57 @@ func TestArchitecturePageKnowsTheTree(t *testing.T) {
 		t.Fatal("docs/architecture.md has no section on folders")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	listed := map[string]bool{}
-	for line := range strings.Lines(section) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 3 {
-			continue
+	named := func(cell string) []string {
+		var folders []string
+		for _, match := range folderCell.FindAllStringSubmatch(cell, -1) {
+			folders = append(folders, match[1])
 		}
-		for _, match := range folderCell.FindAllStringSubmatch(cells[1], -1) {
-			listed[match[1]] = true
+		return folders
+	}
+	var rows []folderRow
+	for line := range strings.Lines(section) {
+		if cells := strings.Split(line, "|"); len(cells) >= 3 {
+			rows = append(rows, folderRow{folders: named(cells[1]), described: named(cells[2])})
+		}
+	}
+	return rows
+}
+
+// TestArchitecturePageListsNoFolderThatIsMissing keeps newcomers from looking for folders that nobody has built.
+func TestArchitecturePageListsNoFolderThatIsMissing(t *testing.T) {
+	exists := func(folder string) bool {
+		info, err := os.Stat(filepath.Join(root, folder))
+		return err == nil && info.IsDir()
+	}
+	for _, row := range folderRows(t) {
+		for _, folder := range row.folders {
+			if !exists(folder) {
+				t.Errorf("docs/architecture.md lists %s, which does not exist", folder)
+			}
+		}
+		for _, folder := range row.described {
+			below := slices.ContainsFunc(row.folders, func(parent string) bool { return exists(filepath.Join(parent, folder)) })
+			if !below && !exists(folder) {
+				t.Errorf("docs/architecture.md speaks of %s below %s, which does not exist", folder, strings.Join(row.folders, ", "))
+			}
+		}
+	}
+	for _, layer := range layers {
+		for _, folder := range layer.folders {
+			if !exists(folder) {
+				t.Errorf("internal/house/imports.go gives %s a place, which does not exist", folder)
+			}
+		}
+	}
+}
+
+// TestArchitecturePageKnowsTheTree keeps the table of folders in docs/architecture.md complete: it lists every package
+// and every layer.
+func TestArchitecturePageKnowsTheTree(t *testing.T) {
+	listed := map[string]bool{}
+	for _, row := range folderRows(t) {
+		for _, folder := range row.folders {
+			listed[folder] = true
 		}
 	}
 	isListed := func(folder string) bool {

@@ -107,13 +107,13 @@ var layers = slices.Concat(
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},
 		{
 			folders: []string{"internal/cli", "internal/dashboard"},
-			sees:    slices.Concat([]string{"api", "ui", "internal/version", "internal/dashboard", "internal/offline"}, purePackages),
+			sees:    slices.Concat([]string{"api", "internal/version", "internal/dashboard", "internal/offline"}, purePackages),
 		},
 		{folders: []string{"internal/house", "internal/readme"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/house"}, libraries: []string{}},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
 		{folders: []string{"cmd", "config", "test", "examples"}, sees: []string{everything}},
-		{folders: []string{"ui", "tools"}},
+		{folders: []string{"tools"}},
 	},
 )
 
