@@ -14,22 +14,9 @@ import (
 
 	"espalier.dev/api"
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/testkit"
 )
 
-func TestSamplesAreAccepted(t *testing.T) {
-	server := testkit.Server(t)
-	namespace := server.Namespace(t)
-	for _, object := range objects(t, filepath.Join("..", "samples", "*.yaml")) {
-		t.Run(object.GetKind()+"/"+object.GetName(), func(t *testing.T) {
-			object.SetNamespace(namespace)
-			if err := server.Client().Create(t.Context(), object, strict); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
+// That the API server accepts the samples, and that they run, is tested in test/e2e.
 func TestSamplesFitTheGoTypes(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := api.AddToScheme(scheme); err != nil {
