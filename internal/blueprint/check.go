@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/schema"
 )
 
@@ -23,18 +24,48 @@ func Check(files Files) Findings {
 		return *f
 	}
 	b := &Blueprint{Blueprint: &lsv1alpha1.Blueprint{}, Files: files}
-	if b.Warnings, err = decode(content, b.Blueprint); err != nil {
+	found, err := decode(content, b.Blueprint)
+	if err != nil {
 		f.Errors = append(f.Errors, fmt.Sprintf("%s: %v", lsv1alpha1.BlueprintFileName, err))
 		return *f
 	}
-	f.Errors = append(f.Errors, b.loadSubinstallations()...)
-	found := Validate(b.Blueprint)
-	f.Errors = append(f.Errors, found.Errors...)
-	f.Warnings = append(b.Warnings, found.Warnings...)
+	f.add(found)
+	f.add(b.loadSubinstallations())
+	f.add(Validate(b.Blueprint))
+	f.unusedImports(b)
+	f.relations(b)
 	f.templates(b)
 	f.schemas(b)
 	f.nested(b)
 	return *f
+}
+
+// relations checks where nested installations get their imports from. What executions add to them is not known here.
+func (f *Findings) relations(b *Blueprint) {
+	var templates []lsv1alpha1.InstallationTemplate
+	var siblings []dataflow.Sibling
+	for i := range b.Subinstallations {
+		t := b.Subinstallations[i].InstallationTemplate
+		if t == nil {
+			return
+		}
+		templates = append(templates, *t)
+		siblings = append(siblings, dataflow.Sibling{Name: t.Name, Imports: t.Imports, Exports: t.Exports})
+	}
+	sound := Findings{}
+	if sound.subinstallations(b.Subinstallations); len(sound.Errors) > 0 {
+		return
+	}
+	err := dataflow.ValidateSubinstallations(templates, b.Imports, func(string) bool { return true })
+	if len(b.SubinstallationExecutions) > 0 {
+		var related *dataflow.Siblings
+		if related, err = dataflow.NewSiblings(dataflow.Scope{Parent: "parent"}, siblings); err == nil {
+			err = related.CheckAll()
+		}
+	}
+	if err != nil {
+		f.Errors = append(f.Errors, err.Error())
+	}
 }
 
 // templates compiles each template. What validation has found already is left to it.
@@ -113,12 +144,6 @@ func (f *Findings) nested(b *Blueprint) {
 			f.wrong(at, "%v", err)
 			continue
 		}
-		inner := Check(files)
-		for _, text := range inner.Errors {
-			f.wrong(at, "%s", text)
-		}
-		for _, text := range inner.Warnings {
-			f.odd(at, "%s", text)
-		}
+		f.add(Check(files).within(at))
 	}
 }

@@ -25,7 +25,16 @@ func importOf(fields string, more ...string) Files {
 	return files("imports: [{name: a, "+fields+"}]", more...)
 }
 
+// subsOf is a blueprint with nested installations.
+func subsOf(list string) Files { return files("subinstallations: [" + list + "]") }
+
 var wrong = map[string]checked{
+	"a field that does not exist":       {files("deployExecution: []"), `unknown field "deployExecution": correct its name or remove it`},
+	"one of an import":                  {importOf("schema: {}, optional: true"), `unknown field "imports[0].optional": correct its name or remove it`},
+	"one of an execution":               {executorOf("type: Spiff, template: {}, stubs: []"), `unknown field "deployExecutions[0].stubs": correct its name or remove it`},
+	"one of a subinstallation's file":   {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nimport: {}"), `s.yaml: unknown field "import": correct its name or remove it`},
+	"an import from nowhere":            {subsOf("{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: wrong}]}}"), "subinstallations[s].imports.data[0].dataRef: nothing provides"},
+	"installations in a circle":         {subsOf("{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: p}]}, exports: {data: [{name: a, dataRef: q}]}}, {name: t, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: q}]}, exports: {data: [{name: a, dataRef: p}]}}"), "installations wait for each other: "},
 	"no blueprint":                      {Files{"readme.md": nil}, `there is no file "blueprint.yaml" in the blueprint; it has readme.md`},
 	"an empty directory":                {Files{}, `there is no file "blueprint.yaml" in the blueprint; it has no files`},
 	"broken YAML":                       {files("imports: ["), "blueprint.yaml: not valid YAML: "},
@@ -74,14 +83,18 @@ var wrong = map[string]checked{
 }
 
 var odd = map[string]checked{
-	"a field that does not exist":     {files("colour: green"), `unknown field "colour": it has no effect`},
-	"one of a subinstallation's file": {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\ncolour: green"), `s.yaml: unknown field "colour": it has no effect`},
+	"a field that has no effect":      {files("jsonSchema: x"), `unknown field "jsonSchema": it has no effect`},
+	"one of an import":                {importOf("schema: {}, description: x"), `unknown field "imports[0].description": it has no effect`},
+	"what anchors refer to":           {files("x-anchors: {a: 1}"), `unknown field "x-anchors": it has no effect`},
+	"one of a subinstallation's file": {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nmetadata: {}"), `s.yaml: unknown field "metadata": it has no effect`},
+	"an import that nothing uses":     {files("imports: [{name: a, schema: {}}, {name: b, targetType: t}]\ndeployExecutions: [{name: d, type: GoTemplate, template: '{{ .imports.a }}'}]"), `imports[1]: nothing in the blueprint uses the import "b"`},
+	"an option of the other language": {executorOf("type: Spiff, template: {}, allowMissingKeys: true"), "deployExecutions[0].allowMissingKeys: goes with GoTemplate"},
 	"data without schema":             {importOf("type: data"), "imports[0].schema: is missing: any value is accepted"},
 	"a target without type":           {importOf("type: target"), "imports[0].targetType: is missing: targets of any type are accepted"},
 	"a default that is never taken":   {importOf("schema: {}, default: {value: 1}"), "imports[0].default: a required import never takes its default value: set required to false"},
 	"an executor without name":        {files("deployExecutions: [{type: Spiff, template: {}}]"), "deployExecutions[0].name: is missing: the state of a template is kept under its name"},
 	"two executors of a name":         {files("exportExecutions: [{name: a, type: Spiff, template: {}}, {name: a, type: Spiff, template: {}}]"), "exportExecutions[1].name: is the same as that of exportExecutions[0]: they share their state"},
-	"a nested blueprint":              {files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'colour: green'}}}]"), `subinstallations[0].blueprint.filesystem: unknown field "colour"`},
+	"a nested blueprint":              {files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'jsonSchema: x'}}}]"), `subinstallations[0].blueprint.filesystem: unknown field "jsonSchema"`},
 }
 
 // Each finding is the only one: an error does not draw others after it, and a warning is no error.
@@ -106,7 +119,7 @@ func TestCheckFinds(t *testing.T) {
 }
 
 func TestCheckFindsAll(t *testing.T) {
-	found := Check(files("colour: green\nimports: [{schema: {type: strin}}, {name: b}]\ndeployExecutions: [{name: a, type: Spiff}, {name: b, type: GoTemplate, template: '{{'}]\nsubinstallations: [{file: x}, {file: y.yaml}]"))
+	found := Check(files("imports: [{schema: {type: strin}}, {name: b}]\ndeployExecutions: [{name: a, type: Spiff}, {name: b, type: GoTemplate, template: '{{'}]\nsubinstallations: [{file: x}, {file: y.yaml}]"))
 	for i, want := range []string{"subinstallations[0].file", "subinstallations[1].file", "imports[0].name", "imports[1]", "deployExecutions[0]", "deployExecutions[1]", "imports[0].schema"} {
 		if len(found.Errors) != 7 || !strings.HasPrefix(found.Errors[i], want) {
 			t.Errorf("errors %q, want one about %s at %d", found.Errors, want, i)
@@ -116,11 +129,14 @@ func TestCheckFindsAll(t *testing.T) {
 
 func TestCheckIsSilent(t *testing.T) {
 	for name, f := range map[string]Files{
-		"nothing":                 files(""),
-		"a schema in a component": importOf("schema: {$ref: 'cd://resources/port'}"),
-		"all kinds of references": files("localTypes: {port: {type: integer}}\nimports: [{name: a, schema: {$ref: 'local://port'}}, {name: b, schema: {$ref: 'blueprint://d/port.json'}}]", "d/port.json", `{"type": "integer"}`),
-		"a default that is taken": importOf("schema: {}, required: false, default: {value: 1}"),
-		"a nested reference":      files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"),
+		"nothing":                               files(""),
+		"a schema in a component":               importOf("schema: {$ref: 'cd://resources/port'}"),
+		"all kinds of references":               files("localTypes: {port: {type: integer}}\nimports: [{name: a, schema: {$ref: 'local://port'}}, {name: b, schema: {$ref: 'blueprint://d/port.json'}}]", "d/port.json", `{"type": "integer"}`),
+		"a default that is taken":               importOf("schema: {}, required: false, default: {value: 1}"),
+		"imports that are used":                 files("imports: [{name: a, schema: {}}, {name: b, schema: {}}, {name: c, targetType: t}, {name: d, schema: {}}]\nsubinstallations: [{name: s, blueprint: {ref: x}, imports: {data: [{name: x, dataRef: a}]}}]\ndeployExecutions: [{name: t, type: GoTemplate, file: f}, {name: u, type: Spiff, template: {x: (( imports.b )), y: [{target: {import: c}}]}}]", "f", "{{ index .imports \"d\" }}"),
+		"all imports are used":                  files("imports: [{name: a, schema: {}}]\ndeployExecutions: [{name: t, type: GoTemplate, file: f}]", "f", "{{ toYaml .imports | nindent 2 }}"),
+		"a reference to what an execution adds": files("subinstallations: [{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: b}]}}]\nsubinstallationExecutions: [{name: t, type: Spiff, template: {}}]"),
+		"a nested reference":                    files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"),
 	} {
 		if found := Check(f); len(found.Errors)+len(found.Warnings) > 0 {
 			t.Errorf("%s: %+v", name, found)
@@ -133,7 +149,7 @@ func TestCheckAgreesWithParse(t *testing.T) {
 	for name, c := range wrong {
 		_, err := Parse(c.files)
 		schemas := strings.Contains(c.want, "schema: ") && !strings.Contains(c.want, "goes with") || strings.HasPrefix(c.want, "localTypes")
-		nested := strings.Contains(c.want, "blueprint.filesystem")
+		nested := strings.Contains(c.want, "blueprint.filesystem") || strings.HasPrefix(c.want, "subinstallations[s].imports") || strings.HasPrefix(c.want, "installations wait")
 		if (err == nil) != (schemas || nested) {
 			t.Errorf("%s: Parse says %v", name, err)
 		}

@@ -141,7 +141,8 @@ func plainOf(value any) (any, error) {
 func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any) (map[string]any, error) {
 	bindings := maps.Clone(e.bindings)
 	maps.Copy(bindings, more)
-	in := executorInput{bindings: bindings, functions: e.functions, files: e.Blueprint.Files, allowNoValue: kind == ""}
+	in := executorInput{bindings: bindings, functions: e.functions, files: e.Blueprint.Files,
+		declared: declaredNames(e.Blueprint.Imports), allowNoValue: kind == ""}
 	if kind != "" {
 		in.state = e.States[kind][x.name]
 	}

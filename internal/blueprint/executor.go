@@ -20,6 +20,8 @@ import (
 type executor struct {
 	// name is what the blueprint calls it, possibly nothing; where is its place in the blueprint.
 	name, where string
+	// allowMissingKeys lets a Go template look up what does not exist.
+	allowMissingKeys bool
 	// Exactly one of them is set.
 	goTemplate *gotemplate.Template
 	spiff      *spiff.Template
@@ -29,7 +31,7 @@ type executor struct {
 var functionNames = slices.Sorted(maps.Keys(component.Functions(component.FunctionOptions{})))
 
 func compileExecutor(where string, e *lsv1alpha1.TemplateExecutor, files Files) (executor, error) {
-	x := executor{name: e.Name, where: where}
+	x := executor{name: e.Name, where: where, allowMissingKeys: e.AllowMissingKeys}
 	source := template.Source{Execution: cmp.Or(e.Name, where), File: e.File}
 	tree, isText, err := templateOf(e, files, &source)
 	if err != nil {
@@ -69,6 +71,8 @@ type executorInput struct {
 	files     Files
 	// state is what the run before has left, nil if nothing.
 	state map[string]any
+	// declared are the names of imports that the blueprint declares.
+	declared []string
 	// allowNoValue keeps a missing value from being an error.
 	allowNoValue bool
 }
@@ -100,7 +104,7 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 		bindings["state"] = in.state
 	}
 	value, err := x.goTemplate.RenderYAML(gotemplate.Input{
-		Bindings: bindings, Functions: functions, Files: in.files, AllowNoValue: in.allowNoValue})
+		Bindings: bindings, Functions: functions, Files: in.files, AllowNoValue: in.allowNoValue, Known: x.known(in.declared)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,6 +115,29 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 	state, _ = output["state"].(map[string]any)
 	delete(output, "state")
 	return output, state, nil
+}
+
+// known are the names that a Go template may look up although there is nothing: optional imports, and what only some
+// installations have. Any other name that is not there is a mistake.
+func (x executor) known(declared []string) map[string][]string {
+	if x.allowMissingKeys {
+		return nil
+	}
+	return map[string][]string{
+		"":        {"cd", "components", "blueprint", "blueprintDef", "componentDescriptorDef", "state"},
+		"imports": declared,
+		"values":  nil,
+		"cd":      {"signatures", "nestedDigests", "metadata", "repositoryContexts", "labels"},
+	}
+}
+
+// declaredNames are the names of imports, of conditional ones as well.
+func declaredNames(imports []lsv1alpha1.ImportDefinition) []string {
+	var names []string
+	for i := range imports {
+		names = append(append(names, imports[i].Name), declaredNames(imports[i].ConditionalImports)...)
+	}
+	return names
 }
 
 // shown lets users see the error of a function: those over components never contain values of imports.

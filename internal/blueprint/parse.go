@@ -22,7 +22,7 @@ import (
 type Blueprint struct {
 	*lsv1alpha1.Blueprint
 	Files Files
-	// Warnings name what has no effect: fields that do not exist, and the like.
+	// Warnings name what has no effect: fields that only tell something to people, imports that nothing uses, and the like.
 	Warnings []string
 
 	// tree is set if the blueprint was given inline.
@@ -37,23 +37,26 @@ type inlineTree struct {
 	plain any
 }
 
-// Parse reads the blueprint in a directory. What it does not know is warned about and left alone; what it cannot work
-// with is a terminal error that names each field.
+// Parse reads the blueprint in a directory. What it cannot work with, and fields that it does not know, are a terminal
+// error that names each.
 func Parse(files Files) (*Blueprint, error) {
 	content, err := files.read(lsv1alpha1.BlueprintFileName)
 	if err != nil {
 		return nil, invalid(err)
 	}
 	b := &Blueprint{Blueprint: &lsv1alpha1.Blueprint{}, Files: files}
-	b.Warnings, err = decode(content, b.Blueprint)
+	findings, err := decode(content, b.Blueprint)
 	if err != nil {
 		return nil, invalid(fmt.Errorf("%s: %w", lsv1alpha1.BlueprintFileName, err))
 	}
-	if wrong := b.loadSubinstallations(); len(wrong) > 0 {
-		return nil, invalid(errors.New(strings.Join(wrong, "; ")))
+	loaded := b.loadSubinstallations()
+	if len(loaded.Errors) > 0 {
+		return nil, invalid(errors.New(strings.Join(loaded.Errors, "; ")))
 	}
-	findings := Validate(b.Blueprint)
-	b.Warnings = append(b.Warnings, findings.Warnings...)
+	findings.add(loaded)
+	findings.add(Validate(b.Blueprint))
+	findings.unusedImports(b)
+	b.Warnings = findings.Warnings
 	if len(findings.Errors) > 0 {
 		return nil, invalid(fmt.Errorf("%s: %s", lsv1alpha1.BlueprintFileName, strings.Join(findings.Errors, "; ")))
 	}
@@ -90,51 +93,74 @@ func (b *Blueprint) compile() error {
 	return nil
 }
 
-// loadSubinstallations replaces references to files by what the files contain. It returns all that is wrong with them.
-func (b *Blueprint) loadSubinstallations() []string {
-	var wrong []string
+// loadSubinstallations replaces references to files by what the files contain.
+func (b *Blueprint) loadSubinstallations() Findings {
+	var found Findings
 	for i := range b.Subinstallations {
 		if b.Subinstallations[i].File == "" {
 			continue
 		}
-		if err := b.loadSubinstallation(&b.Subinstallations[i]); err != nil {
-			wrong = append(wrong, fmt.Sprintf("subinstallations[%d].file: %v", i, err))
+		loaded, err := b.loadSubinstallation(&b.Subinstallations[i])
+		if err != nil {
+			found.wrong(fmt.Sprintf("subinstallations[%d].file", i), "%v", err)
 		}
+		found.add(loaded)
 	}
-	return wrong
+	return found
 }
 
-func (b *Blueprint) loadSubinstallation(s *lsv1alpha1.SubinstallationTemplate) error {
+func (b *Blueprint) loadSubinstallation(s *lsv1alpha1.SubinstallationTemplate) (Findings, error) {
 	content, err := b.Files.read(s.File)
 	if err != nil {
-		return err
+		return Findings{}, err
 	}
 	loaded := &lsv1alpha1.InstallationTemplate{}
-	warnings, err := decode(content, loaded)
+	found, err := decode(content, loaded)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.File, err)
-	}
-	for _, warning := range warnings {
-		b.Warnings = append(b.Warnings, s.File+": "+warning)
+		return Findings{}, fmt.Errorf("%s: %w", s.File, err)
 	}
 	s.InstallationTemplate = loaded
-	return nil
+	return found.within(s.File), nil
 }
 
-// decode reads YAML into a type of the API. Fields that the type lacks come back as warnings.
-func decode(content []byte, into any) (warnings []string, err error) {
+// decode reads YAML into a type of the API. A field that the type lacks is an error, because it is a misspelt one most of
+// the time, unless it is known to do no harm.
+func decode(content []byte, into any) (Findings, error) {
 	text, err := yaml.YAMLToJSON(content)
 	if err != nil {
-		return nil, fmt.Errorf("not valid YAML: %w", err)
+		return Findings{}, fmt.Errorf("not valid YAML: %w", err)
 	}
 	strict, err := kjson.UnmarshalStrict(text, into)
 	if err != nil {
-		return nil, typeProblem(err)
+		return Findings{}, typeProblem(err)
 	}
-	for _, warning := range strict {
-		warnings = append(warnings, warning.Error()+": it has no effect")
+	var found Findings
+	for _, unknown := range strict {
+		if harmless(unknown.Error()) {
+			found.Warnings = append(found.Warnings, unknown.Error()+": it has no effect")
+		} else {
+			found.Errors = append(found.Errors, unknown.Error()+": correct its name or remove it")
+		}
 	}
-	return warnings, nil
+	return found, nil
+}
+
+// harmlessFields are fields that blueprints carry and that never had an effect: they tell something to people or to other
+// programs. Most blueprints say jsonSchema where they mean jsonSchemaVersion.
+var harmlessFields = []string{
+	"jsonSchema", "$schema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
+}
+
+var unknownField = regexp.MustCompile(`^unknown field "(?:.*\.)?([^".]+)"$`)
+
+// harmless tells whether the complaint of the decoder is about a field that does no harm. Names that begin with an
+// underscore or with x- are for what anchors of YAML refer to.
+func harmless(complaint string) bool {
+	match := unknownField.FindStringSubmatch(complaint)
+	if match == nil {
+		return false
+	}
+	return slices.Contains(harmlessFields, match[1]) || strings.HasPrefix(match[1], "x-") || strings.HasPrefix(match[1], "_")
 }
 
 var wrongType = regexp.MustCompile(`cannot unmarshal (\w+).* into Go struct field \w+\.([\w.]+) of type (\S+)$`)

@@ -44,12 +44,12 @@ subinstallations:
 - file: /subs/db.yaml
 - {name: cache, blueprint: {ref: cd://resources/cache}}
 subinstallationExecutions: [{name: subs, type: GoTemplate, template: "subinstallations: []"}]
-deployExecutions: [{type: GoTemplate, file: deploy.yaml}]
+deployExecutions: [{type: GoTemplate, file: deploy.yaml, allowMissingKeys: true}]
 exportExecutions: [{name: exports, type: GoTemplate, template: "exports: {}"}]
 `
 
 func TestParseReadsEveryField(t *testing.T) {
-	b, err := Parse(files(everything, "subs/db.yaml", "kind: InstallationTemplate\nname: db\nblueprint: {ref: cd://resources/db}", "deploy.yaml", ""))
+	b, err := Parse(files(everything, "subs/db.yaml", "kind: InstallationTemplate\nname: db\nblueprint: {ref: cd://resources/db}", "deploy.yaml", "{{ .imports }}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +64,13 @@ func TestParseReadsEveryField(t *testing.T) {
 	}
 }
 
-func TestParseWarnsAboutFieldsThatDoNotExist(t *testing.T) {
-	b, err := Parse(files("kind: Blueprint\njsonSchema: x\nimports: [{name: a, schema: {}, typo: 1}]\nsubinstallations: [{file: s.yaml}]",
-		"s.yaml", "name: s\nblueprint: {ref: x}\nimport: {}"))
+func TestParseWarnsAboutFieldsWithoutEffect(t *testing.T) {
+	b, err := Parse(files("kind: Blueprint\njsonSchema: x\nimports: [{name: a, schema: {}, title: 1}]\nsubinstallations: [{file: s.yaml}]",
+		"s.yaml", "name: s\nblueprint: {ref: x}\nmetadata: {}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"jsonSchema"`, `"imports[0].typo"`, `s.yaml: unknown field "import"`} {
+	for _, want := range []string{`"jsonSchema"`, `"imports[0].title"`, `s.yaml: unknown field "metadata"`, `imports[0]: nothing in the blueprint uses the import "a"`} {
 		if !slices.ContainsFunc(b.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning about %s in %q", want, b.Warnings)
 		}
@@ -79,6 +79,7 @@ func TestParseWarnsAboutFieldsThatDoNotExist(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ blueprint, want string }{
+		"a misspelt field":                {"deployExecution: []", `unknown field "deployExecution": correct its name or remove it`},
 		"broken YAML":                     {"imports: [", "not valid YAML"},
 		"a list":                          {"[]", "not what is expected"},
 		"a wrong type":                    {"imports: 5", "imports: is of type number"},

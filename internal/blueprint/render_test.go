@@ -72,6 +72,56 @@ func TestRenderRefuses(t *testing.T) {
 	}
 }
 
+// importing is a blueprint with imports, none of which has to be there, and a template.
+func importing(execution string) Files {
+	return files("imports: [{name: greeting, required: false, schema: {type: string}, default: {value: hello}}, {name: optional, required: false, schema: {}, imports: [{name: more, schema: {}}]}]\n" + execution)
+}
+
+func TestMisspeltNamesInGoTemplates(t *testing.T) {
+	const item = `deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, text: TEXT}}]`
+	e := NewEngine()
+	for text, want := range map[string]string{
+		`{{ .imports.greeting | quote }}`:                     "hello",
+		`{{ .imports.greting | quote }}`:                      "! there is no greting in imports; there are greeting, more, optional",
+		`"{{ if .imports.optional }}x{{ else }}y{{ end }}"`:   "y",
+		`"{{ with .imports.more }}x{{ else }}y{{ end }}"`:     "y",
+		`"{{ if .cd }}x{{ else }}y{{ end }}"`:                 "y",
+		`"{{ .import.greeting | default "x" }}"`:              "! there is no import among the bindings; there are blueprint, blueprintDef, cd, componentDescriptorDef, components, imports, state",
+		`"{{ hasKey .imports "optional" }}"`:                  "false",
+		`"{{ if .state }}{{ .state.x }}{{ else }}y{{ end }}"`: "y",
+	} {
+		for _, allowed := range []bool{false, true} {
+			template := strings.Replace(item, "TEXT", text, 1)
+			out, err := e.Render(inputOf(t, e, importing(fmt.Sprintf("deployExecutions: [{name: d, type: GoTemplate, allowMissingKeys: %t, template: %q}]", allowed, template))))
+			switch complaint, wrong := strings.CutPrefix(want, "! "); {
+			case wrong && allowed && strings.Contains(text, "quote") && (err != nil || !strings.Contains(string(out.DeployItems[0].Configuration.Raw), `"text":null`)):
+				t.Errorf("%s: missing keys are not allowed: %v", text, err)
+			case wrong && !allowed && (err == nil || !strings.Contains(err.Error(), complaint)):
+				t.Errorf("%s: got %v, want %s", text, err, complaint)
+			case !wrong && (err != nil || !strings.Contains(string(out.DeployItems[0].Configuration.Raw), `"text":"`+want+`"`)):
+				t.Errorf("%s: got %v, want %s", text, err, want)
+			}
+		}
+	}
+}
+
+func TestMisspeltNamesInExportExecutions(t *testing.T) {
+	e := NewEngine()
+	for text, want := range map[string]string{
+		`exports: {a: "{{ .values.deployitems.x.y }}"}`:                                     "",
+		`exports: {a: "{{ .deployitems.x.y }}"}`:                                            "",
+		`exports: {a: "{{ if .values.dataobjects.z }}{{ else }}ok{{ end }}"}`:               "",
+		`exports: {a: "{{ .values.deployitms.x.y }}"}`:                                      "there is no deployitms in values; there are dataobjects, deployitems, targets",
+		`exports: {a: "{{ with .imports }}{{ .optional }}{{ .optinal | quote }}{{ end }}"}`: "there is no value here",
+	} {
+		in := inputOf(t, e, importing(fmt.Sprintf("exportExecutions: [{name: x, type: GoTemplate, template: %q}]", text)))
+		_, _, err := e.Exports(in, ExportValues{DeployItems: map[string]any{"x": map[string]any{"y": "z"}}})
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
+
 func TestExportsRefuse(t *testing.T) {
 	e := NewEngine()
 	in := inputOf(t, e, files("exportExecutions: [{name: x, type: Spiff, template: {exports: [hunter2]}}]"))

@@ -21,7 +21,7 @@ import (
 // curious is a blueprint whose templates hand on all that they get, in both languages.
 const curious = `
 annotations: {odd: "yes"}
-colour: green
+jsonSchema: green
 imports:
 - {name: size, schema: {type: object}}
 - {name: given, required: false, default: {value: {deep: [1]}}, schema: {type: object}}

@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"sigs.k8s.io/yaml"
-
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/template"
 )
 
 // storedState is a state that templates of a blueprint may have left: who it belongs to and where it lies.
@@ -64,11 +63,14 @@ func (b *Blueprint) LoadStates(installation string, secrets map[string]map[strin
 		if !found {
 			continue
 		}
-		state := map[string]any{}
-		// The parser's own words are dropped, because they quote the content.
-		if err := yaml.Unmarshal(content[dataflow.StateSecretKey], &state); err != nil {
+		decoded, err := template.DecodeYAML(string(content[dataflow.StateSecretKey]), template.Limits{})
+		state, isObject := decoded.(map[string]any)
+		if err != nil || decoded != nil && !isObject {
 			return nil, invalid(fmt.Errorf("the state of %s in Secret %s cannot be read: its key %q is no JSON object; delete the Secret to begin anew",
 				s.executor, name, dataflow.StateSecretKey))
+		}
+		if state == nil {
+			state = map[string]any{}
 		}
 		states.set(s.kind, s.executor, state)
 	}

@@ -26,6 +26,24 @@ func (f *Findings) odd(path, format string, args ...any) {
 	f.Warnings = append(f.Warnings, path+": "+fmt.Sprintf(format, args...))
 }
 
+// add takes over what was found elsewhere.
+func (f *Findings) add(other Findings) {
+	f.Errors = append(f.Errors, other.Errors...)
+	f.Warnings = append(f.Warnings, other.Warnings...)
+}
+
+// within puts the name of a file or the path of a field in front of all that was found in it.
+func (f Findings) within(place string) Findings {
+	var placed Findings
+	for _, text := range f.Errors {
+		placed.wrong(place, "%s", text)
+	}
+	for _, text := range f.Warnings {
+		placed.odd(place, "%s", text)
+	}
+	return placed
+}
+
 // Validate checks what can be checked without values. Executors without a name and the like, which always worked, are
 // no errors.
 func Validate(b *lsv1alpha1.Blueprint) Findings {
@@ -129,6 +147,9 @@ func (f *Findings) executors(path string, executors []lsv1alpha1.TemplateExecuto
 		taken[e.Name] = at
 		if e.Type != lsv1alpha1.TemplateTypeGo && e.Type != lsv1alpha1.TemplateTypeSpiff {
 			f.wrong(at+".type", "is %q, must be GoTemplate or Spiff", e.Type)
+		}
+		if e.AllowMissingKeys && e.Type == lsv1alpha1.TemplateTypeSpiff {
+			f.odd(at+".allowMissingKeys", "goes with GoTemplate: in Spiff a missing key is an error that || can catch")
 		}
 		hasTemplate := e.Template != nil && !e.Template.IsNull()
 		if hasTemplate == (e.File != "") {

@@ -48,6 +48,7 @@ func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d install
 func record(status *lsv1alpha1.InstallationStatus, o Installation, d installation.Decision) Installation {
 	if o.Prepared != nil {
 		o.Prepared.Record(status)
+		o.Prepared.Warn(status, o.Now)
 		remember(status, *o.Prepared)
 		o.Updated, o.Entered, o.Changed, o.ImportsChanged, o.UsedHash, o.Prepared = true, true, false, nil, status.ImportsHash, nil
 	}

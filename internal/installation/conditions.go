@@ -5,6 +5,7 @@ package installation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,28 @@ func markSteps(status *lsv1alpha1.InstallationStatus, stamp lsv1alpha1.Condition
 		c.Type, c.Status, c.Reason, c.Message = step, lsv1alpha1.ConditionFalse, details.Reason, err.Error()
 		set(status, c)
 	}
+}
+
+// maxWarnings bounds the message about warnings, in bytes.
+const maxWarnings = 1000
+
+// Warn says in a status what has no effect in the blueprint, if there is anything.
+func (p Prepared) Warn(status *lsv1alpha1.InstallationStatus, now time.Time) {
+	if len(p.Warnings) == 0 {
+		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c lsv1alpha1.Condition) bool {
+			return c.Type == lsv1alpha1.ConditionBlueprintWarnings
+		})
+		return
+	}
+	message := strings.Join(p.Warnings, "; ")
+	if len(message) > maxWarnings {
+		message = strings.ToValidUTF8(message[:maxWarnings], "") + "..."
+	}
+	at := metav1.NewTime(now)
+	set(status, lsv1alpha1.Condition{
+		Type: lsv1alpha1.ConditionBlueprintWarnings, Status: lsv1alpha1.ConditionTrue, Reason: "NoEffect", Message: message,
+		ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at,
+	})
 }
 
 func set(status *lsv1alpha1.InstallationStatus, c lsv1alpha1.Condition) {

@@ -152,6 +152,8 @@ type Prepared struct {
 
 	Subs         *lsv1alpha1.SubInstCache
 	ExecutionRef *lsv1alpha1.ObjectReference
+	// Warnings are what has no effect in the blueprint.
+	Warnings []string
 }
 
 // With returns the facts with one child changed.

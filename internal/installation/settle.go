@@ -41,6 +41,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	}
 	if o.Prepared != nil {
 		o.Prepared.Record(status)
+		o.Prepared.Warn(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
 	if d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {

@@ -39,7 +39,11 @@ func plain(value any, level int, limits Limits) (any, error) {
 	case []any:
 		return plainList(v, level, limits)
 	case json.Number:
-		return plainNumber(v)
+		number, err := decodeNumber(v)
+		if f, ok := number.(float64); ok {
+			return PlainFloat(f), err
+		}
+		return number, err
 	default:
 		return plainOther(value, level, limits)
 	}
@@ -84,7 +88,8 @@ func PlainFloat(f float64) any {
 	return f
 }
 
-func plainNumber(n json.Number) (any, error) {
+// decodeNumber returns an integer only if it is written as one.
+func decodeNumber(n json.Number) (any, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		return i, nil
 	}
@@ -92,7 +97,7 @@ func plainNumber(n json.Number) (any, error) {
 	if err != nil {
 		return nil, Problemf("a number is out of range")
 	}
-	return PlainFloat(f), nil
+	return f, nil
 }
 
 // plainOther handles what is not plain yet. Typed numbers are converted, anything else takes the way over JSON.
@@ -119,7 +124,8 @@ func plainOther(value any, level int, limits Limits) (any, error) {
 	return plain(decoded, level, limits)
 }
 
-// DecodeJSON returns the plain value that a JSON text describes.
+// DecodeJSON returns the plain value that a JSON text describes. A number that is written as a fraction stays one, even if
+// it is 2.0.
 func DecodeJSON(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -130,17 +136,17 @@ func DecodeJSON(text []byte) (any, error) {
 	if decoder.More() {
 		return nil, Problemf("there is more than one JSON value in the text")
 	}
-	return plainNumbers(value)
+	return decodeNumbers(value)
 }
 
-// plainNumbers replaces the numbers of a freshly decoded value in place.
-func plainNumbers(value any) (any, error) {
+// decodeNumbers replaces the numbers of a freshly decoded value in place.
+func decodeNumbers(value any) (any, error) {
 	switch v := value.(type) {
 	case json.Number:
-		return plainNumber(v)
+		return decodeNumber(v)
 	case map[string]any:
 		for key, item := range v {
-			converted, err := plainNumbers(item)
+			converted, err := decodeNumbers(item)
 			if err != nil {
 				return nil, err
 			}
@@ -148,7 +154,7 @@ func plainNumbers(value any) (any, error) {
 		}
 	case []any:
 		for i, item := range v {
-			converted, err := plainNumbers(item)
+			converted, err := decodeNumbers(item)
 			if err != nil {
 				return nil, err
 			}

@@ -85,6 +85,18 @@ func TestIntegersSurviveTheRoundTrip(t *testing.T) {
 	}
 }
 
+func TestDecodedFloatsStayFloats(t *testing.T) {
+	for text, want := range map[string]any{"2": int64(2), "2.0": 2.0, "[1e3]": []any{1000.0}, "-0.5": -0.5} {
+		got, err := template.DecodeJSON([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
 func TestDecodeJSONRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"secret":`:    "the text is not valid JSON",

@@ -26,7 +26,8 @@ const (
 )
 
 // DecodeYAML returns the plain value of a YAML document, such as the output of a template. Scalars mean what they mean
-// in manifests: yes, no, on and off are booleans, dates are strings, a key is a string even if it looks like a number.
+// in manifests: yes, no, on and off are booleans, dates are strings, a key is a string even if it looks like a number. A
+// number that is written as a fraction stays one, even if it is 2.0.
 func DecodeYAML(text string, limits Limits) (any, error) {
 	return NewMeter(limits).DecodeYAML(text)
 }
@@ -284,7 +285,7 @@ func decodeFloat(node *yamlv3.Node) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, Problemf("line %d of the YAML text has a number that JSON does not know", node.Line)
 	}
-	return PlainFloat(f), nil
+	return f, nil
 }
 
 func decodeBinary(node *yamlv3.Node) (any, error) {

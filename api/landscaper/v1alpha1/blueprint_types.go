@@ -125,6 +125,10 @@ type TemplateExecutor struct {
 
 	// template itself: text for GoTemplate, text or YAML for Spiff.
 	Template *AnyJSON `json:"template,omitempty"`
+
+	// allowMissingKeys lets a GoTemplate look up bindings and imports that do not exist, which yields nothing. Without it
+	// that is an error, because it is a misspelt name most of the time.
+	AllowMissingKeys bool `json:"allowMissingKeys,omitempty"`
 }
 
 // SubinstallationTemplate is a nested installation in a blueprint: either a file or the fields of an

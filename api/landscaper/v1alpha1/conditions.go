@@ -31,6 +31,10 @@ const (
 	ConditionComponentReferenceOverwrite ConditionType = "ComponentReferenceOverwrite"
 )
 
+// ConditionBlueprintWarnings is a condition of installations that is there, and True, while the blueprint contains something
+// that has no effect.
+const ConditionBlueprintWarnings ConditionType = "BlueprintWarnings"
+
 // ConditionDeployItemValidation is a condition of deploy items: whether the deployer understood the configuration.
 const ConditionDeployItemValidation ConditionType = "DeployItemValidation"
 

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	sound = "imports: [{name: a, schema: {type: string}}]\ndeployExecutions: [{name: d, type: GoTemplate, template: 'deployItems: []'}]\n"
-	odd   = "colour: green\n"
+	sound = "imports: [{name: a, schema: {type: string}}]\ndeployExecutions: [{name: d, type: GoTemplate, template: 'deployItems: [] # {{ .imports.a }}'}]\n"
+	odd   = "jsonSchema: draft\n"
 	wrong = `imports: [{name: a, schema: {type: strong}}, {name: a, targetType: x}]
 exports: [{name: e, schema: {$ref: "local://nothing"}}]
 deployExecutions:
@@ -67,7 +67,7 @@ func TestValidate(t *testing.T) {
 	}{
 		"sound":        {"", []string{"sound"}, 0, []string{"sound: ok\n"}, ""},
 		"the file":     {"", []string{"sound/blueprint.yaml"}, 0, []string{"sound/blueprint.yaml: ok\n"}, ""},
-		"odd":          {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "colour": it has no effect`}, ""},
+		"odd":          {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "jsonSchema": it has no effect`}, ""},
 		"odd, strict":  {"", []string{"odd", "--strict"}, 1, []string{"odd: warning"}, "1 of 1 blueprints cannot be accepted"},
 		"empty":        {"", []string{"empty"}, 1, []string{`empty: error: there is no file "blueprint.yaml"`}, "1 of 1"},
 		"several":      {"", []string{"sound", "odd", "empty"}, 1, []string{"sound: ok", "odd: warning", "empty: error"}, "1 of 3"},

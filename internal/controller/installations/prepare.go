@@ -51,7 +51,7 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 			return o, nil, err
 		}
 	}
-	o.Prepared = &installation.Prepared{Generation: inst.Generation, ImportsHash: hasher.Hash(out.Resolved).All}
+	o.Prepared = &installation.Prepared{Generation: inst.Generation, ImportsHash: hasher.Hash(out.Resolved).All, Warnings: out.Warnings}
 	plan.report(inst, &o)
 	o.Done = stepsOf(inst, out)
 	return o, out.Resolved, nil

@@ -56,7 +56,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	l := &installationLoop{
 		Name: Name, Kind: flows{k}, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: options.Clock,
-		Announce: loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
+		Announce: warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 	}
 	w := waker{reader: mgr.GetClient()}
 	err := l.Controller(mgr, options.Workers).

@@ -116,7 +116,11 @@ func (r *run) placeAt(line, offset int) template.Place {
 	return placeOf(text, parse.Pos(min(start+offset, len(text))))
 }
 
+// insertedQuestion is what Compile has inserted before the fields of a value, which is all that is left of it here.
+var insertedQuestion = regexp.MustCompile(`\(` + knownFunction + ` (?:\.|(\S+))(?: "\w+")+\)`)
+
 func messageOf(text string) string {
+	text = insertedQuestion.ReplaceAllString(text, "$1")
 	if plainMessages.MatchString(text) {
 		return text
 	}

@@ -19,6 +19,7 @@ const (
 	leaveFunction  = reservedPrefix + "leave"
 	writeFunction  = reservedPrefix + "write"
 	failFunction   = reservedPrefix + "fail"
+	knownFunction  = reservedPrefix + "known"
 )
 
 // What the parts of a template cost in steps, apart from what functions do with their arguments.
@@ -120,13 +121,17 @@ func (c *compiler) pipe(pipe *parse.PipeNode, level int) (int, error) {
 		return 0, c.errorAt(pipe.Pos, "", template.NewMeter(c.template.limits).Nested(level))
 	}
 	cost := costOfAction
-	for _, cmd := range pipe.Cmds {
-		for _, argument := range cmd.Args {
+	for i, cmd := range pipe.Cmds {
+		for j, argument := range cmd.Args {
 			more, err := c.argument(argument, level)
 			if err != nil {
 				return 0, err
 			}
 			cost += more
+			// A field that is given arguments is called, which only text/template knows to refuse.
+			if j > 0 || i == 0 && len(cmd.Args) == 1 {
+				cmd.Args[j] = guard(argument)
+			}
 		}
 	}
 	c.markFailures(pipe)
@@ -139,11 +144,11 @@ func (c *compiler) argument(node parse.Node, level int) (int, error) {
 		return c.pipe(n, level+1)
 	case *parse.ChainNode:
 		cost, err := c.argument(n.Node, level+1)
-		return cost + len(n.Field), err
+		return cost + costOfCall + len(n.Field), err
 	case *parse.FieldNode:
-		return len(n.Ident), nil
+		return costOfCall + len(n.Ident), nil
 	case *parse.VariableNode:
-		return len(n.Ident), nil
+		return costOfCall + len(n.Ident), nil
 	case *parse.IdentifierNode:
 		if !c.known[n.Ident] {
 			return 0, c.errorAt(n.Pos, fmt.Sprintf("function %q is not defined", n.Ident), nil)

@@ -28,6 +28,10 @@ type Input struct {
 	Files fs.FS
 	// AllowNoValue writes "<no value>" for values that are missing instead of failing.
 	AllowNoValue bool
+	// Known are further names that the bindings and maps in them may have, by the name of the map; an empty name is that of
+	// the bindings. In a map that is listed here, looking up a name that it neither has nor may have is an error, instead
+	// of yielding nothing. Functions such as index, get and hasKey look up what they like.
+	Known map[string][]string
 }
 
 // run is one rendering.
@@ -37,6 +41,7 @@ type run struct {
 	meter    *template.Meter
 	files    template.Files
 	compiled *gotemplate.Template
+	closed   map[uintptr]closedMap
 	// missing is the place of the first value that was not there.
 	missing *parse.Pos
 }
@@ -48,7 +53,7 @@ func (t *Template) Render(input Input) (string, error) {
 		return "", template.NewError(t.source, template.Place{}, "", err).WithInput(input.Bindings).Terminal()
 	}
 	meter := template.NewMeter(t.limits)
-	r := &run{template: t, input: input, meter: meter, files: template.NewFiles(input.Files, meter)}
+	r := &run{template: t, input: input, meter: meter, files: template.NewFiles(input.Files, meter), closed: closedMaps(bindings, input.Known)}
 	output, err := r.execute(bindings)
 	if err != nil {
 		return "", r.explain(err).WithInput(input.Bindings).Terminal()

@@ -28,6 +28,7 @@ func (r *run) functions() (gotemplate.FuncMap, error) {
 		leaveFunction: func() string { r.meter.Leave(); return "" },
 		writeFunction: r.write,
 		failFunction:  failLiterally,
+		knownFunction: r.known,
 	}
 	for _, name := range r.template.used {
 		function, err := r.function(name)

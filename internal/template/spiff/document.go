@@ -3,10 +3,6 @@
 
 package spiff
 
-import (
-	"espalier.dev/internal/template"
-)
-
 // cellOf returns the cell of a node of a document. A value that may be overridden gives way to its counterpart in the stubs.
 func cellOf(s *source, e *env, overridable bool) *cell {
 	if s.kind == expressionKind {
@@ -21,16 +17,8 @@ func cellOf(s *source, e *env, overridable bool) *cell {
 		case expressionKind:
 			return e.flowExpression(s, overridable)
 		}
-		return e.override(result{value: scalarOf(s)}, overridable)
+		return e.override(result{value: s.scalar}, overridable)
 	})
-}
-
-// scalarOf returns the value of a node that is neither an expression nor a collection.
-func scalarOf(s *source) value {
-	if f, ok := s.scalar.(float64); ok {
-		return template.PlainFloat(f)
-	}
-	return s.scalar
 }
 
 // flowExpression evaluates a node that is an expression.

@@ -53,6 +53,7 @@ func TestStateIsKept(t *testing.T) {
 		{name: "a merge of an item that the state has", text: "l: [{name: x, <<: (( merge )), v: 1}]", state: map[string]any{"l": []any{map[string]any{"name": "x", "w": int64(2)}}}, want: "l: [{name: x, v: 1, w: 2}]"},
 		{name: "state that is temporary is not kept", text: "a: (( &state &temporary(5) ))\nb: (( a ))", want: "b: 5"},
 		{name: "state below the root is not kept", text: "a: {b: (( &state(5) ))}", want: "a: {b: 5}"},
+		{name: "a template without expressions", text: "a: 1\nb: {c: 2, d: 3}", state: map[string]any{"a": int64(5), "b": map[string]any{"c": int64(6)}, "e": int64(7)}, want: "a: 5\nb: {c: 6, d: 3}"},
 		{name: "no state", text: "a: (( 1 ))", want: "a: 1"},
 	} {
 		result, err := mustCompile(t, c.text).Evaluate(Input{Bindings: bindings(), State: c.state})
@@ -144,20 +145,17 @@ func TestFunctionsOfTheCaller(t *testing.T) {
 	}
 }
 
-func TestTreesWithoutExpressionsAreLeftAlone(t *testing.T) {
-	tree := map[string]any{"a": []any{1e6, "x", nil}, "<<": "kept", "key:b": map[string]any{"c": true}}
+func TestTreesWithoutExpressions(t *testing.T) {
+	tree := map[string]any{"a": []any{1e6, "x", nil}, "<<!": "kept", "b": map[string]any{"c": true}}
 	compiled, err := CompileTree(template.Source{}, tree, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if compiled.root != nil {
-		t.Error("the tree was compiled although there is nothing to evaluate")
-	}
-	result, err := compiled.Evaluate(Input{State: map[string]any{"a": "other"}})
+	result, err := compiled.Evaluate(Input{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"a": []any{int64(1000000), "x", nil}, "<<": "kept", "key:b": map[string]any{"c": true}}
+	want := map[string]any{"a": []any{int64(1000000), "x", nil}, "<<": "kept", "b": map[string]any{"c": true}}
 	if diff := cmp.Diff(any(want), result.Value); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

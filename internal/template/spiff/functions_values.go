@@ -434,13 +434,20 @@ func callVersionRelease(c *invocation) (value, error) {
 		return nil, err
 	}
 	if len(c.args) == 1 {
-		return semver.New(parsed.Major(), parsed.Minor(), parsed.Patch(), "", "").String(), nil
+		return withSuffixes(*parsed, "", ""), nil
 	}
 	numbers, err := c.version(1)
 	if err != nil {
 		return nil, err
 	}
-	return semver.New(numbers.Major(), numbers.Minor(), numbers.Patch(), parsed.Prerelease(), parsed.Metadata()).String(), nil
+	return withSuffixes(*numbers, parsed.Prerelease(), parsed.Metadata()), nil
+}
+
+// withSuffixes writes a version with other suffixes, which come from a version and are valid. A leading v stays.
+func withSuffixes(v semver.Version, prerelease, metadata string) value {
+	v, _ = v.SetPrerelease(prerelease)
+	v, _ = v.SetMetadata(metadata)
+	return v.Original()
 }
 
 func callVersionCompare(c *invocation) (value, error) {

@@ -28,8 +28,6 @@ type Template struct {
 	source template.Source
 	limits template.Limits
 	root   *source
-	// plain is the template if there is no expression in it.
-	plain any
 }
 
 // Input is what a template is evaluated with.
@@ -79,47 +77,12 @@ func CompileTree(s template.Source, tree any, options Options) (*Template, error
 }
 
 func compile(s template.Source, tree any, meter *template.Meter, places map[string]template.Place) (*Template, error) {
-	t := &Template{source: s, limits: meter.Limits()}
-	if !hasExpression(tree, 0, t.limits.Nesting) {
-		plain, err := template.Plain(tree, t.limits)
-		if err != nil {
-			return nil, template.NewError(s, template.Place{}, "", err).Terminal()
-		}
-		t.plain = plain
-		return t, nil
-	}
 	c := &compiler{meter: meter, places: places}
 	root, failed := c.node(tree, "", 0)
 	if failed != nil {
 		return nil, failed.explain(s)
 	}
-	t.root = root
-	return t, nil
-}
-
-// hasExpression tells whether there is anything in a value that could be an expression. What nests too deep is taken for
-// one, so that compiling it fails.
-func hasExpression(plain any, level, nesting int) bool {
-	if level > nesting {
-		return true
-	}
-	switch v := plain.(type) {
-	case string:
-		return strings.Contains(v, "((")
-	case map[string]any:
-		for _, item := range v {
-			if hasExpression(item, level+1, nesting) {
-				return true
-			}
-		}
-	case []any:
-		for _, item := range v {
-			if hasExpression(item, level+1, nesting) {
-				return true
-			}
-		}
-	}
-	return false
+	return &Template{source: s, limits: meter.Limits(), root: root}, nil
 }
 
 // explain turns the error of a compilation into one that can be shown. Its column is where in the expression it is.
@@ -147,10 +110,6 @@ func quoteFrom(text string, offset int) string {
 
 // Evaluate returns what the template yields. The error is terminal and contains a *template.Error.
 func (t *Template) Evaluate(input Input) (*Result, error) {
-	if t.root == nil {
-		plain, err := template.Plain(t.plain, t.limits)
-		return &Result{Value: plain}, err
-	}
 	r := newRun(t, input)
 	result, err := r.evaluate(t.root, input)
 	if err != nil {

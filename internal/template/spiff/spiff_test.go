@@ -33,10 +33,10 @@ var hostileFiles = fstest.MapFS{
 func bindings() map[string]any {
 	return map[string]any{
 		"imports": map[string]any{
-			"name": "alice", "count": 3.0, "million": 1e6, "ratio": 0.5, "enabled": true, "nothing": nil,
-			"list": []any{"a", "b", "c"}, "numbers": []any{3.0, 1.0, 2.0},
-			"map":   map[string]any{"b": 2.0, "a": 1.0, "nested": map[string]any{"deep": "value"}},
-			"items": []any{map[string]any{"name": "one", "v": 1.0}, map[string]any{"name": "two", "v": 2.0}},
+			"name": "alice", "count": int64(3), "million": int64(1e6), "ratio": 0.5, "enabled": true, "nothing": nil,
+			"list": []any{"a", "b", "c"}, "numbers": []any{int64(3), int64(1), int64(2)},
+			"map":   map[string]any{"b": int64(2), "a": int64(1), "nested": map[string]any{"deep": "value"}},
+			"items": []any{map[string]any{"name": "one", "v": int64(1)}, map[string]any{"name": "two", "v": int64(2)}},
 			"code":  "(( imports.name ))",
 		},
 	}

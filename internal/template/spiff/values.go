@@ -64,10 +64,8 @@ func fromPlain(plain any) *cell {
 			cells[i] = fromPlain(item)
 		}
 		return done(&list{cells: cells, resolved: true})
-	case nil, bool, string, int64:
+	case nil, bool, string, int64, float64:
 		return done(v)
-	case float64:
-		return done(template.PlainFloat(v))
 	}
 	converted, err := template.Plain(plain, template.Limits{})
 	if err != nil {

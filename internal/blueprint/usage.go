@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// unusedImports warns about imports that nothing in the blueprint mentions. Whether a mention is a use is not looked
+// into: the warning must not be wrong.
+func (f *Findings) unusedImports(b *Blueprint) {
+	texts := b.texts()
+	if len(texts) == 0 || usesAllImports(texts) {
+		return
+	}
+	f.unmentioned("imports", b.Imports, func(name string) bool {
+		word := regexp.MustCompile(`(?:^|[^\w-])` + regexp.QuoteMeta(name) + `(?:[^\w-]|$)`)
+		return word.MatchString(texts)
+	})
+}
+
+func (f *Findings) unmentioned(path string, imports []lsv1alpha1.ImportDefinition, mentioned func(name string) bool) {
+	for i := range imports {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		// An import that others depend on has a use.
+		if len(imports[i].ConditionalImports) == 0 && imports[i].Name != "" && !mentioned(imports[i].Name) {
+			f.odd(at, "nothing in the blueprint uses the import %q", imports[i].Name)
+		}
+		f.unmentioned(at+".imports", imports[i].ConditionalImports, mentioned)
+	}
+}
+
+// texts returns everything in which an import could be used: templates, nested installations, and the files that
+// templates may read. It is empty if there is nothing that could use one.
+func (b *Blueprint) texts() string {
+	var all strings.Builder
+	for _, list := range b.executorLists() {
+		for i := range list.executors {
+			if list.executors[i].Template != nil {
+				all.WriteString(plainText(list.executors[i].Template.Raw))
+			}
+			all.WriteString("\n")
+		}
+	}
+	for i := range b.Subinstallations {
+		if text, err := json.Marshal(b.Subinstallations[i]); err == nil {
+			all.Write(text)
+		}
+		all.WriteString("\n")
+	}
+	if all.Len() == 0 {
+		return ""
+	}
+	for name, content := range b.Files {
+		if name != lsv1alpha1.BlueprintFileName {
+			all.Write(content)
+			all.WriteString("\n")
+		}
+	}
+	return all.String()
+}
+
+// plainText returns what a JSON text says if it is a string, and otherwise the text itself.
+func plainText(raw []byte) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// allImports matches the word imports where a value can be and no name follows, as in toYaml .imports.
+var allImports = regexp.MustCompile(`(?:[.(\s$\w]imports|\$\.imports)\s*[)}|,\]\s]|__ctx|___`)
+
+// usesAllImports tells whether a template may use imports without naming them.
+func usesAllImports(texts string) bool { return allImports.MatchString(texts) }
