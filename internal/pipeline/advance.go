@@ -23,7 +23,7 @@ func advance(o Observed) *draft {
 		}
 		d.tidy()
 		d.answer()
-		d.status().Holds = nil
+		d.holdDeletion()
 		return d
 	}
 	d.status().ObservedGeneration = o.Generation

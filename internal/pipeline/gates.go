@@ -65,14 +65,23 @@ func (d *draft) gates(s step, p *pipelines.PromotionStatus) []gate {
 }
 
 func withdrawing(w *pipelines.Withdrawal) gate {
-	message := fmt.Sprintf("the pull request for revision %s is being closed", w.Revision)
-	if w.PullRequest.URL != "" {
-		message = fmt.Sprintf("pull request %s for revision %s is being closed", w.PullRequest.URL, w.Revision)
-	}
+	message := fmt.Sprintf("pull request %s for revision %s is being closed", nameOf(w.PullRequest), w.Revision)
 	if w.Error != nil {
-		message = sentence(message+fmt.Sprintf(", attempt %d has failed", w.Attempts), w.Error.Message)
+		message = sentence(message+fmt.Sprintf(", attempt %d has failed", failedAttempt(w)), w.Error.Message)
 	}
-	return gate{reason: pipelines.HoldWithdrawing, message: message}
+	g := gate{reason: pipelines.HoldWithdrawing, message: message}
+	if w.NextAttemptTime != nil {
+		g.until = w.NextAttemptTime.Time
+	}
+	return g
+}
+
+// failedAttempt is the number of the attempt that the error is from: while the next one is under way, that of the one before.
+func failedAttempt(w *pipelines.Withdrawal) int32 {
+	if w.NextAttemptTime == nil {
+		return w.Attempts - 1
+	}
+	return w.Attempts
 }
 
 // lookingUp tells whether a pull request may exist that the pipeline has forgotten.

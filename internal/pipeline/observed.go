@@ -135,7 +135,7 @@ type AttemptID struct {
 // Attempt is what is known of an attempt that was started.
 type Attempt struct {
 	State AttemptState
-	// Result is what it came to if it is done.
+	// Result is what it came to if it is done, and how it has left the pull request if it failed after it had changed it.
 	Result Result
 	// Error is why it failed, if it has.
 	Error AttemptError
