@@ -54,7 +54,7 @@ func (d *draft) gates(s step, p *pipelines.PromotionStatus) []gate {
 	if d.lookingUp(s, p) {
 		closed = append(closed, gate{
 			reason:  pipelines.HoldLookingUp,
-			message: "which pull requests of environment " + s.name() + " exist is not known yet",
+			message: unlisted(s.view),
 		})
 	}
 	if p.Expedited {
@@ -88,6 +88,13 @@ func failedAttempt(w *pipelines.Withdrawal) int32 {
 func (d *draft) lookingUp(s step, p *pipelines.PromotionStatus) bool {
 	return p.Strategy == pipelines.StrategyPullRequest && s.facts.ListingPending && p.Attempts == 0 &&
 		len(d.environment(s.name()).History) == 0
+}
+
+// unlisted says what is not known, and why.
+func unlisted(v view) string { return sentence(unlistedText(v.name()), v.facts.ListingProblem) }
+
+func unlistedText(environment string) string {
+	return "which pull requests of environment " + environment + " exist is not known yet"
 }
 
 // soak is closed until the environment before has been healthy for long enough.
@@ -244,12 +251,17 @@ func (d *draft) deadline(p *pipelines.PromotionStatus) time.Time {
 	return since.Add(d.rolloutDeadline())
 }
 
+// blind tells whether a pipeline without memory cannot find out which pull requests it has. It does not begin a run then.
+func (d *draft) blind() bool {
+	return d.status().Run == nil && slices.ContainsFunc(d.views, func(v view) bool { return v.facts.ListingPending })
+}
+
 // starting tells whether something has not been looked at for the first time that would be concluded from. A pipeline without
 // memory has to see its pull requests before it numbers a run: they may be from an earlier one, and only its number gives their
 // keys.
 func starting(o Observed) bool {
 	return slices.ContainsFunc(o.Environments, func(e Environment) bool {
-		if e.ListingPending && o.Status.Run == nil {
+		if e.ListingPending && e.ListingProblem == "" && o.Status.Run == nil {
 			return true
 		}
 		return slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Problem.Starting })

@@ -23,6 +23,11 @@ func (d *draft) hold() {
 	for _, s := range d.steps {
 		d.holdStep(s)
 	}
+	for _, v := range d.views {
+		if d.blind() && v.facts.ListingPending {
+			d.addHold(v.name(), "", gate{reason: pipelines.HoldLookingUp, message: unlisted(v)})
+		}
+	}
 	d.holdWithdrawals()
 	d.keepSince(before)
 }

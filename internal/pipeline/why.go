@@ -88,6 +88,8 @@ func (d *draft) explain(s step) []Explanation {
 	line := Explanation{Environment: s.name()}
 	p := d.environment(s.name()).Promotion
 	switch {
+	case s.verdict == verdictSource && d.status().Run == nil:
+		line.Message = fmt.Sprintf("all targets are healthy at revision %s", s.revision)
 	case s.verdict == verdictSource:
 		line.Message = fmt.Sprintf("all targets are healthy at revision %s, which goes through the pipeline as run %d", s.revision, d.status().Run.Number)
 	case s.verdict == verdictReached:

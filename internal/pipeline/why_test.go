@@ -49,6 +49,12 @@ func TestWhyTellsTheSameFromTheStatusAlone(t *testing.T) {
 			s.look()
 			s.finish(failed(false)).look()
 		},
+		"looking up": func(s *scene) {
+			s.Status, s.Environments[1].ListingPending = pipelines.PipelineStatus{}, true
+			s.look()
+			s.Environments[1].ListingProblem = "the server fails"
+			s.look()
+		},
 		"an environment is gone": func(s *scene) {
 			s.ask(pipelines.RequestApprove, "b", "1").look()
 			s.finish(opened(7)).look()

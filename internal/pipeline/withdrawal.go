@@ -76,13 +76,20 @@ func (d *draft) absorbWithdrawal(name string) {
 		d.leaveBranch(name, ended, attempt.Error)
 	case d.hopeless(w, attempt) && d.leavesRepository(name, w):
 		d.leaveOpen(name, attempt.Error)
-	case attempt.State == AttemptFailed && w.NextAttemptTime == nil:
-		d.change(name, func(e *pipelines.EnvironmentStatus) {
-			next := d.nextTry(w.Key, w.Attempts, attempt.Error)
-			e.Withdrawal.Error, e.Withdrawal.NextAttemptTime = d.errorOf(attempt.Error), &next
-		})
+	case attempt.State == AttemptFailed:
+		d.postponeWithdrawal(name, attempt.Error)
 	}
 	d.repeatWithdrawal(name)
+}
+
+// postponeWithdrawal records why an attempt has failed and when the next one begins.
+func (d *draft) postponeWithdrawal(name string, failed AttemptError) {
+	d.change(name, func(e *pipelines.EnvironmentStatus) {
+		if w := e.Withdrawal; w.NextAttemptTime == nil {
+			next := d.nextTry(w.Key, w.Attempts, failed)
+			w.Error, w.NextAttemptTime = d.errorOf(failed), &next
+		}
+	})
 }
 
 // hopeless tells whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its

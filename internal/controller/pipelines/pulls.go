@@ -99,6 +99,8 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
+		// Whatever becomes of it, what was listed before may lack it.
+		defer p.news.recalls.end(seeker{client.ObjectKeyFromObject(owner), e.ID.Environment})
 		made, err := p.proposer.Propose(ctx, requestFor(owner, e, strategy, place))
 		if failure.KindOf(err) == failure.Terminal {
 			inputs = p.inputs(ctx, owner.Namespace, strategy)

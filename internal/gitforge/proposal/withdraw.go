@@ -43,30 +43,33 @@ func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error
 	}
 	defer leave()
 	pr, err := w.find(ctx)
-	if err != nil {
-		return Withdrawn{}, err
-	}
-	silent := w.Repeated
-	if pr != nil && pr.State == gitforge.Open {
-		closed, err := w.Forge.Close(ctx, pr.Number)
-		if err != nil {
-			return Withdrawn{}, err
-		}
-		pr, silent = &closed, true
+	if err == nil && pr != nil {
+		pr, err = w.end(ctx, *pr)
 	}
 	result := Withdrawn{PullRequest: pr}
-	if pr != nil && pr.State == gitforge.Merged {
-		return result, nil
-	}
-	if pr != nil && silent {
-		if err := w.comment(ctx, *pr); err != nil {
-			return result, err
-		}
+	if err != nil || pr != nil && pr.State == gitforge.Merged {
+		return result, err
 	}
 	if result.KeptBranch, err = w.removeBranch(ctx); err != nil {
 		err = fmt.Errorf("remove branch %s: %w", w.Branch, err)
 	}
 	return result, err
+}
+
+// end closes the pull request and says why. It returns the pull request as it is then, also beside an error; nil if it may still be open.
+func (w Withdrawal) end(ctx context.Context, pr gitforge.PullRequest) (*gitforge.PullRequest, error) {
+	silent := w.Repeated
+	if pr.State == gitforge.Open {
+		closed, err := w.Forge.Close(ctx, pr.Number)
+		if err != nil {
+			return nil, err
+		}
+		pr, silent = closed, true
+	}
+	if pr.State != gitforge.Closed || !silent {
+		return &pr, nil
+	}
+	return &pr, w.comment(ctx, pr)
 }
 
 // find returns the pull request, or nil if there is none.
