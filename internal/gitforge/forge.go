@@ -30,6 +30,10 @@ type Forge interface {
 	// anew. See Listing.
 	List(ctx context.Context, since Cursor) (Listing, error)
 
+	// History is for somebody without any memory: it returns all pull requests that are open, and of the others those that were opened
+	// last, some HistoryLength of them. Bodies may be cut; see BodyCut.
+	History(ctx context.Context) ([]PullRequest, error)
+
 	// Close closes a pull request without merging it, and returns it as it is afterwards. One that is not open any more is
 	// returned as it is, so look at its state: it may have been merged in the meantime.
 	Close(ctx context.Context, number int64) (PullRequest, error)
@@ -37,6 +41,9 @@ type Forge interface {
 	// Comment adds a comment to the conversation of a pull request, whatever its state.
 	Comment(ctx context.Context, number int64, text string) error
 }
+
+// HistoryLength is how far back History goes, in pull requests of any state.
+const HistoryLength = 1000
 
 // State of a pull request.
 type State string
@@ -58,8 +65,9 @@ type PullRequest struct {
 	URL   string
 	State State
 	Title string
-	// Body is the description. Some forges cut it in listings.
-	Body string
+	// Body is the description. Some forges cut it in listings; BodyCut says that they may have, and that Get returns it whole.
+	Body    string
+	BodyCut bool
 
 	// Head is the branch with the changes, without refs/heads/.
 	Head string

@@ -23,7 +23,7 @@ func advance(o Observed) *draft {
 		}
 		d.tidy()
 		d.answer()
-		d.status().Holds = nil
+		d.holdDeletion()
 		return d
 	}
 	d.status().ObservedGeneration = o.Generation
@@ -32,7 +32,9 @@ func advance(o Observed) *draft {
 		d.absorb(name)
 	}
 	for _, v := range d.views {
-		d.remember(v)
+		if !d.blind() {
+			d.remember(v)
+		}
 	}
 	d.tidy()
 	d.survey()

@@ -63,8 +63,10 @@ func Settle(p *pipelines.Pipeline, o Observed, d Decision, err error) Observed {
 func (d *draft) why() decision.Reason {
 	moving, halted := d.progress()
 	switch {
+	case d.o.Deleted && len(d.status().Holds) > 0:
+		return decision.Reason{Code: ReasonDeleting, Message: d.status().Holds[0].Message}
 	case d.o.Deleted:
-		return decision.Reason{Code: ReasonDeleting, Message: "its pull requests are being closed"}
+		return decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}
 	case moving != nil:
 		return decision.Reason{Code: moving.reason, Message: moving.message}
 	case halted != nil:

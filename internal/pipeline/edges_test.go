@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -317,6 +318,51 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 		s.finish(failed(true)).look()
 		if s.Finalizer {
 			t.Error("the pipeline does not go")
+		}
+	})
+	t.Run("the Secret is gone", func(t *testing.T) {
+		s := deleted(t)
+		s.look()
+		s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: ReasonNoCredentials, Message: "there is no Secret"}}).look()
+		if s.Finalizer {
+			t.Error("the pipeline does not go")
+		}
+		if !slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == ReasonLeftOpen && strings.Contains(n.Message, "pulls/1") }) {
+			t.Errorf("nobody is told: %v", s.announced)
+		}
+		s.wantHolds("b:LeftOpen")
+		if record := s.record("b"); record.Error == nil || !strings.Contains(record.Error.Message, "pulls/1") {
+			t.Errorf("the record does not name what stays: %+v", record.Error)
+		}
+	})
+	t.Run("closed, and the branch stays", func(t *testing.T) {
+		s := deleted(t)
+		s.look()
+		stays := failed(true)
+		stays.Result.PullRequest = PullRequest{Number: 7, State: pipelines.PullRequestClosed}
+		s.finish(stays).look()
+		if s.Finalizer || s.record("b").PullRequest.State != pipelines.PullRequestClosed {
+			t.Errorf("finalizer %v, pull request %+v", s.Finalizer, s.record("b").PullRequest)
+		}
+		if len(s.announced) != 1 || s.announced[0].Reason != "BranchLeft" || !strings.Contains(s.announced[0].Message, s.record("b").PullRequest.Branch) {
+			t.Errorf("told is %v", s.announced)
+		}
+	})
+	t.Run("and says what it waits for", func(t *testing.T) {
+		s := deleted(t)
+		s.look()
+		s.wantHolds("b:Withdrawing")
+		s.finish(failed(false)).look()
+		for place, message := range map[string]string{
+			"the status": s.Status.Holds[0].Message, "the condition": meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Message,
+			"why": Why(s.Observed)[0].Message,
+		} {
+			if !strings.Contains(message, "pulls/1") || !strings.Contains(message, "the server said no") {
+				t.Errorf("%s says %q", place, message)
+			}
+		}
+		if s.Status.Holds[0].Until == nil || meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Reason != ReasonDeleting {
+			t.Errorf("holds %+v, conditions %+v", s.Status.Holds, s.Status.Conditions)
 		}
 	})
 	t.Run("pull requests are to stay", func(t *testing.T) {

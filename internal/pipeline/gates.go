@@ -54,7 +54,7 @@ func (d *draft) gates(s step, p *pipelines.PromotionStatus) []gate {
 	if d.lookingUp(s, p) {
 		closed = append(closed, gate{
 			reason:  pipelines.HoldLookingUp,
-			message: "which pull requests of environment " + s.name() + " exist is not known yet",
+			message: unlisted(s.view),
 		})
 	}
 	if p.Expedited {
@@ -65,20 +65,36 @@ func (d *draft) gates(s step, p *pipelines.PromotionStatus) []gate {
 }
 
 func withdrawing(w *pipelines.Withdrawal) gate {
-	message := fmt.Sprintf("the pull request for revision %s is being closed", w.Revision)
-	if w.PullRequest.URL != "" {
-		message = fmt.Sprintf("pull request %s for revision %s is being closed", w.PullRequest.URL, w.Revision)
-	}
+	message := fmt.Sprintf("pull request %s for revision %s is being closed", nameOf(w.PullRequest), w.Revision)
 	if w.Error != nil {
-		message = sentence(message+fmt.Sprintf(", attempt %d has failed", w.Attempts), w.Error.Message)
+		message = sentence(message+fmt.Sprintf(", attempt %d has failed", failedAttempt(w)), w.Error.Message)
 	}
-	return gate{reason: pipelines.HoldWithdrawing, message: message}
+	g := gate{reason: pipelines.HoldWithdrawing, message: message}
+	if w.NextAttemptTime != nil {
+		g.until = w.NextAttemptTime.Time
+	}
+	return g
+}
+
+// failedAttempt is the number of the attempt that the error is from: while the next one is under way, that of the one before.
+func failedAttempt(w *pipelines.Withdrawal) int32 {
+	if w.NextAttemptTime == nil {
+		return w.Attempts - 1
+	}
+	return w.Attempts
 }
 
 // lookingUp tells whether a pull request may exist that the pipeline has forgotten.
 func (d *draft) lookingUp(s step, p *pipelines.PromotionStatus) bool {
 	return p.Strategy == pipelines.StrategyPullRequest && s.facts.ListingPending && p.Attempts == 0 &&
 		len(d.environment(s.name()).History) == 0
+}
+
+// unlisted says what is not known, and why.
+func unlisted(v view) string { return sentence(unlistedText(v.name()), v.facts.ListingProblem) }
+
+func unlistedText(environment string) string {
+	return "which pull requests of environment " + environment + " exist is not known yet"
 }
 
 // soak is closed until the environment before has been healthy for long enough.
@@ -235,12 +251,17 @@ func (d *draft) deadline(p *pipelines.PromotionStatus) time.Time {
 	return since.Add(d.rolloutDeadline())
 }
 
+// blind tells whether a pipeline without memory cannot find out which pull requests it has. It does not begin a run then.
+func (d *draft) blind() bool {
+	return d.status().Run == nil && slices.ContainsFunc(d.views, func(v view) bool { return v.facts.ListingPending })
+}
+
 // starting tells whether something has not been looked at for the first time that would be concluded from. A pipeline without
 // memory has to see its pull requests before it numbers a run: they may be from an earlier one, and only its number gives their
 // keys.
 func starting(o Observed) bool {
 	return slices.ContainsFunc(o.Environments, func(e Environment) bool {
-		if e.ListingPending && o.Status.Run == nil {
+		if e.ListingPending && e.ListingProblem == "" && o.Status.Run == nil {
 			return true
 		}
 		return slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Problem.Starting })

@@ -195,7 +195,17 @@ func TestRunIsNotNumberedBeforePullRequestsAreListed(t *testing.T) {
 	if s.Status.Run != nil || len(s.Status.Environments) > 0 {
 		t.Fatalf("concluded too early: %+v", s.Status)
 	}
-	s.Environments[1].ListingPending = false
+	// That it does not work for now is told, and still nothing is concluded.
+	s.Environments[1].ListingProblem = "the server fails"
+	s.wantPromotions()
+	s.wantHolds("b:LookingUp")
+	if s.Status.Run != nil || s.state("b") != "" || !strings.Contains(s.Status.Holds[0].Message, "the server fails") {
+		t.Fatalf("concluded from nothing: %+v", s.Status)
+	}
+	if lines := Why(s.Observed); len(lines) != 2 || lines[1].Reason != pipelines.HoldLookingUp {
+		t.Errorf("why says %+v", lines)
+	}
+	s.Environments[1].ListingPending, s.Environments[1].ListingProblem = false, ""
 	key := Identity{Namespace: "team", Name: "app", Environment: "b", Revision: "1", Run: 7}.Key()
 	s.PullRequests = []PullRequest{{Environment: "b", Key: key, Revision: "1", Run: 7, Number: 4, State: pipelines.PullRequestOpen}}
 	s.wantPromotions()

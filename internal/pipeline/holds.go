@@ -23,12 +23,34 @@ func (d *draft) hold() {
 	for _, s := range d.steps {
 		d.holdStep(s)
 	}
+	for _, v := range d.views {
+		if d.blind() && v.facts.ListingPending {
+			d.addHold(v.name(), "", gate{reason: pipelines.HoldLookingUp, message: unlisted(v)})
+		}
+	}
+	d.holdWithdrawals()
+	d.keepSince(before)
+}
+
+// keepSince lets holds that were there before keep the time at which they began.
+func (d *draft) keepSince(before []pipelines.Hold) {
 	for i, hold := range d.status().Holds {
 		j := slices.IndexFunc(before, func(b pipelines.Hold) bool {
 			return b.Environment == hold.Environment && b.Reason == hold.Reason && b.Revision == hold.Revision
 		})
 		if j >= 0 {
 			d.status().Holds[i].Since = before[j].Since
+		}
+	}
+}
+
+// holdWithdrawals says which pull requests are being closed, also those of environments that are gone or that nothing else waits in.
+func (d *draft) holdWithdrawals() {
+	for _, name := range d.recorded() {
+		w := d.environment(name).Withdrawal
+		said := slices.ContainsFunc(d.status().Holds, func(h pipelines.Hold) bool { return h.Environment == name && h.Reason == pipelines.HoldWithdrawing })
+		if w != nil && !said {
+			d.addHold(name, w.Revision, withdrawing(w))
 		}
 	}
 }

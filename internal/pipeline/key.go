@@ -36,10 +36,13 @@ func digest(parts ...string) string {
 // maxBranchPart keeps the name of a branch within what Git servers and file systems take.
 const maxBranchPart = 60
 
+// BranchPrefix is how the names of all branches begin that Branch returns.
+const BranchPrefix = "promotion-"
+
 // Branch returns the name of the branch for a promotion. The key at its end keeps apart what the readable part may confuse.
 func Branch(namespace, name, environment, key string) string {
-	parts := []string{"promotion", refPart(namespace), refPart(name), refPart(environment), key[:min(8, len(key))]}
-	return strings.Join(parts, "-")
+	parts := []string{refPart(namespace), refPart(name), refPart(environment), key[:min(8, len(key))]}
+	return BranchPrefix + strings.Join(parts, "-")
 }
 
 // refPart makes text fit for a git ref: letters, digits, hyphens, and single dots within.

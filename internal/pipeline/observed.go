@@ -55,6 +55,8 @@ type Environment struct {
 	// ListingPending says that the pull requests of the environment's repository have not been listed for the first time.
 	// Until then none is opened for a pipeline that has no memory.
 	ListingPending bool
+	// ListingProblem is why listing them fails, which is tried again; empty while the first attempt is under way.
+	ListingProblem string
 	// Inputs stands for what an attempt finds outside of the pipeline: the version of its Secret, the commit of its base
 	// branch. When it changes, an attempt that failed for good is made again. Empty is unknown.
 	Inputs string
@@ -135,7 +137,7 @@ type AttemptID struct {
 // Attempt is what is known of an attempt that was started.
 type Attempt struct {
 	State AttemptState
-	// Result is what it came to if it is done.
+	// Result is what it came to if it is done, and how it has left the pull request if it failed after it had changed it.
 	Result Result
 	// Error is why it failed, if it has.
 	Error AttemptError

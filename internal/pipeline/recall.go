@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -27,6 +28,7 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 	for _, spec := range p.Spec.Environments {
 		recorded := p.Status.Environments[spec.Name].Targets
 		environment := Environment{}
+		environment.ListingPending, environment.ListingProblem = recallListing(p.Status.Holds, spec.Name)
 		for i := range spec.Targets {
 			if i < len(recorded) {
 				environment.Targets = append(environment.Targets, recallTarget(recorded[i]))
@@ -39,6 +41,16 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 		o.Environments = append(o.Environments, environment)
 	}
 	return o
+}
+
+// recallListing tells whether the pull requests of an environment are still being looked for, and why that fails.
+func recallListing(holds []pipelines.Hold, environment string) (pending bool, problem string) {
+	i := slices.IndexFunc(holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == pipelines.HoldLookingUp })
+	if i < 0 {
+		return false, ""
+	}
+	_, problem, _ = strings.Cut(holds[i].Message, unlistedText(environment)+": ")
+	return true, problem
 }
 
 func recallTarget(status pipelines.TargetStatus) Target {

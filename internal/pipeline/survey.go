@@ -56,6 +56,15 @@ func (s step) attemptable(p *pipelines.PromotionStatus) bool {
 // looked at in order, because what one has settled on is what the next one is to get.
 func (d *draft) survey() {
 	d.steps = nil
+	if d.blind() {
+		for i, v := range d.views {
+			d.steps = append(d.steps, step{view: v, verdict: verdictBehind})
+			if i == 0 {
+				d.steps[0] = firstStep(v)
+			}
+		}
+		return
+	}
 	going := true
 	for i, v := range d.views {
 		if i == 0 {

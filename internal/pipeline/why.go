@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -27,10 +28,13 @@ type Explanation struct {
 // Why explains to people what is going on, from the first environment to the last. It comes from the same plan that the
 // controller follows.
 func Why(o Observed) []Explanation {
-	if len(o.Status.Environments) == 0 && starting(o) {
+	if len(o.Status.Environments) == 0 && starting(o) && !o.Deleted {
 		return []Explanation{{Message: "the targets have not been looked at yet"}}
 	}
 	d := advance(o)
+	if o.Deleted {
+		return d.explainDeletion()
+	}
 	var lines []Explanation
 	for _, hold := range d.status().Holds {
 		if hold.Environment == "" {
@@ -39,6 +43,24 @@ func Why(o Observed) []Explanation {
 	}
 	for _, s := range d.steps {
 		lines = append(lines, d.explain(s)...)
+	}
+	for _, hold := range d.status().Holds {
+		gone := !slices.ContainsFunc(d.steps, func(s step) bool { return s.name() == hold.Environment })
+		if hold.Environment != "" && gone {
+			lines = append(lines, explainHold(hold))
+		}
+	}
+	return lines
+}
+
+// explainDeletion says what a pipeline that is being deleted still waits for.
+func (d *draft) explainDeletion() []Explanation {
+	var lines []Explanation
+	for _, hold := range d.status().Holds {
+		lines = append(lines, explainHold(hold))
+	}
+	if len(lines) == 0 {
+		return []Explanation{{Message: "the pipeline is being deleted and waits for none of its pull requests; see metadata.finalizers for who else keeps it"}}
 	}
 	return lines
 }
@@ -66,6 +88,8 @@ func (d *draft) explain(s step) []Explanation {
 	line := Explanation{Environment: s.name()}
 	p := d.environment(s.name()).Promotion
 	switch {
+	case s.verdict == verdictSource && d.status().Run == nil:
+		line.Message = fmt.Sprintf("all targets are healthy at revision %s", s.revision)
 	case s.verdict == verdictSource:
 		line.Message = fmt.Sprintf("all targets are healthy at revision %s, which goes through the pipeline as run %d", s.revision, d.status().Run.Number)
 	case s.verdict == verdictReached:
@@ -106,6 +130,7 @@ var remedies = map[pipelines.HoldReason]string{
 	pipelines.HoldNoTargets:          "give the environment targets",
 	pipelines.HoldHeld:               "`espalier hold --release`",
 	pipelines.HoldInvalid:            "correct the field that the message names",
-	pipelines.HoldWithdrawing:        "nothing; after some attempts the pull request is left to people, and an Event names it",
+	pipelines.HoldWithdrawing:        "nothing; after some attempts the pull request is left to people, and an Event names it. A pipeline that is being deleted goes at once with the annotation `" + KeepPullRequestsAnnotation + ": \"true\"`",
+	pipelines.HoldLeftOpen:           "close the pull request at the Git server",
 	pipelines.HoldLookingUp:          "nothing, unless the Git server does not answer",
 }

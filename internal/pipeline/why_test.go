@@ -4,12 +4,14 @@
 package pipeline
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -18,6 +20,10 @@ import (
 func (s *scene) asObject() *pipelines.Pipeline {
 	p := &pipelines.Pipeline{Spec: s.Spec, Status: *s.Status.DeepCopy()}
 	p.Namespace, p.Name, p.Generation = s.Namespace, s.Name, s.Generation
+	if s.Deleted {
+		now := metav1.NewTime(s.Now)
+		p.DeletionTimestamp, p.Finalizers = &now, []string{Finalizer}
+	}
 	return p
 }
 
@@ -35,6 +41,29 @@ func TestWhyTellsTheSameFromTheStatusAlone(t *testing.T) {
 			s.ask(pipelines.RequestApprove, "b", "1").look()
 			s.finish(opened(7)).look()
 			s.set(0, at("2"), at("2")).look()
+		},
+		"deleted": func(s *scene) {
+			s.ask(pipelines.RequestApprove, "b", "1").look()
+			s.finish(opened(7)).look()
+			s.Deleted = true
+			s.look()
+			s.finish(failed(false)).look()
+		},
+		"looking up": func(s *scene) {
+			s.Status, s.Environments[1].ListingPending = pipelines.PipelineStatus{}, true
+			s.look()
+			s.Environments[1].ListingProblem = "the server fails"
+			s.look()
+		},
+		"an environment is gone": func(s *scene) {
+			s.ask(pipelines.RequestApprove, "b", "1").look()
+			s.finish(opened(7)).look()
+			s.Spec.Environments, s.Environments = append(s.Spec.Environments[:1:1], s.Spec.Environments[2]), append(s.Environments[:1:1], s.Environments[2])
+			s.look()
+			s.finish(failed(false)).look()
+			if !slices.ContainsFunc(Why(s.Observed), func(e Explanation) bool { return e.Environment == "b" && e.Reason == pipelines.HoldWithdrawing }) {
+				s.t.Errorf("nothing tells of the pull request that is being closed: %+v", s.Status.Holds)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,14 @@ import (
 // must not be two.
 const MaxWithdrawals = 6
 
+// Reasons that are known on both sides of an attempt, or of an Event.
+const (
+	// ReasonNoCredentials is why an attempt fails whose Secret does not exist.
+	ReasonNoCredentials = "SecretMissing"
+	// ReasonLeftOpen is for pull requests that could not be closed and are left to people.
+	ReasonLeftOpen = "PullRequestLeftOpen"
+)
+
 // giveUp ends a promotion that is not wanted any more, and has its pull request closed. It reports false, and does nothing, if
 // another pull request of the environment is being closed: that goes first.
 func (d *draft) giveUp(name, why string) bool {
@@ -57,27 +65,37 @@ func (d *draft) absorbWithdrawal(name string) {
 		return
 	}
 	attempt := d.o.Attempts[withdrawalOf(name, w)]
-	ended, found := d.endOf(name, w)
+	ended, found := d.endOf(name, w, attempt)
 	merged := found && ended.State == pipelines.PullRequestMerged
 	switch {
 	case attempt.State == AttemptDone:
 		d.endWithdrawal(name, attempt.Result.PullRequest)
-	case merged && attempt.State != AttemptRunning, found && hopeless(w, attempt):
+	case merged && attempt.State != AttemptRunning:
 		d.endWithdrawal(name, ended)
-	case hopeless(w, attempt) && d.leavesRepository(name, w):
+	case found && d.hopeless(w, attempt):
+		d.leaveBranch(name, ended, attempt.Error)
+	case d.hopeless(w, attempt) && d.leavesRepository(name, w):
 		d.leaveOpen(name, attempt.Error)
-	case attempt.State == AttemptFailed && w.NextAttemptTime == nil:
-		d.change(name, func(e *pipelines.EnvironmentStatus) {
-			next := d.nextTry(w.Key, w.Attempts, attempt.Error)
-			e.Withdrawal.Error, e.Withdrawal.NextAttemptTime = d.errorOf(attempt.Error), &next
-		})
+	case attempt.State == AttemptFailed:
+		d.postponeWithdrawal(name, attempt.Error)
 	}
 	d.repeatWithdrawal(name)
 }
 
-// hopeless tells whether another attempt to close the pull request would not help.
-func hopeless(w *pipelines.Withdrawal, last Attempt) bool {
-	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals)
+// postponeWithdrawal records why an attempt has failed and when the next one begins.
+func (d *draft) postponeWithdrawal(name string, failed AttemptError) {
+	d.change(name, func(e *pipelines.EnvironmentStatus) {
+		if w := e.Withdrawal; w.NextAttemptTime == nil {
+			next := d.nextTry(w.Key, w.Attempts, failed)
+			w.Error, w.NextAttemptTime = d.errorOf(failed), &next
+		}
+	})
+}
+
+// hopeless tells whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its
+// credentials back.
+func (d *draft) hopeless(w *pipelines.Withdrawal, last Attempt) bool {
+	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals || d.o.Deleted && last.Error.Reason == ReasonNoCredentials)
 }
 
 // leavesRepository tells whether no other pull requests will be opened for the environment where this one is.
@@ -98,9 +116,12 @@ func (d *draft) repeatWithdrawal(name string) {
 	})
 }
 
-// endOf finds out whether the pull request has been closed or merged, be it by an attempt whose end is not known. Closed is not the end
-// of a withdrawal: the branch may be left.
-func (d *draft) endOf(name string, w *pipelines.Withdrawal) (PullRequest, bool) {
+// endOf finds out whether the pull request has been closed or merged, be it by an attempt that failed afterwards or whose end is not known.
+// Closed is not the end of a withdrawal: the branch may be left.
+func (d *draft) endOf(name string, w *pipelines.Withdrawal, last Attempt) (PullRequest, bool) {
+	if left := last.Result.PullRequest; last.State == AttemptFailed && left.State != "" && left.State != pipelines.PullRequestOpen {
+		return left, true
+	}
 	i := slices.IndexFunc(d.o.PullRequests, func(r PullRequest) bool {
 		return r.Environment == name && r.Number == w.PullRequest.Number && r.Number != 0 && r.State != pipelines.PullRequestOpen
 	})
@@ -118,32 +139,61 @@ func (d *draft) endWithdrawal(name string, ended PullRequest) {
 		if ended.State == "" {
 			return
 		}
-		records := []*pipelines.PromotionStatus{}
-		if e.Promotion != nil {
-			records = append(records, e.Promotion)
-		}
-		for i := range e.History {
-			records = append(records, &e.History[i])
-		}
-		for _, p := range records {
-			if p.Key == key && p.PullRequest != nil {
+		for _, p := range recordsOf(e, key) {
+			if p.PullRequest != nil {
 				fill(p.PullRequest, ended, "")
 			}
 		}
 	})
 }
 
-// leaveOpen ends a withdrawal that does not work. Nobody but people can close the pull request then, so it is named.
+// recordsOf are the promotions of an environment that have a key, to be changed.
+func recordsOf(e *pipelines.EnvironmentStatus, key string) []*pipelines.PromotionStatus {
+	var records []*pipelines.PromotionStatus
+	if e.Promotion != nil && e.Promotion.Key == key {
+		records = append(records, e.Promotion)
+	}
+	for i := range e.History {
+		if e.History[i].Key == key {
+			records = append(records, &e.History[i])
+		}
+	}
+	return records
+}
+
+// leaveBranch ends a withdrawal that has closed the pull request and cannot remove its branch.
+func (d *draft) leaveBranch(name string, ended PullRequest, failed AttemptError) {
+	w := d.environment(name).Withdrawal
+	d.tellLeft(name, "BranchLeft", fmt.Sprintf("pull request %s for revision %s in environment %s is closed, but its branch %s is left, remove it yourself: %s",
+		nameOf(w.PullRequest), w.Revision, name, w.PullRequest.Branch, failed.Message))
+	d.endWithdrawal(name, ended)
+}
+
+// leaveOpen ends a withdrawal that does not work. Nobody but people can close the pull request then, so it is named, in an Event and in
+// the record.
 func (d *draft) leaveOpen(name string, failed AttemptError) {
 	w := d.environment(name).Withdrawal
-	which := w.PullRequest.URL
-	if which == "" {
-		which = "from branch " + w.PullRequest.Branch
-	}
-	d.news = append(d.news, News{
-		Warning: true, Reason: "PullRequestLeftOpen", Environment: name, Strategy: pipelines.StrategyPullRequest,
-		Message: shorten(fmt.Sprintf("pull request %s for revision %s in environment %s could not be closed, close it yourself: %s",
-			which, w.Revision, name, failed.Message), maxMessage),
+	message := fmt.Sprintf("pull request %s for revision %s in environment %s could not be closed, close it yourself: %s",
+		nameOf(w.PullRequest), w.Revision, name, failed.Message)
+	d.tellLeft(name, ReasonLeftOpen, message)
+	d.change(name, func(e *pipelines.EnvironmentStatus) {
+		for _, p := range recordsOf(e, e.Withdrawal.Key) {
+			p.Error = &pipelines.PromotionError{Reason: ReasonLeftOpen, Message: shorten(message, maxMessage), Generation: d.o.Generation}
+		}
+		e.Withdrawal = nil
 	})
-	d.change(name, func(e *pipelines.EnvironmentStatus) { e.Withdrawal = nil })
+}
+
+func (d *draft) tellLeft(name, reason, message string) {
+	d.news = append(d.news, News{
+		Warning: true, Reason: reason, Environment: name, Strategy: pipelines.StrategyPullRequest, Message: shorten(message, maxMessage),
+	})
+}
+
+// nameOf names a pull request for people; one whose address is not known by its branch.
+func nameOf(request pipelines.PullRequestStatus) string {
+	if request.URL == "" {
+		return "from branch " + request.Branch
+	}
+	return request.URL
 }

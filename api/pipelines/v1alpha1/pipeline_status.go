@@ -183,6 +183,8 @@ const (
 	HoldInvalid HoldReason = "Invalid"
 	// HoldWithdrawing waits until the pull request of an older promotion is closed.
 	HoldWithdrawing HoldReason = "Withdrawing"
+	// HoldLeftOpen is for a pull request that could not be closed before the pipeline goes. Nothing waits for it.
+	HoldLeftOpen HoldReason = "LeftOpen"
 	// HoldLookingUp waits until the pull requests of the repository are known.
 	HoldLookingUp HoldReason = "LookingUp"
 )

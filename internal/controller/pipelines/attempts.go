@@ -118,7 +118,7 @@ func (a *attempts) attempt(ctx context.Context, t task) (ended pipeline.Attempt)
 	}()
 	result, err := t.do(ctx)
 	if err != nil {
-		return pipeline.Attempt{State: pipeline.AttemptFailed, Error: problemOf(err)}
+		return pipeline.Attempt{State: pipeline.AttemptFailed, Result: result, Error: problemOf(err)}
 	}
 	return pipeline.Attempt{State: pipeline.AttemptDone, Result: result}
 }

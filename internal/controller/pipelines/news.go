@@ -84,11 +84,14 @@ func (n *news) observe(p *pipelines.Pipeline, o *pipeline.Observed) {
 	for i := range p.Spec.Environments {
 		environment := &p.Spec.Environments[i]
 		strategy := pullRequestStrategy(&p.Spec, environment)
+		seeks := strategy != nil && !o.Deleted && forgetful(&p.Status, p.Status.Environments[environment.Name])
+		if !seeks {
+			n.recalls.end(seeker{owner, environment.Name})
+		}
 		if strategy == nil || o.Deleted {
 			continue
 		}
-		status := p.Status.Environments[environment.Name]
-		if forgetful(&p.Status, status) {
+		if seeks {
 			n.observeForgotten(p, o, i, *strategy)
 		}
 		n.lookAt(sites, p, environment.Name, *strategy)
@@ -129,7 +132,7 @@ func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
 	wanted := map[followed]pipelines.PullRequestStrategy{}
 	for name, e := range p.Status.Environments {
 		var facts []pipeline.PullRequest
-		if promotion := e.Promotion; promotion != nil && awaited(promotion.PullRequest) {
+		if promotion := e.Promotion; promotion != nil && (awaited(promotion.PullRequest) || reopenable(promotion)) {
 			facts = append(facts, n.recorded(p, wanted, promotion.PullRequest, pipeline.PullRequest{Key: promotion.Key, Revision: promotion.Revision, Run: promotion.Run})...)
 		}
 		if withdrawal := e.Withdrawal; withdrawal != nil && awaited(&withdrawal.PullRequest) {
@@ -146,6 +149,11 @@ func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
 // awaited tells whether the end of a pull request is still to come.
 func awaited(pr *pipelines.PullRequestStatus) bool {
 	return pr != nil && pr.Number != 0 && pr.Repository != nil && (pr.State == "" || pr.State == pipelines.PullRequestOpen)
+}
+
+// reopenable tells whether a promotion waits because somebody has closed its pull request, who may open it again.
+func reopenable(p *pipelines.PromotionStatus) bool {
+	return p.State == pipelines.PromotionAbandoned && p.PullRequest != nil && p.PullRequest.Number != 0 && p.PullRequest.Repository != nil
 }
 
 // recorded notes that a pull request is wanted, and returns what is known of it already.

@@ -24,8 +24,8 @@ import (
 const (
 	// eventReason is the reason of the Event that a promotion by notification is.
 	eventReason = "Promote"
-	// reporter is who events come from.
-	reporter = "espalier-pipelines"
+	// reporter is who events come from: whoever uses the API filters by the name of its first controller.
+	reporter = "pipeline-controller"
 	// notificationTimeout is how long the receiver of events may take to answer.
 	notificationTimeout = 15 * time.Second
 )

@@ -67,7 +67,7 @@ func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.P
 	var secret corev1.Secret
 	err = p.secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: strategy.SecretRef.Name}, &secret)
 	if apierrors.IsNotFound(err) {
-		return place, "", failure.NewRetryable(failure.Details{Reason: "SecretMissing"},
+		return place, "", failure.NewRetryable(failure.Details{Reason: pipeline.ReasonNoCredentials},
 			fmt.Errorf("pull-request.secretRef names Secret %s/%s, which does not exist: create it with the keys %s, %s and %s",
 				namespace, strategy.SecretRef.Name, gitforge.KeyUsername, gitforge.KeyPassword, gitforge.KeyToken))
 	}
@@ -99,6 +99,8 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
+		// Whatever becomes of it, what was listed before may lack it.
+		defer p.news.recalls.end(seeker{client.ObjectKeyFromObject(owner), e.ID.Environment})
 		made, err := p.proposer.Propose(ctx, requestFor(owner, e, strategy, place))
 		if failure.KindOf(err) == failure.Terminal {
 			inputs = p.inputs(ctx, owner.Namespace, strategy)
@@ -181,15 +183,17 @@ func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
 		}
 		done, err := p.proposer.Withdraw(ctx, proposal.Withdrawal{
 			Place: place, Base: strategy.BaseBranch, Branch: e.PullRequest.Branch, Key: e.ID.Key, Number: e.PullRequest.Number, Comment: e.Message,
+			Repeated: e.ID.Number > 1,
 		})
+		var result pipeline.Result
+		if done.PullRequest != nil {
+			result.PullRequest = factsOfPullRequest(*done.PullRequest)
+		}
 		if err != nil {
-			return pipeline.Result{}, changeable{err, inputs}
+			return result, changeable{err, inputs}
 		}
 		p.news.lookNow(place.Forge.Repository())
-		if done.PullRequest == nil {
-			return pipeline.Result{}, nil
-		}
-		return pipeline.Result{PullRequest: factsOfPullRequest(*done.PullRequest)}, nil
+		return result, nil
 	}}
 }
 

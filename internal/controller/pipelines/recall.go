@@ -5,6 +5,8 @@ package pipelines
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/failure"
 	"espalier.dev/internal/gitforge"
 	"espalier.dev/internal/gitforge/poll"
 	"espalier.dev/internal/gitforge/proposal"
@@ -35,11 +38,23 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 	if !ok {
 		return
 	}
-	found, known := n.recalls.of(client.ObjectKeyFromObject(p), source, n.opener(p.Namespace, strategy))
-	o.Environments[environment].ListingPending = !known
+	facts, name := &o.Environments[environment], p.Spec.Environments[environment].Name
+	if working(o.Attempts, name) {
+		// An attempt from before the memory was lost: it may still open one.
+		facts.ListingPending = true
+		return
+	}
+	found, known, problem := n.recalls.of(seeker{client.ObjectKeyFromObject(p), name}, source, n.opener(p.Namespace, strategy))
+	if facts.ListingPending = !known; problem != nil {
+		facts.ListingProblem = problem.Error()
+	}
 	for _, pr := range found {
 		mark, ours := proposal.Recognise(pr.Body, p.Namespace, p.Name)
-		if !ours || mark.Environment != p.Spec.Environments[environment].Name || pr.Base != strategy.BaseBranch {
+		if !ours || mark.Environment != name || pr.Base != strategy.BaseBranch {
+			continue
+		}
+		// Anybody can write a description. Only who may push can have made the branch.
+		if pr.Fork || pr.Head != pipeline.Branch(p.Namespace, p.Name, name, mark.Key) {
 			continue
 		}
 		fact := factsOfPullRequest(pr)
@@ -48,8 +63,24 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 	}
 }
 
-// recalls lists the pull requests of each repository once, all open ones and those that changed last. That is enough: later ones are in
-// the statuses.
+// working tells whether an attempt for an environment is running.
+func working(attempts map[pipeline.AttemptID]pipeline.Attempt, environment string) bool {
+	for id, attempt := range attempts {
+		if id.Environment == environment && attempt.State == pipeline.AttemptRunning {
+			return true
+		}
+	}
+	return false
+}
+
+// seeker is an environment of a pipeline that looks for what it has forgotten.
+type seeker struct {
+	owner       types.NamespacedName
+	environment string
+}
+
+// recalls lists the pull requests of repositories for those who have no memory. A listing serves all who were seeking when it began, and
+// nobody who lost the memory later: it would not have what was opened in between.
 type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
@@ -60,12 +91,16 @@ type recalls struct {
 	known map[poll.Source]*recall
 }
 
+// recall is what was listed of a repository. Listings have numbers.
 type recall struct {
-	running, done bool
-	failed        time.Time
-	found         []gitforge.PullRequest
-	// users are the pipelines that were told of it, with whether they wait to be woken.
-	users map[types.NamespacedName]bool
+	running bool
+	// begun and ended are the numbers of the last listings that did; the rest tells of the one that ended.
+	begun, ended int
+	found        []gitforge.PullRequest
+	problem      error
+	at           time.Time
+	// needs has the first listing that each seeker may believe.
+	needs map[seeker]int
 }
 
 func newRecalls(pause time.Duration, wake func(types.NamespacedName)) *recalls {
@@ -74,69 +109,181 @@ func newRecalls(pause time.Duration, wake func(types.NamespacedName)) *recalls {
 
 func (r *recalls) close() { r.lifetime.End() }
 
-// of returns the pull requests of a repository that carry a mark of ours. known is false while they are being listed, which wakes
-// the pipeline at the end. If listing fails, nothing is known and nothing is waited for: an attempt will tell what is wrong.
-func (r *recalls) of(owner types.NamespacedName, source poll.Source, open func(context.Context) (gitforge.Forge, error)) (found []gitforge.PullRequest, known bool) {
+// opener connects to a repository.
+type opener func(context.Context) (gitforge.Forge, error)
+
+// of returns the pull requests of a repository that may be ours. known is false while they are being listed, or as long as that fails and
+// may yet work; the pipeline is woken when there is something new. If it cannot work until somebody acts, nothing is found, and nothing is
+// waited for: an attempt will tell what is wrong.
+func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitforge.PullRequest, known bool, problem error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	entry := r.known[source]
 	if entry == nil {
-		entry = &recall{users: map[types.NamespacedName]bool{}}
+		entry = &recall{needs: map[seeker]int{}}
 		r.known[source] = entry
 	}
-	entry.users[owner] = false
-	if entry.done {
-		return entry.found, true
+	need, seeking := entry.needs[who]
+	if !seeking {
+		need = entry.begun + 1
+		entry.needs[who] = need
 	}
-	if !entry.running && time.Since(entry.failed) >= r.pause {
-		entry.running = true
-		r.lifetime.Go(func() { r.list(entry, open) })
+	listed := entry.ended >= need
+	if listed && entry.problem == nil {
+		return entry.found, true, nil
 	}
-	entry.users[owner] = entry.running
-	return nil, !entry.running
+	lasting := listed && isLasting(entry.problem)
+	if !entry.running && (!lasting || time.Since(entry.at) >= r.pause) {
+		entry.running = r.lifetime.Go(func() { r.run(source, entry, open) })
+	}
+	if lasting {
+		return nil, true, nil
+	}
+	if listed {
+		problem = entry.problem
+	}
+	return nil, false, problem
 }
 
-// forget has what a pipeline was told of listed anew by the next that asks: another one of the same name would take pull requests for its
-// own that were closed with this one.
+// isLasting tells whether listing again is of no use until somebody acts.
+func isLasting(err error) bool {
+	return failure.KindOf(err) == failure.Terminal || failure.DetailsOf(err).Reason == pipeline.ReasonNoCredentials
+}
+
+// end says that an environment does not seek any more: it remembers, or has done something that a listing may not show. If it seeks again,
+// it is not told anything that was listed before.
+func (r *recalls) end(who seeker) {
+	r.forgetIf(func(s seeker) bool { return s == who })
+}
+
+// forget lets go of a pipeline.
 func (r *recalls) forget(owner types.NamespacedName) {
+	r.forgetIf(func(s seeker) bool { return s.owner == owner })
+}
+
+func (r *recalls) forgetIf(gone func(seeker) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for source, entry := range r.known {
-		if _, told := entry.users[owner]; told {
+		for who := range entry.needs {
+			if gone(who) {
+				delete(entry.needs, who)
+			}
+		}
+		if len(entry.needs) == 0 && !entry.running {
 			delete(r.known, source)
 		}
 	}
 }
 
-const listTimeout = time.Minute
+// maxPause is what the time between two attempts to list grows to.
+const maxPause = 15 * time.Minute
 
-func (r *recalls) list(entry *recall, open func(context.Context) (gitforge.Forge, error)) {
+// run lists until nobody seeks more than was found.
+func (r *recalls) run(source poll.Source, entry *recall, open opener) {
+	pause := r.pause
+	for {
+		number := r.begin(entry)
+		found, err := r.list(open)
+		if r.lifetime.Context().Err() != nil {
+			return
+		}
+		waiting, again := r.finish(source, entry, listed{number, found, err})
+		for _, owner := range waiting {
+			r.wake(owner)
+		}
+		if !again {
+			return
+		}
+		if err == nil {
+			continue
+		}
+		select {
+		case <-time.After(max(pause, gitforge.RetryAfter(err))):
+		case <-r.lifetime.Context().Done():
+			return
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+func (r *recalls) begin(entry *recall) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entry.begun++
+	return entry.begun
+}
+
+// listed is what a listing came to.
+type listed struct {
+	number  int
+	found   []gitforge.PullRequest
+	problem error
+}
+
+// finish records what was found, and returns who waited for it and whether another listing is needed.
+func (r *recalls) finish(source poll.Source, entry *recall, l listed) (waiting []types.NamespacedName, again bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	entry.ended, entry.found, entry.problem, entry.at = l.number, l.found, l.problem, time.Now()
+	for who, need := range entry.needs {
+		if need <= l.number {
+			waiting = append(waiting, who.owner)
+		}
+		again = again || need > l.number || l.problem != nil && !isLasting(l.problem)
+	}
+	entry.running = again
+	if len(entry.needs) == 0 {
+		delete(r.known, source)
+	}
+	return waiting, again
+}
+
+// listTimeout is for all pages together.
+const listTimeout = 5 * time.Minute
+
+func (r *recalls) list(open opener) ([]gitforge.PullRequest, error) {
 	ctx, cancel := context.WithTimeout(r.lifetime.Context(), listTimeout)
 	defer cancel()
-	var listing gitforge.Listing
 	forge, err := open(ctx)
-	if err == nil {
-		listing, err = forge.List(ctx, gitforge.Cursor{})
-	}
-	r.mu.Lock()
-	entry.running, entry.done = false, err == nil
 	if err != nil {
-		entry.failed = time.Now()
+		return nil, err
 	}
-	for _, pr := range listing.PullRequests {
-		if proposal.Marked(pr.Body) {
-			entry.found = append(entry.found, pr)
+	all, err := forge.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := lastOf(all)
+	for i := range found {
+		if !found[i].BodyCut {
+			continue
+		}
+		if found[i], err = forge.Get(ctx, found[i].Number); err != nil {
+			return nil, err
 		}
 	}
-	var waiting []types.NamespacedName
-	for owner, waits := range entry.users {
-		if waits {
-			waiting = append(waiting, owner)
+	return slices.DeleteFunc(found, func(pr gitforge.PullRequest) bool { return !proposal.Marked(pr.Body) }), nil
+}
+
+// lastPerEnvironment is how many pull requests that have ended are looked at for each environment. The last one tells the number of the
+// run; there are more for a run only if somebody asked for a retry.
+const lastPerEnvironment = 5
+
+// lastOf keeps the pull requests whose branches are named like ours: all that are open, and of the others the last ones of each
+// environment.
+func lastOf(all []gitforge.PullRequest) []gitforge.PullRequest {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b gitforge.PullRequest) int { return int(b.Number - a.Number) })
+	ended := map[string]int{}
+	return slices.DeleteFunc(all, func(pr gitforge.PullRequest) bool {
+		if pr.Fork || !strings.HasPrefix(pr.Head, pipeline.BranchPrefix) {
+			return true
 		}
-		entry.users[owner] = false
-	}
-	r.mu.Unlock()
-	for _, owner := range waiting {
-		r.wake(owner)
-	}
+		if pr.State == gitforge.Open {
+			return false
+		}
+		environment := pr.Head[:strings.LastIndex(pr.Head, "-")]
+		ended[environment]++
+		return ended[environment] > lastPerEnvironment
+	})
 }

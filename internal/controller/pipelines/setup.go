@@ -103,7 +103,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		notifier:        &notifier{cluster: mgr.GetClient(), alerts: &alerts{live: mgr.GetAPIReader()}, address: options.EventsAddress, http: &http.Client{}},
 		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
 		others:          newPool(options.ConcurrentAttempts),
-		events:          mgr.GetEventRecorder(Name),
+		events:          mgr.GetEventRecorder(reporter),
 		rolloutDeadline: options.RolloutDeadline,
 	}
 	k.pulls = newPulls(mgr.GetAPIReader(), options, wakes.wake)

@@ -4,6 +4,7 @@
 package pipelines_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -152,6 +153,25 @@ func (w *world) promoteEvents(name string) []string {
 	}
 	slices.Sort(messages)
 	return messages
+}
+
+// untilEvent waits for an Event of a pipeline.
+func (w *world) untilEvent(name, reason string) *corev1.Event {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	watcher, err := w.server.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(w.namespace))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer watcher.Stop()
+	for change := range watcher.ResultChan() {
+		if event, ok := change.Object.(*corev1.Event); ok && event.Reason == reason && event.InvolvedObject.Name == name {
+			return event
+		}
+	}
+	w.Fatalf("there is no Event %s of pipeline %s", reason, name)
+	return nil
 }
 
 func sorted(texts []string) []string {

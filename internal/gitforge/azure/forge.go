@@ -21,6 +21,7 @@ const (
 	listing    = "list pull requests"
 	pageSize   = 100
 	apiVersion = "5.0" // which Azure DevOps Server 2019 understands, too
+	listedBody = 400   // characters of a description that listings show
 )
 
 type forge struct {
@@ -115,9 +116,20 @@ func (f *forge) List(ctx context.Context, _ gitforge.Cursor) (gitforge.Listing, 
 	return gitforge.Listing{PullRequests: open, Complete: true}, nil
 }
 
-// pages goes on until a page is not full, since nothing in an answer says whether there is another.
+// History relies on the order in which Azure DevOps lists, which is the newest first.
+func (f *forge) History(ctx context.Context) ([]gitforge.PullRequest, error) {
+	return f.client.History(listing,
+		f.pager(ctx, listing, url.Values{"searchCriteria.status": {"all"}}),
+		f.pager(ctx, listing, url.Values{"searchCriteria.status": {"active"}}))
+}
+
 func (f *forge) pages(ctx context.Context, operation string, query url.Values) ([]gitforge.PullRequest, error) {
-	return f.client.All(operation, func(number int) (rest.Page, error) {
+	return f.client.All(operation, f.pager(ctx, operation, query))
+}
+
+// pager reads pages until one is not full, since nothing in an answer says whether there is another.
+func (f *forge) pager(ctx context.Context, operation string, query url.Values) func(int) (rest.Page, error) {
+	return func(number int) (rest.Page, error) {
 		query.Set("$top", strconv.Itoa(pageSize))
 		query.Set("$skip", strconv.Itoa((number-1)*pageSize))
 		var answer struct {
@@ -136,10 +148,11 @@ func (f *forge) pages(ctx context.Context, operation string, query url.Values) (
 			if err != nil {
 				return rest.Page{}, err
 			}
+			p.BodyCut = len(p.Body) >= listedBody
 			page.PullRequests = append(page.PullRequests, p)
 		}
 		return page, nil
-	})
+	}
 }
 
 func (f *forge) Close(ctx context.Context, number int64) (gitforge.PullRequest, error) {

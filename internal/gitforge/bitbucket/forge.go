@@ -144,11 +144,21 @@ func (f *forge) List(ctx context.Context, _ gitforge.Cursor) (gitforge.Listing, 
 	return gitforge.Listing{PullRequests: open, Complete: true}, nil
 }
 
-// pages follows the starts that Bitbucket names, which are not the number of what came before.
+func (f *forge) History(ctx context.Context) ([]gitforge.PullRequest, error) {
+	return f.client.History(listing,
+		f.pager(ctx, listing, url.Values{"state": {"ALL"}, "order": {"NEWEST"}}),
+		f.pager(ctx, listing, url.Values{"state": {"OPEN"}, "order": {"NEWEST"}}))
+}
+
 func (f *forge) pages(ctx context.Context, operation string, query url.Values) ([]gitforge.PullRequest, error) {
+	return f.client.All(operation, f.pager(ctx, operation, query))
+}
+
+// pager reads one page after the other. It follows the starts that Bitbucket names, which are not the number of what came before.
+func (f *forge) pager(ctx context.Context, operation string, query url.Values) func(int) (rest.Page, error) {
 	start := int64(0)
 	query.Set("limit", pageSize)
-	return f.client.All(operation, func(int) (rest.Page, error) {
+	return func(int) (rest.Page, error) {
 		query.Set("start", strconv.FormatInt(start, 10))
 		var answer paged
 		_, err := f.client.Do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.path, Query: query, Into: &answer})
@@ -170,7 +180,7 @@ func (f *forge) pages(ctx context.Context, operation string, query url.Values) (
 			page.PullRequests = append(page.PullRequests, p)
 		}
 		return page, nil
-	})
+	}
 }
 
 func (f *forge) Close(ctx context.Context, number int64) (gitforge.PullRequest, error) {

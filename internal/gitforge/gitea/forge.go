@@ -154,6 +154,13 @@ func (f *forge) open(ctx context.Context, page int) (rest.Page, error) {
 	return f.page(ctx, listing, url.Values{"state": {"open"}}, page)
 }
 
+// History relies on the order in which Gitea lists if it is not asked for another: the newest first.
+func (f *forge) History(ctx context.Context) ([]gitforge.PullRequest, error) {
+	return f.client.History(listing,
+		func(page int) (rest.Page, error) { return f.page(ctx, listing, url.Values{"state": {"all"}}, page) },
+		func(page int) (rest.Page, error) { return f.open(ctx, page) })
+}
+
 func (f *forge) page(ctx context.Context, operation string, query url.Values, number int) (rest.Page, error) {
 	query.Set("limit", strconv.Itoa(pageSize))
 	query.Set("page", strconv.Itoa(number))

@@ -149,10 +149,20 @@ func (f *forge) recent(ctx context.Context, page int, since gitforge.Cursor) (re
 }
 
 func (f *forge) open(ctx context.Context, page int) (rest.Page, error) {
+	return f.newest(ctx, "open", page)
+}
+
+func (f *forge) newest(ctx context.Context, state string, page int) (rest.Page, error) {
 	return f.page(ctx, rest.Request{Operation: listing}, url.Values{
-		"state": {"open"}, "sort": {"created"}, "direction": {"desc"},
+		"state": {state}, "sort": {"created"}, "direction": {"desc"},
 		"per_page": {strconv.Itoa(pageSize)}, "page": {strconv.Itoa(page)},
 	})
+}
+
+func (f *forge) History(ctx context.Context) ([]gitforge.PullRequest, error) {
+	return f.client.History(listing,
+		func(page int) (rest.Page, error) { return f.newest(ctx, "all", page) },
+		func(page int) (rest.Page, error) { return f.newest(ctx, "open", page) })
 }
 
 func (f *forge) page(ctx context.Context, request rest.Request, query url.Values) (rest.Page, error) {

@@ -111,7 +111,17 @@ func (f *forge) recent(ctx context.Context, page int, since gitforge.Cursor) (re
 }
 
 func (f *forge) open(ctx context.Context, page int) (rest.Page, error) {
-	return f.page(ctx, listing, url.Values{"state": {"opened"}, "order_by": {"created_at"}, "page": {strconv.Itoa(page)}})
+	return f.newest(ctx, "opened", page)
+}
+
+func (f *forge) newest(ctx context.Context, state string, page int) (rest.Page, error) {
+	return f.page(ctx, listing, url.Values{"state": {state}, "order_by": {"created_at"}, "page": {strconv.Itoa(page)}})
+}
+
+func (f *forge) History(ctx context.Context) ([]gitforge.PullRequest, error) {
+	return f.client.History(listing,
+		func(page int) (rest.Page, error) { return f.newest(ctx, "all", page) },
+		func(page int) (rest.Page, error) { return f.newest(ctx, "opened", page) })
 }
 
 func (f *forge) page(ctx context.Context, operation string, query url.Values) (rest.Page, error) {

@@ -27,7 +27,8 @@ func (r Request) message(baseCommit string) string {
 	return fmt.Sprintf("%s\n\n%s: %s\n%s: %s\n", r.title(), KeyTrailer, r.Key, BaseTrailer, baseCommit)
 }
 
-const maxListed = 50
+// maxListed is how many bytes the names of changed files may take up: Azure DevOps takes no description of more than 4000 characters.
+const maxListed = 2000
 
 // body is the description of the pull request. Existing tools find it by the line with namespace, pipeline and environment, which
 // therefore stands alone and as it is.
@@ -39,8 +40,9 @@ func (r Request) body(files []string) string {
 	}
 	text.WriteString("\nChanged files:\n\n")
 	slices.Sort(files)
+	begun := text.Len()
 	for i, file := range files {
-		if i == maxListed {
+		if text.Len()-begun > maxListed-maxShown {
 			fmt.Fprintf(&text, "- and %d more\n", len(files)-i)
 			break
 		}

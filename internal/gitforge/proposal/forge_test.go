@@ -27,6 +27,8 @@ type forge struct {
 	mutex    sync.Mutex
 	all      []gitforge.PullRequest
 	comments map[int64][]string
+	// refuse has calls fail, by their names.
+	refuse map[string]gitforge.Class
 	// onCreate is called before a pull request is opened.
 	onCreate func()
 }
@@ -95,6 +97,10 @@ func (f *forge) List(context.Context, gitforge.Cursor) (gitforge.Listing, error)
 	return gitforge.Listing{}, errors.New("nobody lists here")
 }
 
+func (f *forge) History(context.Context) ([]gitforge.PullRequest, error) {
+	return nil, errors.New("nobody asks for the history here")
+}
+
 func (f *forge) Close(_ context.Context, number int64) (gitforge.PullRequest, error) {
 	var closed gitforge.PullRequest
 	err := f.call("close", func() error {
@@ -118,6 +124,9 @@ func (f *forge) Comment(_ context.Context, number int64, text string) error {
 func (f *forge) call(name string, do func() error) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if class := f.refuse[name]; class != "" {
+		return (&gitforge.Error{Class: class, Message: "no"}).Classified()
+	}
 	var result error
 	if cut := f.power.use(name, func() { result = do() }); cut {
 		return (&gitforge.Error{Class: gitforge.Unavailable, Message: "connection lost"}).Classified()

@@ -202,8 +202,10 @@ func TestPIP20_AWithdrawalThatIsCutOffAnywhereIsFinishedByTheNext(t *testing.T) 
 			}
 			finished := w.power.left != 0
 			w.restart()
-			if got := w.withdraw(number); got.PullRequest.State != gitforge.Closed || got.KeptBranch {
-				t.Errorf("%s: %+v", name, got)
+			again := w.withdrawal(number)
+			again.Repeated = true
+			if got, err := w.proposer.Withdraw(t.Context(), again); err != nil || got.PullRequest.State != gitforge.Closed || got.KeptBranch {
+				t.Errorf("%s: %+v, %v", name, got, err)
 			}
 			server.Around(nil)
 			if len(w.forge.open()) > 0 || len(w.repository.Branches()) != 1 || len(w.forge.comments[number]) == 0 {
@@ -493,6 +495,43 @@ func TestPIP22_AWithdrawalClosesAndSaysWhy(t *testing.T) {
 	}
 }
 
+// A token may permit to comment and not to close. Each attempt fails then, and none of them says anything.
+func TestPIP22_AWithdrawalThatIsNotPermittedLeavesNoComments(t *testing.T) {
+	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
+	number := w.propose().PullRequest.Number
+	w.forge.refuse = map[string]gitforge.Class{"close": gitforge.Forbidden}
+	for range 3 {
+		if _, err := w.proposer.Withdraw(t.Context(), w.withdrawal(number)); gitforge.ClassOf(err) != gitforge.Forbidden {
+			t.Errorf("error %v", err)
+		}
+	}
+	if said := w.forge.comments[number]; len(said) > 0 {
+		t.Errorf("it says %q", said)
+	}
+	// The other way round, it is closed without a word.
+	w.forge.refuse = map[string]gitforge.Class{"comment": gitforge.Forbidden}
+	if got := w.withdraw(number); got.PullRequest.State != gitforge.Closed || len(w.repository.Branches()) != 1 {
+		t.Errorf("%+v, branches %v", got, w.repository.Branches())
+	}
+}
+
+// Of two pull requests from the branch, one closed by somebody and one that followed, the one that is open is withdrawn.
+func TestPIP22_AWithdrawalPrefersWhatIsOpen(t *testing.T) {
+	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
+	first := w.propose().PullRequest.Number
+	w.forge.edit(first, func(p *gitforge.PullRequest) { p.State = gitforge.Closed })
+	body := w.forge.all[first-1].Body
+	second, err := w.forge.Create(t.Context(), gitforge.NewPullRequest{Head: w.request.Branch, Base: w.request.Base, Title: "again", Body: body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.forge.edit(first, func(p *gitforge.PullRequest) { p.State = gitforge.Open })
+	w.forge.edit(second.Number, func(p *gitforge.PullRequest) { p.State = gitforge.Closed })
+	if got := w.withdraw(0); got.PullRequest.Number != first || len(w.forge.open()) > 0 {
+		t.Errorf("withdrawn is %+v, open are %+v", got.PullRequest, w.forge.open())
+	}
+}
+
 func TestPIP22_AMergeDuringTheWithdrawalCounts(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
 	number := w.propose().PullRequest.Number
@@ -527,7 +566,7 @@ func TestPIP22_LongNamesFitIntoWhatForgesTake(t *testing.T) {
 	w := newWorld(t, files)
 	w.request.Revision, w.request.Value = strings.Repeat("long", 200), "1.2.3"
 	pr := w.propose().PullRequest
-	if len(pr.Title) > 250 || len(pr.Body) > 30_000 || !strings.Contains(pr.Body, "- and 30 more\n") {
+	if len(pr.Title) > 250 || len(pr.Body) > 4000 || !strings.Contains(pr.Body, " more\n") {
 		t.Errorf("the title has %d bytes, the body %d", len(pr.Title), len(pr.Body))
 	}
 	if mark, ok := proposal.Recognise(pr.Body, "default", "podinfo"); !ok || mark.Revision != w.request.Revision {

@@ -70,10 +70,7 @@ func (r Request) find(ctx context.Context) (findings, error) {
 	if err != nil {
 		return findings{}, fmt.Errorf("look for the pull request from branch %s: %w", r.Branch, err)
 	}
-	order := []gitforge.State{gitforge.Open, gitforge.Merged, gitforge.Closed}
-	slices.SortStableFunc(all, func(a, b gitforge.PullRequest) int {
-		return slices.Index(order, a.State) - slices.Index(order, b.State)
-	})
+	sortByState(all)
 	var found findings
 	for i := range all {
 		pr := &all[i]
@@ -85,6 +82,14 @@ func (r Request) find(ctx context.Context) (findings, error) {
 		}
 	}
 	return found, nil
+}
+
+// sortByState brings open pull requests before merged ones, and those before closed ones.
+func sortByState(all []gitforge.PullRequest) {
+	order := []gitforge.State{gitforge.Open, gitforge.Merged, gitforge.Closed}
+	slices.SortStableFunc(all, func(a, b gitforge.PullRequest) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
 }
 
 // prepare brings the branch into the state in which it can be proposed.

@@ -21,6 +21,8 @@ type Withdrawal struct {
 	Number int64
 	// Comment says why, in Markdown; empty leaves no comment.
 	Comment string
+	// Repeated says that an earlier attempt may have closed the pull request without saying why.
+	Repeated bool
 }
 
 // Withdrawn is what became of it.
@@ -32,7 +34,8 @@ type Withdrawn struct {
 }
 
 // Withdraw closes the pull request of a promotion, says why, and removes the branch unless others have added to it. It may be repeated;
-// what is gone already is no error. If an attempt is cut off between the comment and the closing, there will be two comments.
+// what is gone already is no error. If it fails after the pull request was closed, it returns that beside the error. The comment comes after
+// the closing: a forge that does not let us close would otherwise get one at each attempt.
 func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
 	leave, err := p.queue.enter(ctx, w.Forge.Repository())
 	if err != nil {
@@ -40,26 +43,40 @@ func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error
 	}
 	defer leave()
 	pr, err := w.find(ctx)
-	if err != nil {
-		return Withdrawn{}, err
-	}
-	if pr != nil && pr.State == gitforge.Open {
-		if pr, err = w.close(ctx, *pr); err != nil {
-			return Withdrawn{}, err
-		}
+	if err == nil && pr != nil {
+		pr, err = w.end(ctx, *pr)
 	}
 	result := Withdrawn{PullRequest: pr}
-	if pr != nil && pr.State == gitforge.Merged {
-		return result, nil
+	if err != nil || pr != nil && pr.State == gitforge.Merged {
+		return result, err
 	}
-	result.KeptBranch, err = w.removeBranch(ctx)
+	if result.KeptBranch, err = w.removeBranch(ctx); err != nil {
+		err = fmt.Errorf("remove branch %s: %w", w.Branch, err)
+	}
 	return result, err
+}
+
+// end closes the pull request and says why. It returns the pull request as it is then, also beside an error; nil if it may still be open.
+func (w Withdrawal) end(ctx context.Context, pr gitforge.PullRequest) (*gitforge.PullRequest, error) {
+	silent := w.Repeated
+	if pr.State == gitforge.Open {
+		closed, err := w.Forge.Close(ctx, pr.Number)
+		if err != nil {
+			return nil, err
+		}
+		pr, silent = closed, true
+	}
+	if pr.State != gitforge.Closed || !silent {
+		return &pr, nil
+	}
+	return &pr, w.comment(ctx, pr)
 }
 
 // find returns the pull request, or nil if there is none.
 func (w Withdrawal) find(ctx context.Context) (*gitforge.PullRequest, error) {
 	if w.Number == 0 {
 		all, err := w.Forge.FindByHead(ctx, w.Branch, w.Base)
+		sortByState(all)
 		for i := range all {
 			if hasKey(all[i].Body, w.Key) {
 				return &all[i], nil
@@ -80,17 +97,16 @@ func (w Withdrawal) find(ctx context.Context) (*gitforge.PullRequest, error) {
 	return &pr, nil
 }
 
-func (w Withdrawal) close(ctx context.Context, pr gitforge.PullRequest) (*gitforge.PullRequest, error) {
-	if w.Comment != "" {
-		if err := w.Forge.Comment(ctx, pr.Number, w.Comment); err != nil {
-			return nil, err
-		}
+// comment says why. That the forge does not want to hear it is no reason to leave the branch.
+func (w Withdrawal) comment(ctx context.Context, pr gitforge.PullRequest) error {
+	if w.Comment == "" {
+		return nil
 	}
-	closed, err := w.Forge.Close(ctx, pr.Number)
-	if err != nil {
-		return nil, err
+	err := w.Forge.Comment(ctx, pr.Number, w.Comment)
+	if err != nil && gitforge.ClassOf(err).Permanent() {
+		return nil
 	}
-	return &closed, nil
+	return err
 }
 
 // removeBranch removes our branch, or tells that it must stay.

@@ -41,6 +41,7 @@ var contract = map[string]func(*testing.T, scene){
 	"comments are added whatever the state":                    comments,
 	"listings tell all that changed":                           tellsChanges,
 	"listings of more than a page are complete":                listsAllPages,
+	"the history has what has ended":                           remembersWhatHasEnded,
 	"what does not exist is told apart from what fails":        tellsWhatIsMissing,
 }
 
@@ -304,6 +305,44 @@ func listsAllPages(t *testing.T, s scene) {
 	found, err := f.forge.FindByHead(t.Context(), "promotion-first", "main")
 	if err != nil || len(found) != 1 || found[0].Number != first.Number {
 		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// remembersWhatHasEnded, for pipelines that have lost their memory: also if there are more pull requests than fit on a page.
+func remembersWhatHasEnded(t *testing.T, s scene) {
+	forge := forgeOf(t, s)
+	key := strings.Repeat("long ", 200) + "\n\nPromotion-Key: 0123\n"
+	want := map[int64]gitforge.State{}
+	for i, end := range []func(*testing.T, int64){
+		func(*testing.T, int64) {}, s.closeByHand, func(t *testing.T, number int64) { s.merge(t, number) },
+	} {
+		branch := fmt.Sprintf("promotion-%d", i)
+		s.push(t, branch)
+		p, err := forge.Create(t.Context(), gitforge.NewPullRequest{Head: branch, Base: "main", Title: branch, Body: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(t, p.Number)
+		want[p.Number] = []gitforge.State{gitforge.Open, gitforge.Closed, gitforge.Merged}[i]
+	}
+	for i := range s.pageSize() {
+		want[create(t, s, forge, fmt.Sprintf("other-%d", i), "main").Number] = gitforge.Open
+	}
+	history, err := forge.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int64]gitforge.State{}
+	for _, p := range history {
+		if p.BodyCut {
+			p = get(t, forge, p.Number)
+		}
+		if got[p.Number] = p.State; strings.HasPrefix(p.Head, "promotion-") && p.Body != key {
+			t.Errorf("pull request %d is read with the body %q", p.Number, p.Body)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -71,12 +71,16 @@ func (f *fake) azureList(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	common := map[string]string{"api-version": "5.0", "$top": "100", "$skip": "*"}
 	keep := openRecord
-	if q.Has("searchCriteria.sourceRefName") {
+	switch {
+	case q.Has("searchCriteria.sourceRefName"):
 		f.query(r, want(common, "searchCriteria.status", "all", "searchCriteria.sourceRefName", "*", "searchCriteria.targetRefName", "*"))
 		keep = func(x *record) bool {
 			return "refs/heads/"+x.head == q.Get("searchCriteria.sourceRefName") && "refs/heads/"+x.base == q.Get("searchCriteria.targetRefName")
 		}
-	} else {
+	case q.Get("searchCriteria.status") == "all":
+		f.query(r, want(common, "searchCriteria.status", "all"))
+		keep = everyRecord
+	default:
 		f.query(r, want(common, "searchCriteria.status", "active"))
 	}
 	found, _ := part(f.book.chosen(byCreation, keep), 100, number(f, q.Get("$skip"))/100+1)

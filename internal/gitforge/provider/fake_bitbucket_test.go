@@ -85,14 +85,18 @@ func (f *fake) bitbucketList(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	common := map[string]string{"state": q.Get("state"), "order": "NEWEST", "limit": "100", "start": "*"}
 	keep := openRecord
-	if q.Has("at") {
+	switch {
+	case q.Has("at"):
 		f.query(r, want(common, "state", "ALL", "direction", "OUTGOING", "at", "*"))
 		branch, qualified := strings.CutPrefix(q.Get("at"), "refs/heads/")
 		if !qualified {
 			f.t.Errorf("at=%s is not fully qualified", q.Get("at"))
 		}
 		keep = func(x *record) bool { return x.head == branch }
-	} else {
+	case q.Get("state") == "ALL":
+		f.query(r, common)
+		keep = everyRecord
+	default:
 		f.query(r, want(common, "state", "OPEN"))
 	}
 	start := number(f, q.Get("start"))

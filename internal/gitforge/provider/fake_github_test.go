@@ -83,6 +83,8 @@ func (f *fake) githubList(w http.ResponseWriter, r *http.Request) {
 	case q.Get("state") == "open":
 		f.query(r, want(common, "sort", "created", "per_page", "100"))
 		keep = openRecord
+	case q.Get("sort") == "created":
+		f.query(r, want(common, "state", "all", "sort", "created", "per_page", "100"))
 	default:
 		f.query(r, want(common, "state", "all", "sort", "updated", "per_page", "30"))
 		by, size = byChange, 30

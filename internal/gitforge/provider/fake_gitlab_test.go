@@ -71,6 +71,8 @@ func (f *fake) gitlabList(w http.ResponseWriter, r *http.Request) {
 			f.t.Error(err)
 		}
 		by, keep = byChange, func(x *record) bool { return !x.updated.Before(since) }
+	case q.Get("order_by") == "created_at":
+		f.query(r, want(common, "state", "all", "order_by", "created_at"))
 	default:
 		f.query(r, want(common, "state", "all", "order_by", "updated_at"))
 		by = byChange

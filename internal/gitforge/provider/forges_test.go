@@ -48,6 +48,7 @@ func everyCall(t *testing.T, forge gitforge.Forge) map[string]error {
 	_, errs["Get"] = forge.Get(t.Context(), 7)
 	_, errs["List"] = forge.List(t.Context(), gitforge.Cursor{})
 	_, errs["List changes"] = forge.List(t.Context(), gitforge.Cursor{Since: time.Unix(1700000000, 0)})
+	_, errs["History"] = forge.History(t.Context())
 	_, errs["Close"] = forge.Close(t.Context(), 7)
 	return errs
 }
@@ -58,7 +59,7 @@ func TestAnswersOfTheWrongShapeAreNeverTakenForPullRequests(t *testing.T) {
 			`{"number":7,"iid":7,"id":7,"pullRequestId":7,"state":"limbo","status":"limbo","base":{"ref":"b","label":"b"},"target_branch":"b","targetRefName":"b"}`} {
 			forge := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 			for call, err := range everyCall(t, forge) {
-				emptyList := body == `[]` && (kind == gitHub || kind == gitLab || kind == giteaKind) && (strings.HasPrefix(call, "List") || call == "FindByHead")
+				emptyList := body == `[]` && (kind == gitHub || kind == gitLab || kind == giteaKind) && (strings.HasPrefix(call, "List") || call == "FindByHead" || call == "History")
 				if emptyList {
 					continue
 				}

@@ -50,6 +50,29 @@ func (c *Client) All(operation string, fetch func(page int) (Page, error)) ([]gi
 	return all, err
 }
 
+// History does what Forge.History is to do. Both functions return pages with the newest pull request first: that order stands still while
+// the pages are read, so that none is missed.
+func (c *Client) History(operation string, everything, open func(page int) (Page, error)) ([]gitforge.PullRequest, error) {
+	var found []gitforge.PullRequest
+	more := false
+	err := c.EachPage(operation, everything, func(page Page) bool {
+		found, more = append(found, page.PullRequests...), page.More
+		return len(found) < gitforge.HistoryLength
+	})
+	if err != nil || !more {
+		return found, err
+	}
+	older, err := c.All(operation, open)
+	if err != nil {
+		return nil, err
+	}
+	known := map[int64]bool{}
+	for _, p := range found {
+		known[p.Number] = true
+	}
+	return append(found, slices.DeleteFunc(older, func(p gitforge.PullRequest) bool { return known[p.Number] })...), nil
+}
+
 // HasNext tells whether an answer names a page after it. The address of that page is not used: the server could lead anywhere with it.
 func HasNext(header http.Header) bool {
 	for _, links := range header.Values("Link") {

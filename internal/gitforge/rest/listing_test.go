@@ -166,3 +166,43 @@ func TestPullRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
+
+// A history of more than some hundred pull requests is cut, but never those that are open.
+func TestAHistoryHasAllThatIsOpenHoweverOldItIs(t *testing.T) {
+	const last = 3 * gitforge.HistoryLength
+	pages := func(number int, all []gitforge.PullRequest) (Page, error) {
+		const size = 100
+		from := min((number-1)*size, len(all))
+		to := min(from+size, len(all))
+		return Page{PullRequests: all[from:to], More: to < len(all)}, nil
+	}
+	var all, open []gitforge.PullRequest
+	for number := int64(last); number > 0; number-- {
+		p := at(number, 0)
+		if p.State = gitforge.Closed; number%7 == 0 {
+			p.State = gitforge.Open
+			open = append(open, p)
+		}
+		all = append(all, p)
+	}
+	asked := 0
+	history, err := (&Client{}).History("remember",
+		func(number int) (Page, error) { asked++; return pages(number, all) },
+		func(number int) (Page, error) { return pages(number, open) })
+	if err != nil || asked != gitforge.HistoryLength/100 {
+		t.Fatalf("%d pages, %v", asked, err)
+	}
+	seen := map[int64]int{}
+	for _, p := range history {
+		seen[p.Number]++
+	}
+	for _, p := range all {
+		want := 0
+		if p.State == gitforge.Open || p.Number > last-gitforge.HistoryLength {
+			want = 1
+		}
+		if seen[p.Number] != want {
+			t.Fatalf("pull request %d, which is %s, is there %d times, want %d", p.Number, p.State, seen[p.Number], want)
+		}
+	}
+}

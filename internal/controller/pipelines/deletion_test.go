@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/testkit"
+)
+
+// A deletion that waits for the Git server says so, and not that somebody must merge.
+func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h := w.newHub(pipelines.GitProviderBitbucketServer)
+	builder, _ := h.pipeline()
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	h.fail("close", http.StatusServiceUnavailable)
+	if err := w.cluster.Delete(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	p = w.until("p", "an attempt that failed", func(p *pipelines.Pipeline) bool {
+		return len(p.Status.Holds) > 0 && p.Status.Holds[0].Until != nil
+	})
+	reconciling := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReconciling)
+	if reconciling == nil || reconciling.Reason != pipeline.ReasonDeleting {
+		t.Fatalf("the condition is %+v", reconciling)
+	}
+	why := pipeline.Why(pipeline.Recall(p, p.DeletionTimestamp.Time))
+	for place, text := range map[string]string{"the hold": p.Status.Holds[0].Message, "the condition": reconciling.Message, "why": why[0].Message} {
+		for _, part := range []string{"pull-requests/1", "is being closed", "503"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s does not tell of %q: %s", place, part, text)
+			}
+		}
+	}
+	if why[0].Until.IsZero() || !strings.Contains(why[0].Remedy, pipeline.KeepPullRequestsAnnotation) {
+		t.Errorf("why says %+v", why[0])
+	}
+	h.fail("close", 0)
+	testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+	h.expect(t, "closed")
+}
+
+// Without credentials nobody can close the pull request: the pipeline goes at once, and an Event names what stays. Six attempts would
+// take longer than this test has patience.
+func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h := w.newHub(pipelines.GitProviderBitbucketServer)
+	builder, _ := h.pipeline()
+	p := builder.Build()
+	p.Finalizers = []string{"example.com/last"} // so that its status can be read afterwards
+	w.create(p)
+	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	if err := w.cluster.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "git"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cluster.Delete(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	p = w.until("p", "released", func(p *pipelines.Pipeline) bool { return !slices.Contains(p.Finalizers, pipeline.Finalizer) })
+	if len(p.Status.Holds) != 1 || p.Status.Holds[0].Reason != pipelines.HoldLeftOpen || !strings.Contains(p.Status.Holds[0].Message, "pull-requests/1") {
+		t.Errorf("holds %+v", p.Status.Holds)
+	}
+	event := w.untilEvent("p", pipeline.ReasonLeftOpen)
+	if event.Type != corev1.EventTypeWarning || !strings.Contains(event.Message, "pull-requests/1") || !strings.Contains(event.Message, "Secret") {
+		t.Errorf("the event is %+v", event)
+	}
+	h.expect(t, "open")
+	before := p.DeepCopy()
+	p.Finalizers = nil
+	if err := w.cluster.Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+}
+
+// Whoever filters events finds those of pipelines where the API's former controller had them.
+func TestPIP21_EventsComeFromPipelineController(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	builder, _ := w.twoEnvironments()
+	w.create(builder.Build())
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+	w.untilEvent("p", "PromotionSucceeded")
+	for _, selector := range []string{"source", "reportingComponent"} {
+		var list corev1.EventList
+		if err := w.cluster.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingFields{selector: "pipeline-controller"}); err != nil {
+			t.Fatal(err)
+		}
+		var reasons []string
+		for _, event := range list.Items {
+			reasons = append(reasons, event.Reason)
+		}
+		for _, reason := range []string{"Promote", "PromotionSucceeded", "RunStarted"} {
+			if !slices.Contains(reasons, reason) {
+				t.Errorf("%s=pipeline-controller selects %v, and not %s", selector, reasons, reason)
+			}
+		}
+	}
+}

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipelines_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+var otherForges = []pipelines.GitProviderType{pipelines.GitProviderBitbucketServer, pipelines.GitProviderAzureDevOps}
+
+// wipe takes the memory of a pipeline away, as whoever restores it from a backup without status does.
+func (w *world) wipe(name string) {
+	w.Helper()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+		if err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+			return err
+		}
+		p.Status = pipelines.PipelineStatus{}
+		return w.cluster.Status().Update(w.Context(), p)
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A pull request that somebody has closed stays closed if the pipeline is restored without its status, also where listings that are made
+// to follow pull requests show none but those that are open, or cut what tells whose they are.
+func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) {
+	t.Parallel()
+	for _, kind := range otherForges {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := idleWorld(t)
+			h := w.newHub(kind)
+			stop := w.run(w.server.Config())
+			builder, _ := h.pipeline()
+			w.create(builder.Build())
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			h.close(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+			stop()
+			w.wipe("p")
+			w.run(w.server.Config())
+			p := w.until("p", "a promotion that is begun or held", func(p *pipelines.Pipeline) bool {
+				promotion := p.Status.Environments["prod"].Promotion
+				return promotion != nil && (promotion.State == pipelines.PromotionAbandoned || promotion.State == pipelines.PromotionCreated)
+			})
+			if !held(p, "prod", pipelines.HoldAbandoned) {
+				t.Errorf("holds %+v", p.Status.Holds)
+			}
+			h.expect(t, "closed")
+		})
+	}
+}
+
+// The status is lost while the controller runs: what it has listed before is not believed, for it lacks what was opened since.
+func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t *testing.T) {
+	t.Parallel()
+	for _, kind := range otherForges {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			h := w.newHub(kind)
+			builder, at := h.pipeline()
+			w.create(builder.Build())
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			w.deploy(w.cluster, at[0], "1.2.0", true)
+			w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+			h.expect(t, "closed", "open")
+			w.wipe("p")
+			p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+			if number := p.Status.Environments["prod"].Promotion.PullRequest.Number; number != 2 || p.Status.Run.Number != 2 {
+				t.Errorf("pull request %d of run %d", number, p.Status.Run.Number)
+			}
+			h.expect(t, "closed", "open")
+			h.merge(2)
+			w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
+		})
+	}
+}
+
+// Nothing is concluded from a Git server that does not answer: neither that there are no pull requests, nor which run it is.
+func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"fails": http.StatusServiceUnavailable, "has had enough": http.StatusTooManyRequests} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			h := w.newHub(pipelines.GitProviderBitbucketServer)
+			builder, at := h.pipeline()
+			w.create(builder.Build())
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			w.deploy(w.cluster, at[0], "1.2.0", true)
+			w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+			h.fail("list", status)
+			w.wipe("p")
+			p := w.until("p", "held", func(p *pipelines.Pipeline) bool { return held(p, "prod", pipelines.HoldLookingUp) })
+			if message := p.Status.Holds[0].Message; !strings.Contains(message, "list pull requests") {
+				t.Errorf("the hold does not say why: %s", message)
+			}
+			if p.Status.Run != nil {
+				t.Errorf("run %+v was begun", p.Status.Run)
+			}
+			if status != http.StatusTooManyRequests { // then it would be left alone for a minute
+				h.fail("list", 0)
+				w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+			}
+			h.expect(t, "closed", "open")
+		})
+	}
+}
+
+// Anybody can open a pull request from a fork, and copy a description into it.
+func TestPIP22_APullRequestFromAForkIsNotTakenForOurs(t *testing.T) {
+	t.Parallel()
+	for _, kind := range otherForges {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			h := w.newHub(kind)
+			builder, _ := h.pipeline()
+			w.create(builder.Build())
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			h.close(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+			h.mutex.Lock()
+			genuine := *h.pulls[0]
+			h.add(hubPull{fork: true, head: genuine.head, base: genuine.base, title: genuine.title, body: genuine.body})
+			h.add(hubPull{head: "promotion-of-mine", base: genuine.base, title: genuine.title, body: genuine.body})
+			h.mutex.Unlock()
+			w.wipe("p")
+			p := w.until("p", "recalled", func(p *pipelines.Pipeline) bool { return p.Status.Environments["prod"].Promotion != nil })
+			if promotion := p.Status.Environments["prod"].Promotion; promotion.State != pipelines.PromotionAbandoned {
+				t.Errorf("the promotion is %+v", promotion)
+			}
+			h.expect(t, "closed", "open", "open")
+		})
+	}
+}
+
+func TestPIP22_APullRequestThatIsOpenedAgainIsFollowedAgain(t *testing.T) {
+	t.Parallel()
+	for _, kind := range otherForges {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := idleWorld(t)
+			h := w.newHub(kind)
+			stop := w.run(w.server.Config())
+			builder, _ := h.pipeline()
+			w.create(builder.Build())
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			h.close(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+			h.reopen(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			h.close(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+			// Another process follows it as well.
+			stop()
+			w.run(w.server.Config())
+			h.reopen(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+			h.merge(1)
+			w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+			h.expect(t, "merged")
+		})
+	}
+}
