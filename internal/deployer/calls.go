@@ -56,11 +56,11 @@ func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deploy
 }
 
 // inside calls into the deployer: with a limit, an end as soon as the item is no longer its own, and without letting a
-// panic out.
+// panic out. A call ends before the item's time does: what it failed with has to be told before the time is up.
 func (k *kind) inside(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed, do func(context.Context, Work) error, name string) error {
 	limit := k.opts.CallTimeout
 	if !o.Deadline.IsZero() && o.Running() {
-		limit = min(limit, o.Deadline.Sub(o.Now))
+		limit = min(limit, o.Deadline.Sub(o.Now)*9/10)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -112,8 +112,8 @@ func TestACallHasALimit(t *testing.T) {
 		t.Errorf("without a limit of its own, a call may take %s", limit)
 	}
 	w.succeeds(w.item("short", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.Duration("50s")) }))
-	if limit := <-deadlines; limit > 50*time.Second {
-		t.Errorf("an item with 50 seconds left may take %s", limit)
+	if limit := <-deadlines; limit > 45*time.Second {
+		t.Errorf("a call for an item with 50 seconds left may take %s, and cannot tell in time what it failed with", limit)
 	}
 }
 

@@ -5,6 +5,7 @@ package deployitem
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -182,18 +183,29 @@ func awaitTargetObject(o Observed) Decision {
 	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
 }
 
-// awaitEnd leaves an item whose time is up to the watchdog.
+// awaitEnd leaves an item whose time is up to the watchdog. It is not told in the status: what the deployer waited for
+// stays there until the watchdog takes it into the error.
 func awaitEnd(o Observed) Decision {
 	return wait(lsv1alpha1.ReasonProgressingTimeout, "its time was up at "+o.Deadline.UTC().Format(time.RFC3339))
 }
 
 func (o Observed) timeIsUp() bool { return !o.Deadline.IsZero() && !o.Now.Before(o.Deadline) }
 
+const failsAt = "; it fails at "
+
 func untilDeadline(o Observed) string {
 	if o.Deadline.IsZero() {
 		return ""
 	}
-	return "; it fails at " + o.Deadline.UTC().Format(time.RFC3339)
+	return failsAt + o.Deadline.UTC().Format(time.RFC3339)
+}
+
+// WithoutDeadline is the message of a wait without the time at which it fails.
+func WithoutDeadline(message string) string {
+	if at := strings.LastIndex(message, failsAt); at >= 0 {
+		return message[:at]
+	}
+	return message
 }
 
 func pickedUp(o Observed) decision.Reason {

@@ -20,7 +20,7 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	if o.Remember != nil {
 		status.ProviderStatus, o.Remember = o.Remember, nil
 	}
-	if !working(o) {
+	if !working(o) || err == nil && d.Why.Code == lsv1alpha1.ReasonProgressingTimeout {
 		return o
 	}
 	if err == nil {

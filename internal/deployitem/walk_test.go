@@ -328,3 +328,26 @@ func TestRepairOfWhatHasFinished(t *testing.T) {
 		}
 	}
 }
+
+// What an item waited for stays in its status when its time is up: the watchdog takes it into the error.
+func TestJOB74_WhatWasWaitedForIsStillToldWhenTheTimeIsUp(t *testing.T) {
+	for _, phase := range []lsv1alpha1.Phase{lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting} {
+		for name, answer := range map[string]deployitem.Answer{
+			"a wait":   {Waiting: decision.Reason{Code: lsv1alpha1.ReasonWaitingForReadiness, Message: "Deployment a/b"}},
+			"an error": {Err: errors.New("no answer")},
+		} {
+			i := item(phase, "b", "a")
+			if phase.IsDeletion() {
+				i = deleted(i)
+			}
+			began := metav1.NewTime(noon)
+			i.Status.LastReconcileTime = &began
+			(&script{answer: answer}).walk(t, i, deployitem.Snapshot{Intended: true})
+			before := i.Status.DeepCopy()
+			(&script{answer: answer}).walk(t, i, deployitem.Snapshot{Intended: true, Now: noon.Add(deployitem.DefaultProgressTimeout)})
+			if diff := cmp.Diff(before, &i.Status); diff != "" {
+				t.Errorf("%s in %s: %s", name, phase, diff)
+			}
+		}
+	}
+}

@@ -159,6 +159,16 @@ func AsWait(err error) (*Wait, bool) {
 	return w, ok
 }
 
+// NextAttempt returns when the next attempt makes sense, if an error says so; else the zero time. Errors say it by a method
+// of that name. Before that time a retry fails without having been tried, and after it nothing is gained by waiting.
+func NextAttempt(err error) time.Time {
+	var postponed interface{ NextAttempt() time.Time }
+	if !errors.As(err, &postponed) {
+		return time.Time{}
+	}
+	return postponed.NextAttempt()
+}
+
 // Terminalf is NewTerminal with a formatted cause.
 func Terminalf(d Details, format string, args ...any) error {
 	return NewTerminal(d, fmt.Errorf(format, args...))

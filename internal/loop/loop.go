@@ -137,8 +137,19 @@ func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, p *pass[T, O, P, E
 		return reconcile.Result{RequeueAfter: l.untilEndOf(p.err)}, nil
 	default:
 		l.count(outcomeRetry)
-		return reconcile.Result{}, p.err
+		return l.retry(ctx, p.err)
 	}
+}
+
+// retry repeats a pass in growing intervals, or at the time that the error names: people are told of it, so it has to be
+// true.
+func (l *Loop[T, O, P, E]) retry(ctx context.Context, err error) (reconcile.Result, error) {
+	at := failure.NextAttempt(err)
+	if at.IsZero() {
+		return reconcile.Result{}, err
+	}
+	log.FromContext(ctx).Info("Trying again later", "kind", l.Name, "at", at.UTC().Format(time.RFC3339), "error", err.Error())
+	return reconcile.Result{RequeueAfter: max(retryBase, at.Sub(l.Clock.Now()))}, nil
 }
 
 // afterEnd is when to look again at an object that has failed for good. If that has just ended a run, what was asked for

@@ -13,16 +13,20 @@ import (
 	"espalier.dev/internal/failure"
 )
 
+// The longest pause and the wait for another one's attempt are together not longer than the 30 seconds within which a
+// cluster that is back is noticed.
 const (
 	firstPause = 500 * time.Millisecond
-	lastPause  = 30 * time.Second
+	lastPause  = 25 * time.Second
+	// probeWait is when to ask again while somebody else makes the one attempt. Nobody knows how long that takes.
+	probeWait = 5 * time.Second
 )
 
-// pauseAfter is how long to wait after the n-th failure in a row, with a fifth of jitter either way.
+// pauseAfter is how long to wait after the n-th failure in a row, with up to a fifth of it taken off by chance.
 func pauseAfter(failures int) time.Duration {
 	pause := firstPause << min(max(failures-1, 0), 10)
 	pause = min(pause, lastPause)
-	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
+	return time.Duration(float64(pause) * (0.8 + 0.2*rand.Float64()))
 }
 
 // breaker lets requests to one cluster fail at once while the cluster is known to be out of reach. When a pause is over one request
@@ -59,7 +63,6 @@ func (b *breaker) enter() (*attempt, error) {
 		return nil, b.errorLocked()
 	}
 	b.probing, a.probe = true, true
-	b.until = b.clock.Now().Add(firstPause) // for those who ask meanwhile
 	return a, nil
 }
 
@@ -74,8 +77,12 @@ func (b *breaker) open() error {
 }
 
 func (b *breaker) errorLocked() error {
+	until := b.until
+	if b.probing {
+		until = b.clock.Now().Add(probeWait)
+	}
 	return failure.NewRetryable(failure.Details{Operation: operationConnect, Reason: ReasonUnreachable},
-		&Unreachable{Server: b.server, Since: b.since, Until: b.until, cause: b.cause})
+		&Unreachable{Server: b.server, Since: b.since, Until: until, cause: b.cause})
 }
 
 // succeeded notes that the cluster answered, with whatever.
@@ -94,6 +101,9 @@ func (a *attempt) failed(cause error) error {
 	b := a.breaker
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	if a.round != b.round && b.failures > 0 {
+		return b.errorLocked()
+	}
 	if a.round != b.round {
 		return failure.NewRetryable(failure.Details{Operation: operationConnect, Reason: ReasonUnreachable}, cause)
 	}

@@ -61,5 +61,8 @@ func (u *Unreachable) Error() string {
 		u.Server, u.Since.UTC().Format(time.RFC3339), u.Until.UTC().Format(time.RFC3339), u.cause)
 }
 
+// NextAttempt is when a request may reach the cluster again. Who retries then keeps the promise of the message.
+func (u *Unreachable) NextAttempt() time.Time { return u.Until }
+
 // Unwrap returns why the last attempt failed.
 func (u *Unreachable) Unwrap() error { return u.cause }

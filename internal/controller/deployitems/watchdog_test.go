@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -164,6 +165,71 @@ func TestJOB74_ItemThatRunsTooLongFails(t *testing.T) {
 	if now := w.live(forever); now.Status.Phase != lsv1alpha1.PhaseProgressing || now.Status.IsFinished() {
 		t.Errorf("none is no limit, but: %+v", now.Status)
 	}
+}
+
+// says tells that the conditions of an item speak of something.
+func says(text string) testkit.Condition[*lsv1alpha1.DeployItem] {
+	return testkit.Is("says "+text, func(i *lsv1alpha1.DeployItem) bool {
+		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+			return c.Type == lsv1alpha1.ConditionReconciling && strings.Contains(c.Message, text)
+		})
+	})
+}
+
+// limit gives an item that waits for something a time that is over.
+func (w *world) limit(item *lsv1alpha1.DeployItem) {
+	w.t.Helper()
+	err := w.Client().Patch(w.t.Context(), item, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"timeout":"1s"}}`)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestJOB74_ATimeoutSaysWhatWasWaitedFor(t *testing.T) {
+	w := newWorld(t)
+	w.run("none", deployitems.Name, mock.Name)
+	slow := testkit.DeployItem(w.ns, "slow").Mock(phase(lsv1alpha1.PhaseProgressing)).Timeout(lsv1alpha1.NoDuration).Build()
+	lost := testkit.DeployItem(w.ns, "lost").Target("far").Timeout(lsv1alpha1.NoDuration).Build()
+	for item, cause := range map[*lsv1alpha1.DeployItem]string{
+		slow: "spec.config asks for the phase Progressing",
+		lost: "Target " + w.ns + "/far does not exist",
+	} {
+		w.limit(testkit.Eventually(t, w.APIServer, w.started(item), says(cause)))
+		failed := testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseFailed)
+		w.told(failed, cause)
+	}
+}
+
+// told checks that the error and the conditions of an item that has failed name the cause and since when.
+func (w *world) told(item *lsv1alpha1.DeployItem, cause string) {
+	w.t.Helper()
+	e := item.Status.LastError
+	if e == nil || e.Reason != lsv1alpha1.ReasonProgressingTimeout || !strings.Contains(e.Message, cause) || !strings.Contains(e.Message, "since 20") {
+		w.t.Errorf("%s failed with %+v", item.Name, e)
+	}
+	for _, c := range item.Status.Conditions {
+		if !strings.Contains(c.Message, cause) {
+			w.t.Errorf("condition %s of %s says %q", c.Type, item.Name, c.Message)
+		}
+	}
+}
+
+func TestJOB74_ADeletionWithoutItsTargetNamesIt(t *testing.T) {
+	w := newWorld(t)
+	w.run("none", deployitems.Name, mock.Name)
+	target := testkit.Target(w.ns, "far").Build()
+	testkit.Create(t, w.APIServer, target)
+	item := testkit.EventuallyFinished(t, w.APIServer,
+		w.started(testkit.DeployItem(w.ns, "lost").Target("far").Timeout(lsv1alpha1.NoDuration).Build()), lsv1alpha1.PhaseSucceeded)
+	for _, object := range []client.Object{target, item} {
+		if err := w.Client().Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.setStatus(item, map[string]any{"jobID": "second"})
+	cause := "Target " + w.ns + "/far does not exist"
+	w.limit(testkit.Eventually(t, w.APIServer, item, says(cause)))
+	w.told(testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseDeleteFailed), cause)
 }
 
 // The watchdog costs nothing where all goes well.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -125,7 +126,13 @@ func judge(err error, secret bool) (details failure.Details, terminal bool, text
 func judgeConnection(err error) (failure.Details, bool, string) {
 	details := failure.Details{Reason: ReasonUnreachable}
 	var network net.Error
+	var postponed interface {
+		error
+		NextAttempt() time.Time
+	}
 	switch {
+	case errors.As(err, &postponed): // It knows the server, since when it does not answer, and when it is asked again.
+		return details, false, postponed.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return details, false, "the cluster did not answer in time"
 	case errors.Is(err, context.Canceled):

@@ -171,14 +171,33 @@ func timeout(o Observed) error {
 		Operation: lsv1alpha1.OperationWaitingForPickup, Reason: lsv1alpha1.ReasonPickupTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)},
 	}
 	if !o.PickedUp {
-		return failure.Terminalf(details,
-			"no deployer for type %s has taken the deploy item within %s: check that one runs, and that its target selectors choose the item's Target",
-			o.Type, o.Deadline.Sub(o.Since))
+		return failure.Terminalf(details, "no deployer for type %s has taken the deploy item within %s: check that one runs%s",
+			o.Type, o.Deadline.Sub(o.Since), forTarget(o))
 	}
 	details.Operation, details.Reason = "Deploy", lsv1alpha1.ReasonProgressingTimeout
 	if o.Phase.IsDeletion() {
 		details.Operation = "Delete"
 	}
-	return failure.Terminalf(details, "deployer %s has not come to an end within %s: see the conditions for what it waited for, or raise spec.timeout",
-		o.Deployer, o.Deadline.Sub(o.Since))
+	return failure.Terminalf(details, "deployer %s has not come to an end within %s; %s. If it only needs more time, raise spec.timeout",
+		o.Deployer, o.Deadline.Sub(o.Since), o.LastWord)
+}
+
+// forTarget says what a Target has to do with the choice of a deployer.
+func forTarget(o Observed) string {
+	if o.Target == "" {
+		return ""
+	}
+	return fmt.Sprintf(", that Target %s exists, and that the deployer's target selectors choose it", o.Target)
+}
+
+// String says what the time was spent on.
+func (w LastWord) String() string {
+	switch {
+	case w.Text == "":
+		return "it has not said what it waits for"
+	case w.Failed:
+		return fmt.Sprintf("since %s it failed with: %s", w.Since.UTC().Format(time.RFC3339), w.Text)
+	default:
+		return fmt.Sprintf("since %s it waited for this: %s", w.Since.UTC().Format(time.RFC3339), w.Text)
+	}
 }

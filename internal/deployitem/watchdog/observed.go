@@ -27,8 +27,10 @@ type Observed struct {
 	// Name and Type are for messages.
 	Name string
 	Type lsv1alpha1.DeployItemType
-	// Deployer is who has picked up the item, for messages.
-	Deployer string
+	// Deployer is who has picked up the item, and Target is what spec.target names, for messages.
+	Deployer, Target string
+	// LastWord is what the deployer that has picked up the item said last: for what it waits, or what it failed with.
+	LastWord LastWord
 
 	Phase lsv1alpha1.Phase
 	Job   run.Job
@@ -55,6 +57,16 @@ type Observed struct {
 	Now      time.Time
 
 	pickupTimeout time.Duration
+}
+
+// LastWord is what the status says of the work on an item.
+type LastWord struct {
+	// Text names the object and what is missing, or what went wrong. It is empty if the deployer has said nothing.
+	Text string
+	// Failed is set if it is an error, and not a wait.
+	Failed bool
+	// Since is when it was first said.
+	Since time.Time
 }
 
 // Look turns what was read into facts.
@@ -84,8 +96,27 @@ func Look(s Snapshot) Observed {
 	if operation == lsv1alpha1.OperationInterrupt || operation == lsv1alpha1.OperationReconcile {
 		o.Idle = operation
 	}
+	if item.Spec.Target != nil {
+		o.Target = item.Namespace + "/" + item.Spec.Target.Name
+	}
 	o.Since, o.Deadline = waitOf(item, s.PickupTimeout)
+	if o.PickedUp {
+		o.LastWord = lastWordOf(status)
+	}
 	return o
+}
+
+// lastWordOf finds what a deployer that has picked up the item says of its work. That it has begun says nothing.
+func lastWordOf(status *lsv1alpha1.DeployItemStatus) LastWord {
+	if e := status.LastError; e != nil {
+		return LastWord{Text: e.Message, Failed: true, Since: e.LastTransitionTime.Time}
+	}
+	for _, c := range status.Conditions {
+		if c.Type == lsv1alpha1.ConditionReconciling && c.Reason != deployitem.CodePickedUp {
+			return LastWord{Text: deployitem.WithoutDeadline(c.Message), Since: c.LastUpdateTime.Time}
+		}
+	}
+	return LastWord{}
 }
 
 // waitOf returns since when the item waits, and until when it may.

@@ -190,6 +190,50 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 	}
 }
 
+// An error that only says that the time was up leaves people without the cause, which the status had a moment before.
+func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
+	since := metav1.NewTime(noon.Add(-7 * time.Minute))
+	waiting := func(reason, message string) func(*lsv1alpha1.DeployItem) {
+		return func(i *lsv1alpha1.DeployItem) {
+			i.Status.Conditions = []lsv1alpha1.Condition{
+				{Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionFalse, Reason: reason, Message: message, LastUpdateTime: since},
+				{Type: lsv1alpha1.ConditionReconciling, Status: lsv1alpha1.ConditionTrue, Reason: reason, Message: message, LastUpdateTime: since},
+			}
+		}
+	}
+	tests := map[string]struct {
+		phase  lsv1alpha1.Phase
+		change func(*lsv1alpha1.DeployItem)
+		want   string
+	}{
+		"a wait": {
+			lsv1alpha1.PhaseProgressing, waiting(lsv1alpha1.ReasonWaitingForReadiness, "Deployment a/b: 0 of 1; it fails at 2026-05-04T12:00:00Z"),
+			"since 2026-05-04T11:53:00Z it waited for this: Deployment a/b: 0 of 1. If",
+		},
+		"an error": {
+			lsv1alpha1.PhaseDeleting, func(i *lsv1alpha1.DeployItem) {
+				waiting("TargetUnreachable", "no route")(i)
+				i.Status.LastError = &lsv1alpha1.Error{Reason: "TargetUnreachable", Message: "no route to example.org", LastTransitionTime: since, LastUpdateTime: metav1.NewTime(noon)}
+			},
+			"since 2026-05-04T11:53:00Z it failed with: no route to example.org. If",
+		},
+		"silence":                 {lsv1alpha1.PhaseProgressing, waiting("PickedUp", "deployer x works on it"), "it has not said what it waits for"},
+		"no condition":            {lsv1alpha1.PhaseProgressing, func(*lsv1alpha1.DeployItem) {}, "it has not said what it waits for"},
+		"an item nobody takes":    {"", func(i *lsv1alpha1.DeployItem) { i.Spec.Target = &lsv1alpha1.ObjectReference{Name: "far"} }, "Target ns/far exists"},
+		"of the job before":       {"", waiting(lsv1alpha1.ReasonWaitingForReadiness, "of the job before"), "check that one runs"},
+		"without a Target to see": {"", func(*lsv1alpha1.DeployItem) {}, "check that one runs"},
+	}
+	for name, test := range tests {
+		i := item(test.phase, "b", "a", time.Hour)
+		test.change(i)
+		walk(t, i, noon)
+		if e := i.Status.LastError; e == nil || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) || !strings.Contains(e.Message, test.want) ||
+			strings.Contains(e.Message, "it fails at") || strings.Contains(e.Message, "of the job before") {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
 // Who starts an item by hand writes status.jobID and nothing else.
 func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	fresh := item("", "b", "", 0)
