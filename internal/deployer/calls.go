@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,7 +41,13 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	o.Remember = remember
 	o.Answer = &deployitem.Answer{
 		Done: progress.Done, Waiting: progress.Waiting, Recheck: progress.Recheck, Exports: exports, Err: errors.Join(err, bad, worse),
+		Unreachable: unreachable(err),
 	}
+}
+
+// unreachable tells whether an error says that there is no way to the target at present.
+func unreachable(err error) bool {
+	return slices.Contains([]string{target.ReasonUnreachable, target.ReasonSecretMissing, target.ReasonTokenRefused}, failure.DetailsOf(err).Reason)
 }
 
 func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed) (*runtime.RawExtension, error) {

@@ -111,6 +111,7 @@ func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o deployite
 	switch e := effect.(type) {
 	case deployitem.Intend:
 		o.Remember, err = k.intend(ctx, item, o)
+		err = o.Overtaken(err, unreachable(err))
 	case deployitem.Deploy:
 		k.memory.intend(item)
 		k.answer(ctx, item, &o, call{name: "Deploy", make: k.deployer.Deploy})

@@ -5,11 +5,14 @@ package deployitem
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
 )
 
 // Decision is what a deployer does next.
@@ -94,7 +97,7 @@ func pickUp(o Observed) Decision {
 func deploy(o Observed) Decision {
 	switch {
 	case o.Answer != nil && o.Answer.Err != nil:
-		return fail(Deploy{}.String(), o.Answer.Err)
+		return fail(Deploy{}.String(), o.Overtaken(o.Answer.Err, o.Answer.Unreachable))
 	case o.Answer != nil && o.Answer.Done:
 		return finish(o)
 	case o.Answer != nil:
@@ -127,7 +130,7 @@ func finish(o Observed) Decision {
 func remove(o Observed) Decision {
 	switch {
 	case o.Answer != nil && o.Answer.Err != nil:
-		return fail(Delete{}.String(), o.Answer.Err)
+		return fail(Delete{}.String(), fmt.Errorf("%w%s", o.Answer.Err, wayOut(o)))
 	case o.Answer != nil && o.Answer.Done:
 		return letGo(o, CodeUninstalled, "everything that "+o.Name+" has deployed is gone")
 	case o.Answer != nil:
@@ -180,7 +183,33 @@ func awaitTarget(o Observed) Decision {
 }
 
 func awaitTargetObject(o Observed) Decision {
+	switch {
+	case o.DeletionAsked && !o.Continuous && !InDeletionFlow(o.Deleting, o.Phase):
+		return fail(Deploy{}.String(), o.Overtaken(errors.New("Target "+o.TargetName+" does not exist"), true))
+	case InDeletionFlow(o.Deleting, o.Phase):
+		return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist, so nothing can be uninstalled: create it again"+wayOut(o)+untilDeadline(o))
+	}
 	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
+}
+
+// wayOut names the command that ends a deletion which cannot be carried out.
+func wayOut(o Observed) string {
+	where := ""
+	if o.TargetName != "" {
+		where = " to Target " + o.TargetName
+	}
+	return "; to leave behind what was deployed" + where + ", delete the root installation with: espalier delete ROOT --without-uninstall (annotation " +
+		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"
+}
+
+// Overtaken returns what becomes of an error of the deployer. In a job that deploys, one that says that the target cannot be reached means
+// that the job only waits, and a deletion that was asked for ends it.
+func (o Observed) Overtaken(err error, unreachable bool) error {
+	if err == nil || !unreachable || !o.DeletionAsked || o.Continuous || InDeletionFlow(o.Deleting, o.Phase) {
+		return err
+	}
+	return failure.NewTerminal(failure.Details{Operation: "InterruptOperation", Reason: lsv1alpha1.ReasonInterrupted},
+		fmt.Errorf("interrupted, because the deletion was asked for while the item waited: %w", err))
 }
 
 // awaitEnd leaves an item whose time is up to the watchdog. It is not told in the status: what the deployer waited for

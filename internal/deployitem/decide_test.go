@@ -6,12 +6,14 @@ package deployitem_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/failure"
 	"espalier.dev/internal/run"
 )
 
@@ -57,6 +59,7 @@ func everything(check func(deployitem.Observed)) {
 func observation(bits int, o deployitem.Observed) deployitem.Observed {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.Mine, o.Deleting, o.WithoutUninstall, o.Finalizer = on(0), on(1), on(2), on(3)
+	o.DeletionAsked = o.Deleting || on(4)
 	o.Unchanged, o.ClusterMayBeGone, o.Exported, o.Intended, o.Stored = on(4), on(5), on(6), on(7), on(8)
 	if on(9) {
 		o.Problem = errors.New("bad")
@@ -120,6 +123,14 @@ var rules = map[string]func(deployitem.Observed, deployitem.Decision) bool{
 	"a decision that does not wait does something": func(_ deployitem.Observed, d deployitem.Decision) bool {
 		return d.Wait || len(d.Do) > 0 || d.Next != ""
 	},
+	"JOB-46 a job that waits for its target ends when the deletion is asked for": func(o deployitem.Observed, d deployitem.Decision) bool {
+		late := !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
+		waits := o.Mine && o.Job.Running() && o.Phase == lsv1alpha1.PhaseProgressing && o.Target == deployitem.TargetMissing && o.Answer == nil && !late
+		return !waits || !o.DeletionAsked || o.Deleting && o.WithoutUninstall || does[deployitem.Fail](d)
+	},
+	"JOB-46 a deletion that waits for its target names the way out": func(o deployitem.Observed, d deployitem.Decision) bool {
+		return d.Why.Code != lsv1alpha1.ReasonNoTargetFound || !o.Deleting || strings.Contains(d.Why.Message, "--without-uninstall")
+	},
 	"an item that is broken is not worked on": func(o deployitem.Observed, d deployitem.Decision) bool {
 		return o.Problem == nil || !touches(d)
 	},
@@ -144,11 +155,40 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 	}
 }
 
+// An error that says that the target cannot be reached ends a job that deploys once the deletion is asked for, and none that deletes: what was
+// deployed is not left behind because somebody cannot be reached.
+func TestJOB46_AnUnreachableTarget(t *testing.T) {
+	away := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		observed    deployitem.Observed
+		unreachable bool
+		ends        bool
+	}{
+		"nobody asked for a deletion": {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing}, true, false},
+		"asked for above":             {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, true, true},
+		"asked for here":              {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Deleting: true}, true, true},
+		"another error":               {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true}, false, false},
+		"being deleted":               {deployitem.Observed{Phase: lsv1alpha1.PhaseDeleting, DeletionAsked: true, Deleting: true}, true, false},
+		"continuous":                  {deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, DeletionAsked: true, Continuous: true}, true, false},
+	} {
+		err := c.observed.Overtaken(away, c.unreachable)
+		if ends := failure.KindOf(err) == failure.Terminal; ends != c.ends || !errors.Is(err, away) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o := deployitem.Observed{Mine: true, Phase: lsv1alpha1.PhaseDeleting, Job: jobs[2], Deleting: true, Finalizer: true, Target: deployitem.TargetThere, TargetName: "ns/east", Now: noon}
+	o.Answer = &deployitem.Answer{Err: away, Unreachable: true}
+	d := deployitem.Decide(o)
+	if message := d.Why.Message; does[deployitem.RemoveFinalizer](d) || !strings.Contains(message, "connection refused") || !strings.Contains(message, "ns/east") || !strings.Contains(message, "espalier delete ROOT --without-uninstall") {
+		t.Errorf("decided %+v", d)
+	}
+}
+
 // Each rule must be able to fail, or it proves nothing.
 func TestRulesCanBeBroken(t *testing.T) {
 	every := []deployitem.Decision{
 		{Do: []deployitem.Effect{deployitem.Deploy{}, deployitem.Delete{}, deployitem.Repair{}, deployitem.RemoveFinalizer{}}, Next: lsv1alpha1.PhaseSucceeded},
-		{}, {Wait: true},
+		{}, {Wait: true}, {Wait: true, Why: decision.Reason{Code: lsv1alpha1.ReasonNoTargetFound}},
 	}
 	for name, holds := range rules {
 		breakable := false

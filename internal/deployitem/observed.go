@@ -60,6 +60,8 @@ type Observed struct {
 	Mine bool
 	// Deleting is set once the deletion was asked for; WithoutUninstall, if nothing in the target shall be touched.
 	Deleting, WithoutUninstall bool
+	// DeletionAsked is set once the deletion of the item was asked for, or of what is above it.
+	DeletionAsked bool
 	// Finalizer is set if the item is kept until its deployer lets it go.
 	Finalizer bool
 	// Unchanged is set if the item succeeded before with the same spec and asks to be left out then.
@@ -101,6 +103,8 @@ type Answer struct {
 	// Exports is the JSON of what to export; empty for nothing.
 	Exports []byte
 	Err     error
+	// Unreachable says that the error is that the target cannot be reached at present.
+	Unreachable bool
 }
 
 // Look turns what was read into facts.
@@ -111,6 +115,7 @@ func Look(s Snapshot) Observed {
 		Phase:            status.Phase,
 		Job:              run.JobOf(&status.RunStatus),
 		Deleting:         !item.DeletionTimestamp.IsZero(),
+		DeletionAsked:    run.DeletionAsked(item),
 		WithoutUninstall: item.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		Finalizer:        slices.Contains(item.Finalizers, lsv1alpha1.Finalizer),
 		Unchanged:        item.Spec.UpdateOnChangeOnly && status.Phase == lsv1alpha1.PhaseSucceeded && status.ObservedGeneration == item.Generation,

@@ -41,6 +41,8 @@ func itemsOf(effect Effect) []Item {
 		return e.Items
 	case KeepDeployed:
 		return e.Items
+	case TellItems:
+		return e.Items
 	case DeleteItems:
 		return e.Items
 	case TriggerItems:
@@ -93,6 +95,8 @@ func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
 		i.follow(o, StateRunning)
 	case KeepDeployed:
 		i.WithoutUninstall = true
+	case TellItems:
+		i.DeletionAsked = true
 	case DeleteItems:
 		i.Terminating = true
 		i.follow(o, StateRunning)

@@ -4,7 +4,6 @@
 package execution
 
 import (
-	"fmt"
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -14,6 +13,8 @@ import (
 // Decide says what to do next. It is total.
 func Decide(o Observed) Decision {
 	switch {
+	case o.NamespaceEnds:
+		return decideEnding(o)
 	case o.Continuous:
 		return Decision{Wait: true, Why: because(ReasonContinuous, "it follows its spec and takes no part in jobs")}
 	case !o.Running():
@@ -59,6 +60,9 @@ func rest(o Observed) Decision {
 	if o.InterruptAsked {
 		d.Do = []Effect{DropInterrupt{}}
 	}
+	if !o.Finalizer && !o.Deleted && o.Job.ID != "" {
+		d.Do = append(d.Do, AddFinalizer{}) // somebody has removed it
+	}
 	return d
 }
 
@@ -75,7 +79,7 @@ func interrupt(o Observed) Decision {
 			}
 		}
 	}
-	message := fmt.Sprintf("job %s was interrupted by annotation %s=%s", o.Job.ID, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationInterrupt)
+	message := o.cut()
 	if len(cut) > 0 {
 		message += "; unfinished deploy items: " + list(cut)
 	}

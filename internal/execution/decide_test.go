@@ -171,6 +171,58 @@ func TestJOB70_JOB71_EveryStateOfThreeItems(t *testing.T) {
 	}
 }
 
+// Who is at work learns of a deletion before it is awaited. A job that has begun nothing ends, once nothing works any more.
+func TestJOB46_WhatADeletionMeansForARunningJob(t *testing.T) {
+	for _, shape := range shapes() {
+		if !acyclic(shape) {
+			continue
+		}
+		eachTriple(shape, func(items []execution.Item) {
+			o := running(lsv1alpha1.PhaseProgressing, items, nil)
+			o.DeletionAsked, o.Complete = true, true
+			d := execution.Decide(o)
+			complain(t, sane(o, d), o, d)
+			for _, tell := range effects[execution.TellItems](d) {
+				o = execution.After(o, tell, nil)
+				d = execution.Decide(o)
+			}
+			if d.Wait && slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return i.State == execution.StateRunning && !i.DeletionAsked }) {
+				complain(t, fmt.Errorf("it waits for an item that does not know of the deletion"), o, d)
+			}
+			o = running(lsv1alpha1.PhaseInit, items[:2], items[2:])
+			o.DeletionAsked, o.Complete = true, true
+			d = execution.Decide(o)
+			complain(t, sane(o, d), o, d)
+			if ended := d.Next == lsv1alpha1.PhaseFailed; ended == slices.ContainsFunc(items, working) || len(effects[execution.CreateItems](d)) > 0 {
+				complain(t, fmt.Errorf("it has ended: %t", ended), o, d)
+			}
+			o.Complete = false
+			if d = execution.Decide(o); d.Next != "" || !d.Wait || !execution.NeedsComplete(o) {
+				complain(t, fmt.Errorf("it does not ask first which items exist"), o, d)
+			}
+		})
+	}
+}
+
+// In a namespace that is being deleted an execution does nothing but go, when its items are gone.
+func TestJOB46_AnExecutionGoesWithItsNamespace(t *testing.T) {
+	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed} {
+		for _, left := range []bool{false, true} {
+			for _, deleted := range []bool{false, true} {
+				o := running(phase, nil, nil)
+				o.NamespaceEnds, o.Deleted, o.DeletionAsked, o.Complete, o.Continuous = true, deleted, deleted, true, left
+				if left {
+					o.Leaving = []execution.Item{{Name: "a", State: execution.StateIdle}}
+				}
+				d := execution.Decide(o)
+				if gone := len(effects[execution.RemoveFinalizer](d)) == 1; !d.Wait || d.Next != "" || gone != (deleted && !left) || !gone && len(d.Do) > 0 {
+					complain(t, fmt.Errorf("it goes: %t", gone), o, d)
+				}
+			}
+		}
+	}
+}
+
 // startsExactlyWhatIsReady: idle, not about to go, and all that it depends on has succeeded.
 func startsExactlyWhatIsReady(items []execution.Item, d execution.Decision) error {
 	var want, got []string
@@ -376,7 +428,7 @@ func isCutShort(o execution.Observed) error {
 func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseDeleteFailed} {
 		for _, deleted := range []bool{false, true} {
-			o := execution.Observed{Phase: phase, Job: run.Job{ID: job, FinishedID: job}, Deleted: deleted, Now: noon}
+			o := execution.Observed{Phase: phase, Job: run.Job{ID: job, FinishedID: job}, Deleted: deleted, Now: noon, Finalizer: true}
 			if phase == "" {
 				o.Job = run.Job{}
 			}
@@ -388,6 +440,11 @@ func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 			o.InterruptAsked = true
 			if d := execution.Decide(o); len(d.Do) != 1 || len(effects[execution.DropInterrupt](d)) != 1 {
 				complain(t, fmt.Errorf("an interrupt of nothing is not just dropped"), o, d)
+			}
+			o.InterruptAsked, o.Finalizer = false, false
+			held := len(effects[execution.AddFinalizer](execution.Decide(o))) == 1
+			if wanted := o.Job.ID != "" && !deleted; held != wanted {
+				complain(t, fmt.Errorf("a finalizer that somebody has removed comes back: %t", held), o, d)
 			}
 		}
 	}

@@ -36,6 +36,8 @@ type (
 	UpdateItems struct{ Items []Item }
 	// KeepDeployed passes on to items that what they deployed stays when they are deleted.
 	KeepDeployed struct{ Items []Item }
+	// TellItems tells items that the tree is to be deleted.
+	TellItems struct{ Items []Item }
 	// DeleteItems asks the objects of items to go.
 	DeleteItems struct{ Items []Item }
 	// TriggerItems passes the job to items, unless they have changed meanwhile.
@@ -85,6 +87,7 @@ func (InterruptItems) effect()  {}
 func (CreateItems) effect()     {}
 func (UpdateItems) effect()     {}
 func (KeepDeployed) effect()    {}
+func (TellItems) effect()       {}
 func (DeleteItems) effect()     {}
 func (TriggerItems) effect()    {}
 func (ConvertItems) effect()    {}
@@ -107,6 +110,9 @@ func (e CreateItems) String() string    { return "create deploy items " + list(e
 func (e UpdateItems) String() string    { return "update deploy items " + list(e.Items) }
 func (e KeepDeployed) String() string {
 	return "pass on to deploy items " + list(e.Items) + " not to uninstall"
+}
+func (e TellItems) String() string {
+	return "tell deploy items " + list(e.Items) + " of the deletion"
 }
 func (e DeleteItems) String() string  { return "delete deploy items " + list(e.Items) }
 func (e TriggerItems) String() string { return "start deploy items " + list(e.Items) }

@@ -28,6 +28,12 @@ func interruptedJob(e *lsv1alpha1.Execution) string {
 	return jobID
 }
 
+// wasInterrupted tells whether the current job was cut short by an annotation.
+func wasInterrupted(e *lsv1alpha1.Execution) bool {
+	job := interruptedJob(e)
+	return job != "" && job == e.Status.JobID
+}
+
 // AnnotateInterrupted answers a request to interrupt a job. Without a job there is nothing to interrupt, and the request
 // is dropped.
 func AnnotateInterrupted(e *lsv1alpha1.Execution, annotations map[string]string, jobID string) {
@@ -39,14 +45,15 @@ func AnnotateInterrupted(e *lsv1alpha1.Execution, annotations map[string]string,
 
 // cutShort is the status of a deploy item that has not finished a job which was interrupted: failed, and finished. One that
 // was not started yet gets the job only to have finished it, so that no deployer ever works on it.
-func cutShort(item *lsv1alpha1.DeployItem, jobID string, now time.Time) *lsv1alpha1.DeployItemStatus {
+func cutShort(item *lsv1alpha1.DeployItem, o Observed, now time.Time) *lsv1alpha1.DeployItemStatus {
+	jobID := o.Job.ID
 	if item.Status.JobIDFinished == jobID {
 		return nil
 	}
 	status := item.Status.DeepCopy()
 	started := status.JobID == jobID
 	status.JobID = jobID
-	err := interruptError(fmt.Sprintf("job %s was interrupted by annotation %s=%s on the execution", jobID, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationInterrupt))
+	err := interruptError(o.cut() + " on the execution")
 	run.Settle(&status.RunStatus, run.Outcome{Err: err, Deleting: !item.DeletionTimestamp.IsZero(), Now: now})
 	if !started {
 		status.FirstError, status.LastErrors = nil, nil
@@ -59,6 +66,15 @@ func cutShort(item *lsv1alpha1.DeployItem, jobID string, now time.Time) *lsv1alp
 		status.LastErrors = status.LastErrors[surplus:]
 	}
 	return status
+}
+
+// cut says by what the job was cut short.
+func (o Observed) cut() string {
+	annotation, value := lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt)
+	if o.GivenUp {
+		annotation, value = lsv1alpha1.DeleteWithoutUninstallAnnotation, "true"
+	}
+	return fmt.Sprintf("job %s was interrupted by annotation %s=%s", o.Job.ID, annotation, value)
 }
 
 func interruptError(message string) error {

@@ -13,6 +13,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
+	"espalier.dev/internal/run"
 )
 
 // lives is how many random lives each property is tried on.
@@ -154,6 +155,27 @@ func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
 		}
 		if w.execution != nil && (began || !w.execution.Status.Phase.IsCompleted()) {
 			w.violated("it is left in phase %s", w.execution.Status.Phase)
+		}
+		w.report(t, seed)
+	}
+}
+
+// What is deleted without uninstalling anything does not wait for a deployer.
+func TestJOB46_JOB60_GivingUpEndsAJobAtOnce(t *testing.T) {
+	for seed := range uint64(lives) {
+		w := newWorld(seed, newExecution())
+		w.edit()
+		w.request("job")
+		for range w.random.IntN(30) {
+			w.disturb()
+		}
+		running := !w.execution.Status.IsFinished()
+		w.execution.Annotations[run.DeletionAnnotation] = string(w.execution.UID)
+		w.execution.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] = "true"
+		w.asleep = true
+		w.settle()
+		if running {
+			w.checkInterrupted()
 		}
 		w.report(t, seed)
 	}

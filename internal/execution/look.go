@@ -9,6 +9,7 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
 )
 
 // Look turns what was read into what a decision depends on.
@@ -18,14 +19,16 @@ func Look(s Snapshot) Observed {
 		Now:              s.Now,
 		Continuous:       FlowOf(e) == lsv1alpha1.FlowContinuous,
 		Deleted:          !e.DeletionTimestamp.IsZero(),
+		DeletionAsked:    run.DeletionAsked(e),
+		NamespaceEnds:    s.NamespaceEnds,
 		Finalizer:        slices.Contains(e.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: e.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		InterruptAsked:   e.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationInterrupt),
-		Interrupted:      interruptedJob(e) != "" && interruptedJob(e) == e.Status.JobID,
+		Interrupted:      wasInterrupted(e),
 		Complete:         s.Complete,
 	}
 	o = o.at(&e.Status.RunStatus)
-	if !o.Running() || o.Continuous {
+	if !o.NamespaceEnds && (!o.Running() || o.Continuous) {
 		return o
 	}
 	l := looker{Snapshot: s, o: o, objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
@@ -35,8 +38,10 @@ func Look(s Snapshot) Observed {
 	l.o.Begun = slices.ContainsFunc(l.objects, func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.JobID == o.Job.ID && i.DeletionTimestamp.IsZero()
 	})
+	l.o.GivenUp = o.DeletionAsked && o.WithoutUninstall && !l.o.Removing()
+	l.o.Interrupted = o.Interrupted || l.o.GivenUp
 	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
-	if l.o.Removing() {
+	if l.o.Removing() || l.o.NamespaceEnds {
 		l.lookForRemoval()
 	} else {
 		l.lookForRun()
@@ -159,13 +164,14 @@ func (l *looker) item(object *lsv1alpha1.DeployItem) Item {
 		State:            stateOf(status, l.o.Job.ID),
 		Since:            triggered(status),
 		Terminating:      !object.DeletionTimestamp.IsZero(),
+		DeletionAsked:    run.DeletionAsked(object),
 		WithoutUninstall: object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 	}
 	if item.State == StateFailed {
 		item.Problem, item.Codes = problemOf(status)
 	}
 	if l.o.InterruptAsked || l.o.Interrupted {
-		item.CutShort = cutShort(object, l.o.Job.ID, l.Now)
+		item.CutShort = cutShort(object, l.o, l.Now)
 	}
 	return item
 }

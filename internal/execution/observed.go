@@ -22,14 +22,20 @@ type Observed struct {
 	// Continuous executions are none of this package's business.
 	Continuous bool
 	// Deleted is set once the execution has been asked to go.
-	Deleted   bool
-	Finalizer bool
+	Deleted bool
+	// DeletionAsked is set once the deletion of the execution was asked for, or of an installation above it.
+	DeletionAsked bool
+	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
+	NamespaceEnds bool
+	Finalizer     bool
 	// WithoutUninstall asks the deletion to leave alone what was deployed.
 	WithoutUninstall bool
 	// Begun says that the job has started an item to deploy it, whether or not the status tells so yet.
 	Begun bool
 	// InterruptAsked is set while the annotation is there. Interrupted says that the current job was cut short by it.
 	InterruptAsked, Interrupted bool
+	// GivenUp says that it was cut short because everything is to be deleted and what was deployed is to stay.
+	GivenUp bool
 	// Invalid is what makes the spec impossible to carry out; nil if nothing does.
 	Invalid error
 	// Wanted are the items of the job, in the order of the spec. There are none in the deletion flow.
@@ -54,6 +60,8 @@ type Item struct {
 	Since time.Time
 	// Terminating is set once the object has been asked to go.
 	Terminating bool
+	// DeletionAsked says that the object knows that the tree is to be deleted.
+	DeletionAsked bool
 	// Replaced says that the object stands among Leaving and a new one has to take its place.
 	Replaced bool
 	// WithoutUninstall says that the object carries that annotation.
@@ -142,12 +150,13 @@ func (o Observed) preparing() bool {
 }
 
 // NeedsComplete tells whether the next decision needs to know for certain which objects exist: an interrupt must miss
-// none, a deletion must not begin while the job runs, and it ends when there is none left that could still go.
+// none, a deletion must not begin while the job runs, nor end one that has begun, and it ends when there is none left that
+// could still go.
 func NeedsComplete(o Observed) bool {
 	if !o.Running() || o.Complete {
 		return false
 	}
-	if o.InterruptAsked || o.Interrupted {
+	if o.InterruptAsked || o.Interrupted || o.DeletionAsked && o.preparing() && !o.Begun {
 		return true
 	}
 	return o.Removing() && (o.Fresh() || removalOf(o.Leaving).over())

@@ -31,6 +31,8 @@ const (
 	ReasonDeleting = "DeletingDeployItems"
 	// ReasonDeleted says that all deploy items are gone.
 	ReasonDeleted = "DeployItemsDeleted"
+	// ReasonNamespaceEnds says that the namespace is being deleted.
+	ReasonNamespaceEnds = "NamespaceTerminating"
 	// ReasonInterruptAccepted says that the job is about to be cut short.
 	ReasonInterruptAccepted = "InterruptAccepted"
 )

@@ -35,6 +35,22 @@ func remove(o Observed) Decision {
 	}
 }
 
+// decideEnding decides in a namespace that is being deleted: everything in it was asked to go, or will be, and is let go without a job. The
+// deploy items go first.
+func decideEnding(o Observed) Decision {
+	why := because(ReasonNamespaceEnds, "the namespace is being deleted, and nothing is begun in it any more")
+	switch {
+	case !o.Deleted || !o.Finalizer:
+		return Decision{Wait: true, Why: why}
+	case len(o.Leaving) > 0:
+		return Decision{Wait: true, Again: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Leaving))}
+	case !o.Complete:
+		return Decision{Wait: true, Again: minRecheck, Why: because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet")}
+	default:
+		return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: why}
+	}
+}
+
 func letGo(o Observed) Decision {
 	d := Decision{Wait: true, Why: because(ReasonDeleted, "all deploy items are gone")}
 	if o.Export.Leftover != "" {

@@ -6,6 +6,7 @@ package execution
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/graph"
@@ -13,6 +14,9 @@ import (
 
 // prepare brings about the objects of all items. Those that have to leave are dealt with first.
 func prepare(o Observed) Decision {
+	if o.DeletionAsked && !o.Begun {
+		return overtaken(o)
+	}
 	if o.Invalid != nil {
 		return refuseSpec(o)
 	}
@@ -32,6 +36,20 @@ func prepare(o Observed) Decision {
 	d.Do = append(d.Do, leaving.effects(o)...)
 	d.Do = append(d.Do, writes(o.Wanted)...)
 	return d
+}
+
+// overtaken ends a job that has not begun to deploy anything, because the deletion was asked for. What it has begun to remove is awaited.
+func overtaken(o Observed) Decision {
+	for _, items := range [][]Item{o.Leaving, o.Wanted} {
+		if i := slices.IndexFunc(items, Item.working); i >= 0 {
+			return o.await(lsv1alpha1.ReasonWaitingForSubObjects, items[i])
+		}
+	}
+	if !o.Complete {
+		return Decision{Wait: true, Again: time.Second, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "whether job "+o.Job.ID+" has started deploy items is not known for certain yet")}
+	}
+	message := "job " + o.Job.ID + " was interrupted before anything was deployed, because the deletion was asked for"
+	return fail(o, failing{doing: "run the job", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})
 }
 
 // writes creates and updates the objects that are not as they should be. A replaced one is created when the old one is
@@ -94,6 +112,9 @@ func progress(o Observed) Decision {
 			Why: because(ReasonTriggered, "starting deploy items "+list(ready)),
 		}
 	}
+	if unaware := uninformed(o); len(unaware) > 0 {
+		return Decision{Do: []Effect{TellItems{Items: unaware}}, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "deploy items are told of the deletion: "+list(unaware))}
+	}
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
 		d.MayLag = true
@@ -103,6 +124,14 @@ func progress(o Observed) Decision {
 		return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(ReasonDeployed, fmt.Sprintf("all %d deploy items have succeeded", len(o.Wanted)))}
 	}
 	return failItems(o, named(o.Wanted, g.Blocked(p)))
+}
+
+// uninformed are the items at work that do not know that the tree is to be deleted: those that only wait end then.
+func uninformed(o Observed) []Item {
+	if !o.DeletionAsked {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(o.Wanted), func(i Item) bool { return i.State != StateRunning || i.DeletionAsked })
 }
 
 // finishLeaving goes on with objects that somebody else has left half deleted.

@@ -14,7 +14,7 @@ import (
 
 // Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
-	if o.Continuous || !o.Running() || o.undetermined() {
+	if o.NamespaceEnds || o.Continuous || !o.Running() || o.undetermined() {
 		return o
 	}
 	status := &e.Status

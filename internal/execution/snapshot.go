@@ -26,7 +26,9 @@ type Snapshot struct {
 	ExportsRead bool
 	// Export is the DataObject with the exports of the last job, nil if there is none.
 	Export *lsv1alpha1.DataObject
-	Now    time.Time
+	// NamespaceEnds says that the namespace is being deleted.
+	NamespaceEnds bool
+	Now           time.Time
 }
 
 // Recorded returns the names of the deploy items that the status of an execution records.

@@ -19,6 +19,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
+	"espalier.dev/internal/run"
 )
 
 // world is an API server with one execution, a deployer, and a controller whose view of the deploy items may be behind.
@@ -34,6 +35,8 @@ type world struct {
 	version int
 	// outcomes says which items fail, failsDelete which cannot be deleted.
 	outcomes, failsDelete map[string]bool
+	// asleep says that no deployer works any more.
+	asleep bool
 	// started are the items that were started in each job.
 	started    map[string][]string
 	violations []error
@@ -231,6 +234,8 @@ func itemsOf(effect execution.Effect) []execution.Item {
 		return x.Items
 	case execution.KeepDeployed:
 		return x.Items
+	case execution.TellItems:
+		return x.Items
 	case execution.DeleteItems:
 		return x.Items
 	case execution.TriggerItems:
@@ -261,6 +266,8 @@ func (w *world) actOn(e *lsv1alpha1.Execution, item execution.Item, effect execu
 		object.Status = current.Status
 	case execution.KeepDeployed:
 		object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] = "true"
+	case execution.TellItems:
+		object.Annotations[run.DeletionAnnotation] = string(object.UID)
 	case execution.InterruptItems:
 		object.Status = *item.CutShort.DeepCopy()
 	case execution.TriggerItems:
@@ -359,7 +366,7 @@ func (w *world) deploy() bool {
 			busy = append(busy, item.DeepCopy())
 		}
 	}
-	if len(busy) == 0 {
+	if len(busy) == 0 || w.asleep {
 		return false
 	}
 	item := busy[w.random.IntN(len(busy))]

@@ -25,13 +25,18 @@ const (
 	reasonSpecChanged       = "SpecChanged"
 	reasonOrphanNotDeleted  = "OrphanNotDeleted"
 	reasonSuccessorLeft     = "SuccessorNotDeleted"
+	reasonDamaged           = "Damaged"
 )
 
 // Decide says what an installation does next.
 func Decide(o Observed) Decision {
 	switch {
+	case o.NamespaceEnds:
+		return decideEnding(o)
 	case o.Continuous:
 		return rest("the installation follows the continuous flow")
+	case o.Damaged():
+		return Mend(o)
 	case o.StrayRequest:
 		return Decision{Do: []Effect{DropOperation{}}, Why: because(reasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
 	case !o.Job.Running():
@@ -144,6 +149,11 @@ func fail(o Observed, code, message string) Decision {
 		next = lsv1alpha1.PhaseDeleteFailed
 	}
 	return Decision{Next: next, Wait: true, Why: because(code, message)}
+}
+
+// overtaken ends a job that has not begun to install anything, because the deletion was asked for.
+func overtaken(o Observed) Decision {
+	return fail(o, lsv1alpha1.ReasonInterrupted, "interrupted before anything was installed, because the deletion was asked for")
 }
 
 // interrupted ends the job because somebody asked for it.

@@ -40,7 +40,7 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	},
 	"JOB-10 without a trigger nothing begins": func(o installation.Observed, d installation.Decision) bool {
 		triggered := o.Request.Asked || o.Request.GrantedID != "" || o.Deleting || o.IfChanged && o.Changed || !o.Automatic.Due.IsZero() || o.Job.Running()
-		return triggered || d.Next == "" && (len(d.Do) == 0 || does[installation.DropOperation](d))
+		return triggered || d.Next == "" && (len(d.Do) == 0 || does[installation.DropOperation](d) || o.Damaged())
 	},
 	"JOB-02 a nested installation begins only what was handed down": func(o installation.Observed, d installation.Decision) bool {
 		return o.Root || o.Job.Running() || d.Next == ""
@@ -72,6 +72,25 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	},
 	"JOB-44 the finalizer goes last": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.Release](d) || o.Phase.IsDeletion() && !slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
+	},
+	"JOB-46 in a namespace that is being deleted nothing is begun": func(o installation.Observed, _ installation.Decision) bool {
+		o.NamespaceEnds = true
+		d := installation.Decide(o)
+		released := len(d.Do) == 1 && does[installation.Release](d)
+		left := slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
+		return d.Wait && d.Next == "" && (len(d.Do) == 0 || released && !left) && (!o.Deleting || !o.Finalizer || left || released)
+	},
+	"JOB-46 a job that only waits ends when the deletion is asked for": func(o installation.Observed, d installation.Decision) bool {
+		waits := o.Job.Running() && (o.Phase == lsv1alpha1.PhaseInit || o.Phase == lsv1alpha1.PhaseObjectsCreated) &&
+			!slices.ContainsFunc(all(o), func(c installation.Child) bool { return unfinished(o, c) })
+		return !o.DeletionAsked || o.StrayRequest || o.Damaged() || !waits || d.Next == lsv1alpha1.PhaseFailed && d.Why.Code == lsv1alpha1.ReasonInterrupted
+	},
+	"JOB-46 everybody at work learns of a deletion and of its manner": func(o installation.Observed, d installation.Decision) bool {
+		unaware := slices.ContainsFunc(all(o), func(c installation.Child) bool {
+			return unfinished(o, c) && (!c.Deleting && !c.DeletionAsked || o.WithoutUninstall && !c.WithoutUninstall)
+		})
+		waitsForSuccessors := o.Phase == lsv1alpha1.PhaseInitDelete
+		return !o.DeletionAsked || !o.Job.Running() || !unaware || !d.Wait || waitsForSuccessors
 	},
 	"JOB-44 a deletion fails only when all that is left has finished": func(o installation.Observed, d installation.Decision) bool {
 		return d.Next != lsv1alpha1.PhaseDeleteFailed || o.Phase != lsv1alpha1.PhaseDeleting ||
@@ -121,8 +140,19 @@ func perform(o installation.Observed, effect installation.Effect) (installation.
 		}
 	case installation.DeleteChildren:
 		for _, c := range e.Children {
-			o = o.With(c, func(c *installation.Child) { c.Deleting, c.Presence = true, installation.Unseen })
+			o = o.With(c, func(c *installation.Child) {
+				c.WithoutUninstall = o.WithoutUninstall
+				if !c.Deleting {
+					c.Deleting, c.DeletionAsked, c.Presence = true, true, installation.Unseen
+				}
+			})
 		}
+	case installation.Tell:
+		for _, c := range e.Children {
+			o = o.With(c, func(c *installation.Child) { c.DeletionAsked, c.WithoutUninstall = true, o.WithoutUninstall })
+		}
+	case installation.Relabel:
+		o.LabelLost = false
 	case installation.Release:
 		o.Finalizer = false
 	}

@@ -37,6 +37,10 @@ type (
 	Notify struct{ Successors []string }
 	// DeleteChildren deletes children, and tells them first whether to leave alone what they have installed.
 	DeleteChildren struct{ Children []Child }
+	// Tell tells children that have a job to do that the tree is to be deleted, and in which manner.
+	Tell struct{ Children []Child }
+	// Relabel gives a nested installation the label back that names its parent.
+	Relabel struct{}
 	// CleanUp removes exports, the objects of the own context and the states of templates.
 	CleanUp struct{}
 	// Release removes the finalizer.
@@ -82,6 +86,12 @@ func (e Notify) String() string { return "request a job of " + strings.Join(e.Su
 
 // String implements Effect.
 func (e DeleteChildren) String() string { return "delete " + names(e.Children) }
+
+// String implements Effect.
+func (e Tell) String() string { return "tell " + names(e.Children) + " of the deletion" }
+
+// String implements Effect.
+func (Relabel) String() string { return "restore the label" }
 
 // String implements Effect.
 func (CleanUp) String() string { return "clean up" }

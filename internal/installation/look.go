@@ -28,6 +28,9 @@ type Snapshot struct {
 	Gone          []string
 	ExecutionGone bool
 
+	// NamespaceEnds says that the namespace is being deleted.
+	NamespaceEnds bool
+
 	NewJobID string
 	Now      time.Time
 }
@@ -43,7 +46,8 @@ func Look(s Snapshot) Observed {
 		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
 		Phase: status.Phase, Job: run.JobOf(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
-		Deleting: !inst.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
+		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
+		LabelLost: !root && inst.Labels[lsv1alpha1.EncompassedByLabel] == "", Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
 		Changed:          changed(inst),
@@ -96,9 +100,23 @@ func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
 }
 
 // IsRoot tells whether an installation is nested in no other one.
-func IsRoot(inst *lsv1alpha1.Installation) bool {
-	return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
+func IsRoot(inst *lsv1alpha1.Installation) bool { return ParentOf(inst) == "" }
+
+// ParentOf returns the name of the installation that an object is nested in, nothing for a root. Its owner tells it, too, should somebody have
+// taken the label away.
+func ParentOf(inst metav1.Object) string {
+	if parent := inst.GetLabels()[lsv1alpha1.EncompassedByLabel]; parent != "" {
+		return parent
+	}
+	owner := metav1.GetControllerOfNoCopy(inst)
+	if owner == nil || owner.Kind != installationKind || owner.APIVersion != lsv1alpha1.SchemeGroupVersion.String() {
+		return ""
+	}
+	return owner.Name
 }
+
+// installationKind is the kind that owner references name.
+const installationKind = "Installation"
 
 func siblings(installations []*lsv1alpha1.Installation) []Sibling {
 	var result []Sibling
@@ -177,6 +195,7 @@ func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus,
 	c := Child{
 		Kind: kind, Name: object.GetName(), Presence: Present, Job: run.JobOf(status), Phase: status.Phase,
 		Deleting:         !object.GetDeletionTimestamp().IsZero(),
+		DeletionAsked:    run.DeletionAsked(object),
 		WithoutUninstall: object.GetAnnotations()[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		UID:              string(object.GetUID()), Version: object.GetResourceVersion(),
 		Flow: flow.OrDefault(), UpToDate: object.GetGeneration() == status.ObservedGeneration,

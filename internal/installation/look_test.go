@@ -6,6 +6,7 @@ package installation_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,11 +188,12 @@ func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) 
 		return named("first", append(change, func(i *lsv1alpha1.Installation) {
 			i.Status.JobID, i.Status.JobIDFinished, i.Status.Phase = "old", "old", phase
 			i.Status.DependentsToTrigger = []lsv1alpha1.DependentToTrigger{{Name: "second"}}
+			i.Finalizers = []string{lsv1alpha1.Finalizer}
 		})...)
 	}
 	nested := func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} }
 	deleted := func(i *lsv1alpha1.Installation) {
-		i.DeletionTimestamp, i.Finalizers = &metav1.Time{Time: time.Unix(1, 0)}, []string{lsv1alpha1.Finalizer}
+		i.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	}
 	for name, c := range map[string]struct {
 		inst *lsv1alpha1.Installation
@@ -215,4 +217,53 @@ func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) 
 			}
 		})
 	}
+}
+
+// Somebody takes away what nobody should: the label and the finalizer come back, and meanwhile a nested installation is not taken for a root.
+func TestDamageIsSeenAndMended(t *testing.T) {
+	yes := true
+	parent := func(i *lsv1alpha1.Installation) {
+		i.OwnerReferences = []metav1.OwnerReference{{APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: "Installation", Name: "root", UID: "r", Controller: &yes}}
+	}
+	labelled := func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} }
+	held := func(i *lsv1alpha1.Installation) { i.Finalizers = []string{lsv1alpha1.Finalizer} }
+	ran := func(i *lsv1alpha1.Installation) {
+		i.Status.JobID, i.Status.JobIDFinished, i.Status.Phase = "old", "old", lsv1alpha1.PhaseSucceeded
+	}
+	deleted := func(i *lsv1alpha1.Installation) { i.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
+	stranger := func(i *lsv1alpha1.Installation) {
+		i.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Installation", Name: "root", UID: "r", Controller: &yes}}
+	}
+	for name, c := range map[string]struct {
+		change []func(*lsv1alpha1.Installation)
+		parent string
+		mended string
+	}{
+		"a root":                                {[]func(*lsv1alpha1.Installation){held, ran}, "", ""},
+		"a root that never ran":                 {nil, "", ""},
+		"a root without its finalizer":          {[]func(*lsv1alpha1.Installation){ran}, "", "add the finalizer"},
+		"a nested one":                          {[]func(*lsv1alpha1.Installation){held, ran, parent, labelled}, "root", ""},
+		"a nested one without its owner":        {[]func(*lsv1alpha1.Installation){held, ran, labelled}, "root", ""},
+		"a nested one without its label":        {[]func(*lsv1alpha1.Installation){held, ran, parent}, "root", "restore the label"},
+		"one that goes without its label":       {[]func(*lsv1alpha1.Installation){held, ran, parent, deleted}, "root", ""},
+		"one that belongs to something foreign": {[]func(*lsv1alpha1.Installation){held, ran, stranger}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inst := named("i", c.change...)
+			if got := installation.ParentOf(inst); got != c.parent || installation.IsRoot(inst) != (c.parent == "") {
+				t.Errorf("the parent is %q", got)
+			}
+			o := installation.Look(installation.Snapshot{Installation: inst, Now: noon, NewJobID: "new"})
+			if mended := strings.Join(words(installation.Decide(o)), ", "); c.mended != mended && !o.Deleting {
+				t.Errorf("mended by %q", mended)
+			}
+		})
+	}
+}
+
+func words(d installation.Decision) (all []string) {
+	for _, effect := range d.Do {
+		all = append(all, effect.String())
+	}
+	return all
 }

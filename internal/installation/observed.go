@@ -27,8 +27,14 @@ type Observed struct {
 	// StrayRequest is set while a nested installation is asked for a job.
 	StrayRequest bool
 
-	Deleting  bool
-	Finalizer bool
+	Deleting bool
+	// DeletionAsked is set once the deletion of this installation was asked for, or of one above it.
+	DeletionAsked bool
+	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
+	NamespaceEnds bool
+	Finalizer     bool
+	// LabelLost is set if a nested installation has lost the label that names its parent.
+	LabelLost bool
 	// WithoutUninstall and IgnoreSuccessors are what the annotations of those names ask for.
 	WithoutUninstall bool
 	IgnoreSuccessors bool
@@ -120,6 +126,8 @@ type Child struct {
 	Job      run.Job
 	Phase    lsv1alpha1.Phase
 	Deleting bool
+	// DeletionAsked says that the child knows that the tree is to be deleted.
+	DeletionAsked bool
 	// WithoutUninstall says that the child knows that what it has installed shall stay.
 	WithoutUninstall bool
 	// Problem is what the child says went wrong.

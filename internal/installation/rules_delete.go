@@ -70,7 +70,7 @@ func decideDeleting(o Observed) Decision {
 	if len(left) == 0 {
 		return Decision{Do: []Effect{CleanUp{}, Release{}}, Wait: true, Why: because(string(lsv1alpha1.PhaseDeleting), "everything below is gone")}
 	}
-	if unmarked := undeleted(everyChild(o)); len(unmarked) > 0 {
+	if unmarked := untold(o); len(unmarked) > 0 {
 		return Decision{Do: []Effect{DeleteChildren{Children: unmarked}}, Why: waitingForDeletion()}
 	}
 	if untold := without(left, o.Job.ID); len(untold) > 0 {

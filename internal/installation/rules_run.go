@@ -13,12 +13,18 @@ import (
 
 // decideRun decides in the phases of a job that installs.
 func decideRun(o Observed) Decision {
+	if unaware := uninformed(o); len(unaware) > 0 {
+		return Decision{Do: []Effect{Tell{Children: unaware}}, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "those below are told of the deletion")}
+	}
 	switch o.Phase {
 	case lsv1alpha1.PhaseInit:
 		return decideInit(o)
 	case lsv1alpha1.PhaseCleanupOrphaned:
 		return decideCleanup(o)
 	case lsv1alpha1.PhaseObjectsCreated:
+		if o.DeletionAsked {
+			return overtaken(o)
+		}
 		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: waitingForChildren(o.Children)}
 	case lsv1alpha1.PhaseProgressing:
 		return decideProgress(o)
@@ -32,6 +38,9 @@ func decideRun(o Observed) Decision {
 func decideInit(o Observed) Decision {
 	if o.Interrupt {
 		return interrupted(o)
+	}
+	if o.DeletionAsked {
+		return overtaken(o)
 	}
 	if o.Trouble != nil {
 		return Decision{Do: []Effect{Raise{Err: o.Trouble}}, Wait: true, Why: because(reasonPredecessorFailed, o.Trouble.Error())}
@@ -52,6 +61,17 @@ func decideInit(o Observed) Decision {
 		return d
 	}
 	return Decision{Do: []Effect{Prepare{}}, Next: lsv1alpha1.PhaseCleanupOrphaned, Why: because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written")}
+}
+
+// uninformed returns the children that work on the job and do not know that the tree is to be deleted, or in which manner: those of them
+// that only wait end then.
+func uninformed(o Observed) []Child {
+	if !o.DeletionAsked {
+		return nil
+	}
+	return filter(everyChild(o), func(c Child) bool {
+		return c.has(o.Job.ID) && c.Job.Running() && (!c.DeletionAsked || o.WithoutUninstall && !c.WithoutUninstall)
+	})
 }
 
 type standing int

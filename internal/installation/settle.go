@@ -14,6 +14,9 @@ import (
 
 // Settle writes the outcome of a decision into the status and returns the facts as they stand then.
 func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
+	if o.NamespaceEnds {
+		return o
+	}
 	status := &inst.Status
 	if err == nil {
 		o = settleSteps(inst, o, d)

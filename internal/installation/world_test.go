@@ -91,10 +91,13 @@ func everything(each func(installation.Observed)) {
 		for _, j := range jobs {
 			alone(installation.Observed{Name: "i", Phase: phase, Job: j, NewJobID: "job-4", Now: noon}, each)
 		}
-		for flags := range 8 {
+		for flags := range 32 {
 			o := installation.Observed{
 				Name: "i", Phase: phase, Job: jobs[2], NewJobID: "job-4", Now: noon, Finalizer: true,
-				Root: flags&1 > 0, Deleting: flags&2 > 0, Interrupt: flags&4 > 0,
+				Root: flags&1 > 0, Deleting: flags&2 > 0, Interrupt: flags&4 > 0, WithoutUninstall: flags&8 > 0,
+			}
+			if o.DeletionAsked = o.Deleting || flags&16 > 0; o.Interrupt && flags >= 8 {
+				continue // one thing after the other
 			}
 			families(func(children, leaving []installation.Child) {
 				o.Children, o.Leaving = children, leaving
@@ -112,6 +115,7 @@ func alone(o installation.Observed, each func(installation.Observed)) {
 				bit := func(n int) bool { return flags&(1<<n) > 0 }
 				o.Request, o.Trouble, o.Predecessors, o.Successors = request, around.Trouble, around.Predecessors, around.Successors
 				o.Root, o.Deleting, o.Finalizer, o.Interrupt = bit(0), bit(1), bit(2), bit(3)
+				o.DeletionAsked, o.LabelLost = o.Deleting, !o.Root && bit(4)
 				o.Changed, o.IfChanged, o.IgnoreSuccessors = bit(4), bit(5), bit(6)
 				o.StrayRequest = !o.Root && request.Asked
 				o.Automatic = installation.Automatic{}

@@ -35,6 +35,9 @@ type Advice struct {
 // AdviceFor says what to do about the cause of a chain.
 func AdviceFor(chain Chain) Advice {
 	link := chain.Cause()
+	if advice, pending := adviceForDeletion(link); pending {
+		return advice
+	}
 	root := link.Node.Top().Name()
 	switch link.Node.State() {
 	case inventory.NotStarted:

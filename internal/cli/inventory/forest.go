@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
 )
 
 // Node is an object at its place in a tree.
@@ -73,9 +74,7 @@ func (n *Node) DeployItem() (*lsv1alpha1.DeployItem, bool) {
 }
 
 // ParentOf returns the name of the installation that a nested one belongs to, and nothing for a root.
-func ParentOf(installation client.Object) string {
-	return installation.GetLabels()[lsv1alpha1.EncompassedByLabel]
-}
+func ParentOf(object client.Object) string { return installation.ParentOf(object) }
 
 // Forest is all trees of installations.
 type Forest struct {

@@ -48,7 +48,9 @@ func (c Controllers) installation(node *inventory.Node) (inventory.Explanation, 
 		d := continuous.DecideInstallation(continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s}))
 		return verdict(node, staying(d, object.Status.Phase))
 	}
-	return verdict(node, installation.Decide(installation.Look(s)))
+	o := installation.Look(s)
+	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting, false // what somebody has taken away is put back at once, and holds nothing up
+	return verdict(node, installation.Decide(o))
 }
 
 func installations(nodes []*inventory.Node) []*lsv1alpha1.Installation {

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/deployitem/watchdog"
@@ -47,13 +50,15 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
+	recorder := mgr.GetEventRecorder(Name)
 	l := &loop.Loop[*lsv1alpha1.DeployItem, watchdog.Observed, lsv1alpha1.Phase, watchdog.Effect]{
-		Name: Name, Kind: &kind{client: mgr.GetClient(), live: mgr.GetAPIReader(), pickupTimeout: limit},
+		Name: Name, Kind: &kind{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr), recorder: recorder, pickupTimeout: limit},
 		New:    func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: opts.Clock,
-		Announce: loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
+		Announce: loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](recorder),
 	}
-	err = l.Controller(mgr, opts.Workers).WithEventFilter(filter()).Complete(l)
+	b := l.Controller(mgr, opts.Workers).WithEventFilter(filter())
+	err = ending.Watch(b, mgr.GetClient(), &lsv1alpha1.DeployItemList{}).Complete(l)
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)
 	}
@@ -64,7 +69,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 func filter() predicate.Predicate {
 	filter := predicate.NewPredicateFuncs(func(object client.Object) bool {
 		item, ok := object.(*lsv1alpha1.DeployItem)
-		return ok && watchdog.Concerns(item)
+		return !ok || watchdog.Concerns(item)
 	})
 	filter.DeleteFunc = func(event.DeleteEvent) bool { return true }
 	return filter
@@ -74,6 +79,8 @@ func filter() predicate.Predicate {
 type kind struct {
 	client        client.Client
 	live          client.Reader
+	namespaces    ending.Namespaces
+	recorder      events.EventRecorder
 	pickupTimeout time.Duration
 }
 
@@ -91,9 +98,14 @@ func (k *kind) Settle(item *lsv1alpha1.DeployItem, o watchdog.Observed, d watchd
 	return watchdog.Settle(item, o, d, err)
 }
 
-// Observe needs nothing but the item.
-func (k *kind) Observe(_ context.Context, item *lsv1alpha1.DeployItem, now time.Time) (watchdog.Observed, error) {
-	return watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: k.pickupTimeout, NewJobID: uuid.NewString(), Now: now}), nil
+// Observe needs nothing but the item, and for one that is being deleted its namespace.
+func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (watchdog.Observed, error) {
+	s := watchdog.Snapshot{Item: item, PickupTimeout: k.pickupTimeout, NewJobID: uuid.NewString(), Now: now}
+	var err error
+	if !item.DeletionTimestamp.IsZero() {
+		s.NamespaceEnds, err = k.namespaces.Ends(ctx, item.Namespace)
+	}
+	return watchdog.Look(s), err
 }
 
 // Act carries out one effect.
@@ -112,6 +124,14 @@ func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o watchdog.
 		return o, err
 	case watchdog.DropExports:
 		return o, deployer.DropExports(ctx, k.live, k.client, item)
+	case watchdog.TellNamespace:
+		k.tellNamespace(item)
+		return o, nil
+	case watchdog.AddFinalizer:
+		o.Finalizer = true
+		return o, loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {
+			m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer))
+		})
 	case watchdog.RemoveFinalizer:
 		return o, loop.PatchMetadata(ctx, k.client, item, func(m metav1.Object) {
 			m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(s string) bool { return s == lsv1alpha1.Finalizer }))
@@ -121,6 +141,18 @@ func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o watchdog.
 	default: // the status write alone does the rest
 		return o, nil
 	}
+}
+
+// tellNamespace records an event about the namespace. One about the item would have to be created in the namespace, which is refused, and would
+// go with it; an event about a namespace is kept in another one.
+func (k *kind) tellNamespace(item *lsv1alpha1.DeployItem) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: item.Namespace}}
+	where := ""
+	if item.Spec.Target != nil {
+		where = " to Target " + item.Spec.Target.Name
+	}
+	k.recorder.Eventf(namespace, item, corev1.EventTypeWarning, watchdog.CodeNamespaceEnds, "Delete",
+		"deploy item %s goes with its namespace without being uninstalled: what it has deployed%s stays", item.Name, where)
 }
 
 func removeOperation(m metav1.Object) { delete(m.GetAnnotations(), lsv1alpha1.OperationAnnotation) }

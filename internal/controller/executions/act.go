@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/loop"
 )
@@ -74,7 +75,7 @@ func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
 	if apierrors.IsAlreadyExists(err) {
 		return stale("dataobjects", object.Name, err)
 	}
-	return err
+	return ending.Refused(err)
 }
 
 // removeExport needs no UID: the name belongs to the executions of one name, of which there is one.

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
@@ -59,7 +60,11 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 		return x.Items, k.updateItem
 	case execution.TriggerItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			return subobject.PassJob(ctx, k.cluster, stub, x.JobID, o.Now)
+			err := subobject.PassJob(ctx, k.cluster, stub, x.JobID, o.Now)
+			if err == nil {
+				k.handed.Note(string(stub.UID), x.JobID)
+			}
+			return err
 		})
 	case execution.DeleteItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
@@ -68,6 +73,10 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 	case execution.KeepDeployed:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
 			return subobject.Annotate(ctx, k.cluster, stub, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+		})
+	case execution.TellItems:
+		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
+			return subobject.TellOfDeletion(ctx, k.cluster, stub, false)
 		})
 	case execution.InterruptItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem) error {
@@ -92,8 +101,12 @@ func (k *kind) onStub(e *lsv1alpha1.Execution, do func(context.Context, executio
 func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execution.Item) (*lsv1alpha1.DeployItem, error) {
 	item := i.Write.DeepCopy()
 	err := k.cluster.Create(ctx, item)
+	if err == nil {
+		k.created.Note(e.UID, item.Name)
+		return item, nil
+	}
 	if !apierrors.IsAlreadyExists(err) {
-		return item, refusal(i, err)
+		return item, ending.Refused(refusal(i, err))
 	}
 	var existing lsv1alpha1.DeployItem
 	if err := k.live.Get(ctx, client.ObjectKeyFromObject(item), &existing); err != nil {

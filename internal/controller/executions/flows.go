@@ -18,6 +18,9 @@ type flows struct{ *kind }
 
 // Observe reads what the decision of the flow depends on.
 func (f flows) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (continuous.Execution, error) {
+	if ends, err := f.namespaces.Ends(ctx, e.Namespace); ends || err != nil {
+		return f.observeEnding(ctx, execution.Snapshot{Execution: e, Now: now, NamespaceEnds: ends}, err)
+	}
 	if execution.FlowOf(e) == lsv1alpha1.FlowContinuous {
 		return f.observeContinuously(ctx, e, now)
 	}
@@ -27,7 +30,7 @@ func (f flows) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 
 // Decide asks the pure package of the flow.
 func (f flows) Decide(o continuous.Execution) execution.Decision {
-	if o.Continuous {
+	if o.Continuous && !o.NamespaceEnds {
 		return continuous.DecideExecution(o)
 	}
 	return execution.Decide(o.Observed)
@@ -42,7 +45,7 @@ func (f flows) Act(ctx context.Context, e *lsv1alpha1.Execution, o continuous.Ex
 
 // Settle asks the pure package of the flow.
 func (f flows) Settle(e *lsv1alpha1.Execution, o continuous.Execution, d execution.Decision, err error) continuous.Execution {
-	if o.Continuous {
+	if o.Continuous && !o.NamespaceEnds {
 		return continuous.SettleExecution(e, o, d, err)
 	}
 	o.Observed = execution.Settle(e, o.Observed, d, err)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/execution"
@@ -47,20 +48,50 @@ func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 	return o, nil
 }
 
-// readItems reads the deploy items from the cache. One that is recorded and not visible is asked for at the API server,
-// except during a deletion: there the end alone needs certainty.
-func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
-	e := s.Execution
+// observeEnding reads the deploy items of an execution whose namespace is being deleted, unless finding that out has failed already. When none
+// is seen any more, the API server is asked.
+func (f flows) observeEnding(ctx context.Context, s execution.Snapshot, err error) (continuous.Execution, error) {
+	if err == nil {
+		s.Items, err = f.seenItems(ctx, s.Execution)
+	}
+	if err == nil && len(s.Items) == 0 {
+		err = f.readAllItems(ctx, &s)
+	}
+	return continuous.Execution{Observed: execution.Look(s)}, err
+}
+
+// seenItems are the deploy items that the cache shows, with the jobs that they have got.
+func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1alpha1.DeployItem, error) {
 	var list lsv1alpha1.DeployItemList
 	err := k.cluster.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingFields{itemsOfExecution: e.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return fmt.Errorf("list the deploy items: %w", err)
+		return nil, fmt.Errorf("list the deploy items: %w", err)
 	}
-	s.Items = list.Items
+	for i := range list.Items {
+		if item := &list.Items[i]; k.handed.Has(string(item.UID), e.Status.JobID, item.Status.JobID) {
+			item.Status.JobID = e.Status.JobID // of the copy in the list alone
+		}
+	}
+	return list.Items, nil
+}
+
+// readItems reads the deploy items from the cache. One that is recorded, or was created a moment ago, and is not visible is asked for at
+// the API server, except during a deletion: there the end alone needs certainty.
+func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
+	e := s.Execution
+	var err error
+	if s.Items, err = k.seenItems(ctx, e); err != nil {
+		return err
+	}
 	if execution.Look(*s).Removing() {
 		return nil
 	}
-	found, gone, err := k.readNamed(ctx, e.Namespace, missing(execution.Recorded(e), s.Items))
+	shown := func(name string) bool {
+		return slices.ContainsFunc(s.Items, func(i lsv1alpha1.DeployItem) bool { return i.Name == name })
+	}
+	known := append(execution.Recorded(e), k.created.Forget(e.UID, shown)...)
+	found, gone, err := k.readNamed(ctx, e.Namespace, missing(known, s.Items))
+	k.created.Forget(e.UID, func(name string) bool { return slices.Contains(gone, name) })
 	s.Items, s.Gone = append(slices.Clip(s.Items), found...), gone
 	return err
 }

@@ -15,6 +15,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/loop"
@@ -38,14 +39,14 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	l := &executionLoop{
 		Name:     "execution",
-		Kind:     flows{&kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader()}},
+		Kind:     flows{&kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr)}},
 		New:      func() *lsv1alpha1.Execution { return &lsv1alpha1.Execution{} },
 		Reader:   mgr.GetClient(),
 		Writer:   mgr.GetClient(),
 		Clock:    clock.RealClock{},
 		Announce: remarkableTo(loop.EventsTo[*lsv1alpha1.Execution, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 	}
-	err := l.Controller(mgr, opts.Workers).
+	err := ending.Watch(l.Controller(mgr, opts.Workers), mgr.GetClient(), &lsv1alpha1.ExecutionList{}).
 		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
 		Complete(l)
 	if err != nil {

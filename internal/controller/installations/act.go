@@ -31,6 +31,8 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return o, k.notify(ctx, inst, e.Successors)
 	case installation.DeleteChildren:
 		return k.deleteChildren(ctx, inst, o, e.Children)
+	case installation.Tell:
+		return k.tell(ctx, inst, o, e.Children)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
 	case installation.Raise:
@@ -60,6 +62,11 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 	case installation.DropOperation:
 		o.Interrupt, o.StrayRequest = false, false
 		change = dropOperation
+	case installation.Relabel:
+		o.LabelLost = false
+		change = func(m metav1.Object) {
+			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: installation.ParentOf(inst)}))
+		}
 	case installation.Release:
 		o.Finalizer = false
 		change = release

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
@@ -104,7 +105,7 @@ func (k *kind) create(ctx context.Context, wanted, existing client.Object) (foun
 		return false, nil
 	}
 	if client.IgnoreAlreadyExists(err) != nil {
-		return false, refused(fmt.Errorf("create %s: %w", wanted.GetName(), err))
+		return false, ending.Refused(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
 	}
 	if err := k.live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
 		return false, fmt.Errorf("read %s: %w", wanted.GetName(), err)
@@ -177,6 +178,26 @@ func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, chi
 	})
 }
 
+// tell lets children know that the tree is to be deleted, and whether what they have installed is to stay.
+func (k *kind) tell(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+	objects := make([]client.Object, len(children))
+	for i, c := range children {
+		objects[i] = objectOf(inst, c)
+	}
+	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
+		return client.IgnoreNotFound(subobject.TellOfDeletion(ctx, k.cluster, object, o.WithoutUninstall))
+	})
+	if err != nil {
+		return o, err
+	}
+	for i, c := range children {
+		o = o.With(c, func(c *installation.Child) {
+			c.Version, c.DeletionAsked, c.WithoutUninstall = objects[i].GetResourceVersion(), true, c.WithoutUninstall || o.WithoutUninstall
+		})
+	}
+	return o, nil
+}
+
 // deleteChildren deletes children and returns the facts as they are then.
 func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
 	objects := make([]client.Object, len(children))
@@ -188,7 +209,7 @@ func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation
 	}
 	for i, before := range children {
 		o = o.With(before, func(c *installation.Child) {
-			c.Version, c.WithoutUninstall = objects[i].GetResourceVersion(), o.WithoutUninstall
+			c.Version, c.WithoutUninstall = objects[i].GetResourceVersion(), c.WithoutUninstall || o.WithoutUninstall
 			if !before.Deleting {
 				leaves(c)
 			}
@@ -198,7 +219,9 @@ func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation
 }
 
 // leaves is what is known of a child that was just deleted. Its version is not: the event about it brings that.
-func leaves(c *installation.Child) { c.Deleting, c.Presence = true, installation.Unseen }
+func leaves(c *installation.Child) {
+	c.Deleting, c.DeletionAsked, c.Presence = true, true, installation.Unseen
+}
 
 // deleteChild deletes a child, and tells it before whether to leave alone what it has installed.
 func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, child client.Object) error {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/dataflow"
 )
 
@@ -77,7 +78,7 @@ func (k *kind) createUnlessThere(ctx context.Context, wanted, existing client.Ob
 			return false, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
-			return false, fmt.Errorf("create %s: %w", wanted.GetName(), err)
+			return false, ending.Refused(fmt.Errorf("create %s: %w", wanted.GetName(), err))
 		}
 		err = k.live.Get(ctx, key, existing)
 	} else if err == nil && k.given.Behind(existing) {

@@ -200,3 +200,156 @@ func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 		t.Errorf("left are %q", left)
 	}
 }
+
+// overtaken waits for the job of an installation to end because of the deletion, in what was recorded of it.
+func overtaken(history testkit.History) bool {
+	return slices.ContainsFunc(history, func(r testkit.Revision) bool {
+		return r.Field("status.phase") == string(lsv1alpha1.PhaseFailed) && r.Field("status.lastError.reason") == lsv1alpha1.ReasonInterrupted &&
+			strings.Contains(r.Field("status.lastError.message"), "the deletion was asked for")
+	})
+}
+
+func TestJOB46_ADeletionEndsAJobThatOnlyWaits(t *testing.T) {
+	waiting := func(reason string) func(*lsv1alpha1.Installation) bool {
+		return func(i *lsv1alpha1.Installation) bool {
+			return i.Status.Phase == lsv1alpha1.PhaseInit && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == reason })
+		}
+	}
+	needy := sub{name: "b", blueprint: header + imports("x"), imports: map[string]string{"x": "x"}}
+	for name, c := range map[string]struct {
+		others  func(*world)
+		app     func(*world) *testkit.InstallationBuilder
+		waiting func(*world)
+		ended   func(*world) *lsv1alpha1.Installation
+	}{
+		"for an import": {
+			app: func(w *world) *testkit.InstallationBuilder {
+				return w.installation("app", header+imports("config")).ImportData("config", "config")
+			},
+			waiting: func(w *world) {
+				w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
+			},
+		},
+		"for a predecessor": {
+			others: func(w *world) {
+				w.create(w.installation("first", header+deploy(item("one", endless))+exports("word: one", "word")).ExportData("word", "word").Reconcile().Build())
+				w.eventually("first", "running", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+			},
+			app: func(w *world) *testkit.InstallationBuilder {
+				return w.installation("app", header+imports("word")).ImportData("word", "word")
+			},
+			waiting: func(w *world) { w.eventually("app", "waiting", waiting(lsv1alpha1.ReasonWaitingForPredecessors)) },
+		},
+		"for a predecessor below": {
+			app: func(w *world) *testkit.InstallationBuilder {
+				first := sub{name: "a", blueprint: header + deploy(item("one", endless)) + exports("x: 1", "x"), exports: map[string]string{"x": "x"}}
+				return w.installation("app", header+nest(first, needy))
+			},
+			waiting: func(w *world) {
+				testkit.Eventually(w.T, w.server, w.nested("app", "b"), testkit.Is("waiting", waiting(lsv1alpha1.ReasonWaitingForPredecessors)))
+			},
+			ended: func(w *world) *lsv1alpha1.Installation { return w.nested("app", "b") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if c.others != nil {
+				c.others(w)
+			}
+			recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+			w.create(c.app(w).Reconcile().Build())
+			c.waiting(w)
+			ended := w.named("app")
+			if c.ended != nil {
+				ended = c.ended(w)
+			}
+			w.delete("app")
+			if c.ended != nil {
+				testkit.EventuallyFinished(t, w.server, ended, lsv1alpha1.PhaseFailed)
+				w.finishItems(w.nested("app", "a").Name) // what has begun is not cut short
+			}
+			testkit.EventuallyGone(t, w.server, w.named("app"))
+			if !overtaken(recorder.Of(ended)) {
+				t.Errorf("it did not end because of the deletion:\n%s", recorder.Of(ended))
+			}
+		})
+	}
+}
+
+// nested waits for a nested installation and returns it.
+func (w *world) nested(parent, name string) *lsv1alpha1.Installation {
+	w.Helper()
+	root := w.eventually(parent, "having children", func(i *lsv1alpha1.Installation) bool {
+		return i.Status.SubInstCache != nil && slices.ContainsFunc(i.Status.SubInstCache.ActiveSubs, func(p lsv1alpha1.NamePair) bool { return p.SpecName == name })
+	})
+	pairs := root.Status.SubInstCache.ActiveSubs
+	return w.named(pairs[slices.IndexFunc(pairs, func(p lsv1alpha1.NamePair) bool { return p.SpecName == name })].ObjectName)
+}
+
+// untouchable is a deploy item whose Target does not exist.
+var untouchable = strings.Replace(item("one"), "      config:", "      target: {name: nowhere}\n      config:", 1)
+
+func (w *world) itemWaits(phase lsv1alpha1.Phase) *lsv1alpha1.DeployItem {
+	w.Helper()
+	var list lsv1alpha1.DeployItemList
+	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil || len(list.Items) != 1 {
+		w.Fatalf("deploy items: %v, %v", namesIn(&list), err)
+	}
+	return testkit.Eventually(w.T, w.server, &list.Items[0], testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.Phase == phase && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
+	}))
+}
+
+func TestJOB46_ADeletionEndsItemsThatWaitForTheirTarget(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(untouchable)})).Reconcile().Build())
+	w.executing(w.nested("app", "a").Name)
+	waiting := w.itemWaits(lsv1alpha1.PhaseProgressing)
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+	w.delete("app")
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+	if !overtaken(recorder.Of(waiting)) {
+		t.Errorf("the item did not end because of the deletion:\n%s", recorder.Of(waiting))
+	}
+}
+
+// Without its Target nothing that was deployed is left behind in silence: the deletion waits and names the way out, which works at any moment.
+func TestJOB46_JOB60_ADeletionWithoutItsTargetNamesTheWayOut(t *testing.T) {
+	w := newWorld(t)
+	w.create(testkit.Target(w.namespace, "nowhere").Build(),
+		w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(untouchable)})).Reconcile().Build())
+	w.finished("app", lsv1alpha1.PhaseSucceeded)
+	if err := w.cluster.Delete(t.Context(), testkit.Target(w.namespace, "nowhere").Build()); err != nil {
+		t.Fatal(err)
+	}
+	w.delete("app")
+	waiting := w.itemWaits(lsv1alpha1.PhaseDeleting)
+	i := slices.IndexFunc(waiting.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
+	for _, part := range []string{"Target " + w.namespace + "/nowhere does not exist", "espalier delete ROOT --without-uninstall"} {
+		if message := waiting.Status.Conditions[i].Message; !strings.Contains(message, part) {
+			t.Errorf("%q does not say %q", message, part)
+		}
+	}
+	w.annotate("app", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+// Who gives up what is being installed does not wait for the job that installs it.
+func TestJOB46_JOB60_GivingUpEndsARunningJob(t *testing.T) {
+	w := newWorld(t)
+	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(item("one", endless))})).Reconcile().Build())
+	running := w.nested("app", "a")
+	w.executing(running.Name)
+	w.delete("app")
+	w.annotate("app", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}

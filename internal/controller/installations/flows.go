@@ -18,6 +18,14 @@ type flows struct{ *kind }
 
 // Observe implements loop.Kind.
 func (f flows) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (continuous.Installation, error) {
+	ends, err := f.namespaces.Ends(ctx, inst.Namespace)
+	if err != nil {
+		return continuous.Installation{Observed: installation.Look(installation.Snapshot{Installation: inst, Now: now})}, err
+	}
+	if ends {
+		o, err := f.observeEnding(ctx, inst, now)
+		return continuous.Installation{Observed: o}, err
+	}
 	if installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
 		return f.observeContinuously(ctx, inst, now)
 	}
@@ -27,15 +35,22 @@ func (f flows) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 
 // Decide implements loop.Kind.
 func (f flows) Decide(o continuous.Installation) installation.Decision {
-	if o.Continuous {
+	switch {
+	case o.NamespaceEnds || !o.Continuous:
+		return installation.Decide(o.Observed)
+	case o.Damaged():
+		return installation.Mend(o.Observed)
+	default:
 		return continuous.DecideInstallation(o)
 	}
-	return installation.Decide(o.Observed)
 }
 
 // Settle implements loop.Kind.
 func (f flows) Settle(inst *lsv1alpha1.Installation, o continuous.Installation, d installation.Decision, err error) continuous.Installation {
-	if o.Continuous {
+	switch {
+	case o.NamespaceEnds:
+		return o
+	case o.Continuous:
 		return continuous.SettleInstallation(inst, o, d, err)
 	}
 	o.Observed = installation.Settle(inst, o.Observed, d, err)
@@ -54,6 +69,19 @@ func (f flows) Act(ctx context.Context, inst *lsv1alpha1.Installation, o continu
 	var err error
 	o.Observed, err = f.kind.Act(ctx, inst, o.Observed, effect)
 	return o, err
+}
+
+// observeEnding reads what is below an installation whose namespace is being deleted. When nothing is seen any more, the API server is asked.
+func (k *kind) observeEnding(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
+	s := installation.Snapshot{Installation: inst, Now: now, NamespaceEnds: true}
+	var err error
+	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, inst); err == nil {
+		s.Execution, err = k.execution(ctx, k.cluster, inst)
+	}
+	if err == nil && len(s.Subinstallations) == 0 && s.Execution == nil {
+		err = k.confirmNothingLeft(ctx, &s)
+	}
+	return installation.Look(s), err
 }
 
 // following is an installation as it is to those below it: they get the flow that it follows at present, whatever its spec

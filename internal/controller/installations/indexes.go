@@ -12,6 +12,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
 )
 
 // The indexes make every lookup independent of how many objects a namespace has.
@@ -41,7 +42,7 @@ func addIndexes(mgr ctrl.Manager) error {
 		name    string
 		extract client.IndexerFunc
 	}{
-		{&lsv1alpha1.Installation{}, parentIndex, label(lsv1alpha1.EncompassedByLabel)},
+		{&lsv1alpha1.Installation{}, parentIndex, parentOf},
 		{&lsv1alpha1.Installation{}, importsIndex, func(o client.Object) []string { return keysOf(importsOf(o.(*lsv1alpha1.Installation))) }},
 		{&lsv1alpha1.Installation{}, exportsIndex, func(o client.Object) []string { return keysOf(exportsOf(o.(*lsv1alpha1.Installation))) }},
 		{&lsv1alpha1.DataObject{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
@@ -59,6 +60,13 @@ func addIndexes(mgr ctrl.Manager) error {
 	return nil
 }
 
+func parentOf(object client.Object) []string {
+	if parent := installation.ParentOf(object); parent != "" {
+		return []string{parent}
+	}
+	return nil
+}
+
 func label(name string) client.IndexerFunc {
 	return func(object client.Object) []string {
 		if value := object.GetLabels()[name]; value != "" {
@@ -70,7 +78,7 @@ func label(name string) client.IndexerFunc {
 
 // scopeOf is where an installation lives.
 func scopeOf(inst *lsv1alpha1.Installation) dataflow.Scope {
-	return dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
+	return dataflow.Scope{Namespace: inst.Namespace, Parent: installation.ParentOf(inst)}
 }
 
 // importsOf returns the objects that an installation imports by name.

@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
@@ -51,7 +52,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	k := &kind{
 		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: engine, catalog: catalog.New(engine), repository: options.Repository,
 		keys:     &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
-		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()),
+		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), namespaces: ending.Of(mgr),
 	}
 	l := &installationLoop{
 		Name: Name, Kind: flows{k}, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
@@ -59,7 +60,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Announce: warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 	}
 	w := waker{reader: mgr.GetClient()}
-	err := l.Controller(mgr, options.Workers).
+	err := ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{}).
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(w.relatives), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
@@ -83,6 +84,7 @@ type kind struct {
 	repository catalog.Repository
 	keys       *hashKey
 	contents   *contents
+	namespaces ending.Namespaces
 	handed     subobject.Handed
 	// newest knows the children, given the objects that installations give each other.
 	newest, given subobject.Newest

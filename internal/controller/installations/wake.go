@@ -87,7 +87,7 @@ func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.
 		return nil
 	}
 	var requests []reconcile.Request
-	if parent := inst.Labels[lsv1alpha1.EncompassedByLabel]; parent != "" {
+	if parent := installation.ParentOf(inst); parent != "" {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: inst.Namespace, Name: parent}})
 	}
 	requests = append(requests, w.waiting(ctx, inst, importsIndex, exportsOf(inst))...)

@@ -17,6 +17,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/loop"
+	"espalier.dev/internal/run"
 )
 
 // PassJob makes a job the current one of a sub-object. The sub-object must be one that was read or written by the
@@ -57,6 +58,22 @@ func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 		return fmt.Errorf("delete %s: %w", child.GetName(), err)
 	}
 	return nil
+}
+
+// TellOfDeletion tells a sub-object that works on a job that the tree is to be deleted, and, unless what was installed is to be removed, that
+// it stays.
+func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, withoutUninstall bool) error {
+	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
+		annotations := m.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[run.DeletionAnnotation] = string(m.GetUID())
+		if withoutUninstall {
+			annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] = "true"
+		}
+		m.SetAnnotations(annotations)
+	})
 }
 
 // Annotate sets an annotation on a sub-object.

@@ -29,6 +29,10 @@ type (
 	DropExports struct{}
 	// RemoveFinalizer lets the item go.
 	RemoveFinalizer struct{}
+	// AddFinalizer puts back the finalizer that somebody has removed.
+	AddFinalizer struct{}
+	// TellNamespace records, where the end of the namespace does not wipe it out, that what the item has deployed stays.
+	TellNamespace struct{}
 	// Grant replaces the request for a job by the ID of the job to come.
 	Grant struct{}
 	// Adopt makes the granted job the current one. It is done by the status write alone.
@@ -42,6 +46,8 @@ type (
 func (RemoveOperation) effect() {}
 func (DropExports) effect()     {}
 func (RemoveFinalizer) effect() {}
+func (AddFinalizer) effect()    {}
+func (TellNamespace) effect()   {}
 func (Grant) effect()           {}
 func (Adopt) effect()           {}
 func (NoteJob) effect()         {}
@@ -55,6 +61,12 @@ func (DropExports) String() string { return "drop the exports" }
 
 // String names the effect in errors.
 func (RemoveFinalizer) String() string { return "remove the finalizer" }
+
+// String names the effect in errors.
+func (AddFinalizer) String() string { return "add the finalizer" }
+
+// String names the effect in errors.
+func (TellNamespace) String() string { return "tell that what was deployed stays" }
 
 // String names the effect in errors.
 func (Grant) String() string { return "grant the request" }
@@ -75,11 +87,19 @@ const (
 	CodeRequested  = "Requested"
 	CodeNoEffect   = "NoEffect"
 	CodeForgotten  = "DeletedWithoutUninstall"
+	// CodeNamespaceEnds says that the item goes with its namespace.
+	CodeNamespaceEnds = "NamespaceTerminating"
+	// CodeDamaged says that somebody has removed the finalizer.
+	CodeDamaged = "Damaged"
 )
 
 // Decide says what the watchdog does next. It is total: every combination of facts has an answer.
 func Decide(o Observed) Decision {
 	switch {
+	case o.Deleting && o.NamespaceEnds:
+		return goWithNamespace(o)
+	case o.Damaged && !o.Finalizer:
+		return Decision{Do: []Effect{AddFinalizer{}}, Why: decision.Reason{Code: CodeDamaged, Message: "somebody has removed the finalizer of " + o.Name}}
 	case o.Continuous:
 		return watchContinuously(o)
 	case o.Idle != "":
@@ -119,6 +139,18 @@ func letGo(o Observed) Decision {
 	}
 	d.Do = append(d.Do, RemoveFinalizer{})
 	return d
+}
+
+// goWithNamespace lets an item go whose namespace is being deleted. Its Target, its Secrets and whoever could hand it a job go, too, so that
+// nothing could be uninstalled in an orderly way any more.
+func goWithNamespace(o Observed) Decision {
+	if !o.Finalizer {
+		return idle(o)
+	}
+	return Decision{
+		Do: []Effect{TellNamespace{}, RemoveFinalizer{}}, Wait: true,
+		Why: decision.Reason{Code: CodeNamespaceEnds, Message: o.Name + " goes with its namespace, and what it has deployed stays"},
+	}
 }
 
 func open(o Observed) Decision {

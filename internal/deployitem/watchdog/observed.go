@@ -19,7 +19,9 @@ type Snapshot struct {
 	PickupTimeout time.Duration
 	// NewJobID is a UUID that nobody has used, for a job that is asked for.
 	NewJobID string
-	Now      time.Time
+	// NamespaceEnds says that the namespace is being deleted. It matters for an item that is being deleted only.
+	NamespaceEnds bool
+	Now           time.Time
 }
 
 // Observed is everything that a decision depends on.
@@ -44,7 +46,11 @@ type Observed struct {
 	Continuous bool
 	// Deleting is set once the deletion was asked for; WithoutUninstall, if nothing in the target shall be touched.
 	Deleting, WithoutUninstall bool
-	Finalizer                  bool
+	// NamespaceEnds is set once the namespace is being deleted: the item's Target and all that a deployer needs goes with it.
+	NamespaceEnds bool
+	Finalizer     bool
+	// Damaged is set if somebody has removed the finalizer of an item that an execution has made.
+	Damaged bool
 	// Exported is set if the item has exported something.
 	Exported bool
 
@@ -87,7 +93,9 @@ func Look(s Snapshot) Observed {
 		Continuous:       deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous,
 		Deleting:         !item.DeletionTimestamp.IsZero(),
 		WithoutUninstall: item.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		NamespaceEnds:    s.NamespaceEnds,
 		Finalizer:        slices.Contains(item.Finalizers, lsv1alpha1.Finalizer),
+		Damaged:          damaged(item),
 		Exported:         status.ExportReference != nil,
 		PickedUp:         deployitem.PickedUp(status),
 		Now:              s.Now,
@@ -159,10 +167,16 @@ func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	return status.JobIDGenerationTime.Time
 }
 
+// damaged tells whether somebody has removed the finalizer of an item. Executions create their items with it; what others make by hand may
+// have another way to be let go.
+func damaged(item *lsv1alpha1.DeployItem) bool {
+	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" && !slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
+}
+
 // Concerns tells whether there is anything about the item that the watchdog may have to act on. Items that have
 // finished, and these are most, cost nothing but this question.
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]
-	return asked || granted || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() || deployitem.PickedUp(&item.Status)
+	return asked || granted || damaged(item) || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() || deployitem.PickedUp(&item.Status)
 }

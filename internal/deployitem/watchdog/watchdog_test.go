@@ -36,8 +36,17 @@ var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 	"time runs out only for running jobs": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !does[watchdog.TimeOut](d) || (o.Job.Running() || o.Continuous && o.PickedUp) && !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
 	},
-	"a finalizer goes only from what is deleted without uninstall": func(o watchdog.Observed, d watchdog.Decision) bool {
-		return !does[watchdog.RemoveFinalizer](d) || o.Deleting && o.WithoutUninstall && o.Finalizer
+	"a finalizer goes only from what is deleted without uninstall, or with its namespace": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !does[watchdog.RemoveFinalizer](d) || o.Deleting && (o.WithoutUninstall || o.NamespaceEnds) && o.Finalizer
+	},
+	"JOB-46 an item goes with its namespace, and that is told": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !o.Deleting || !o.NamespaceEnds || does[watchdog.RemoveFinalizer](d) == o.Finalizer && does[watchdog.TellNamespace](d) == o.Finalizer
+	},
+	"JOB-60 without uninstall an item goes, whatever its phase": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return !o.Deleting || !o.WithoutUninstall || !o.Finalizer || o.Idle != "" || does[watchdog.RemoveFinalizer](d)
+	},
+	"a finalizer that somebody has removed comes back": func(o watchdog.Observed, d watchdog.Decision) bool {
+		return does[watchdog.AddFinalizer](d) == (o.Damaged && !o.Finalizer && !(o.Deleting && o.NamespaceEnds))
 	},
 	"a job begins only when the last one has finished": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !does[watchdog.Grant](d) && !does[watchdog.Adopt](d) || !o.Job.Running()
@@ -55,7 +64,7 @@ var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
 	},
 	"a running job with a deadline is looked at again": func(o watchdog.Observed, d watchdog.Decision) bool {
-		waits := d.Wait && len(d.Do) == 0 && o.Job.Running() && !o.Continuous && !o.Deadline.IsZero()
+		waits := d.Wait && len(d.Do) == 0 && o.Job.Running() && !o.Continuous && !o.Deadline.IsZero() && !(o.Deleting && o.NamespaceEnds)
 		return !waits || d.Again > 0
 	},
 	"phases are the deployer's": func(_ watchdog.Observed, d watchdog.Decision) bool { return d.Next == "" },
@@ -68,14 +77,14 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 			for _, request := range requests {
 				for _, since := range moments {
 					for _, deadline := range moments {
-						for bits := range 1 << 7 {
+						for bits := range 1 << 9 {
 							o := watchdog.Observed{Phase: phase, Job: job, Request: request, Since: since, Deadline: deadline, Now: noon}
 							on := func(bit int) bool { return bits&(1<<bit) != 0 }
 							o.Continuous, o.Deleting, o.WithoutUninstall, o.Finalizer, o.Exported = on(0), on(1), on(2), on(3), on(4)
 							if on(5) {
 								o.Idle = lsv1alpha1.OperationInterrupt
 							}
-							o.PickedUp = on(6)
+							o.PickedUp, o.NamespaceEnds, o.Damaged = on(6), on(7), on(8)
 							seen++
 							d := watchdog.Decide(o)
 							for name, holds := range rules {
