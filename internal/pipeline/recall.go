@@ -45,7 +45,9 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 
 // recallListing tells whether the pull requests of an environment are still being looked for, and why that fails.
 func recallListing(holds []pipelines.Hold, environment string) (pending bool, problem string) {
-	i := slices.IndexFunc(holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == pipelines.HoldLookingUp })
+	i := slices.IndexFunc(holds, func(h pipelines.Hold) bool {
+		return h.Environment == environment && h.Reason == pipelines.HoldLookingUp
+	})
 	if i < 0 {
 		return false, ""
 	}

@@ -88,12 +88,8 @@ func (d *draft) explain(s step) []Explanation {
 	line := Explanation{Environment: s.name()}
 	p := d.environment(s.name()).Promotion
 	switch {
-	case s.verdict == verdictSource && d.status().Run == nil:
-		line.Message = fmt.Sprintf("all targets are healthy at revision %s", s.revision)
-	case s.verdict == verdictSource:
-		line.Message = fmt.Sprintf("all targets are healthy at revision %s, which goes through the pipeline as run %d", s.revision, d.status().Run.Number)
-	case s.verdict == verdictReached:
-		line.Message = fmt.Sprintf("all targets are healthy at revision %s", s.revision)
+	case s.verdict == verdictSource, s.verdict == verdictReached:
+		line.Message = "all targets are healthy at revision " + s.revision + d.going(s)
 	case s.verdict == verdictNeeded && p != nil:
 		line.Message = fmt.Sprintf("revision %s is being promoted by %s, attempt %d", p.Revision, p.Strategy, p.Attempts)
 		line.Since = p.StartTime.Time
@@ -106,6 +102,14 @@ func (d *draft) explain(s step) []Explanation {
 		line.Since = healthy.Since.Time
 	}
 	return []Explanation{line}
+}
+
+// going says as which run the revision of the first environment goes through the pipeline, if it does.
+func (d *draft) going(s step) string {
+	if s.verdict != verdictSource || d.status().Run == nil {
+		return ""
+	}
+	return fmt.Sprintf(", which goes through the pipeline as run %d", d.status().Run.Number)
 }
 
 // Remedy says what ends a hold, for people.

@@ -43,9 +43,11 @@ const (
 	relieve deed = "relieve"
 	// wipe crashes the process and empties the status of the pipeline before another one starts.
 	wipe deed = "wipe"
+	// lose empties the status of the pipeline, and the process lives on.
+	lose deed = "lose"
 )
 
-var deeds = []deed{stopLeader, crashLeader, freezeLeader, twins, relieve, wipe}
+var deeds = []deed{stopLeader, crashLeader, freezeLeader, twins, relieve, wipe, lose}
 
 func (d disturbance) String() string {
 	if d.deed != "" {
@@ -101,6 +103,8 @@ func (d disturbance) arrange(s *scene, w workload) {
 	case wipe:
 		p := s.operate(faults.Plan{}, s.wipe)
 		p.transport.Before(d.at, p.transport.Crash)
+	case lose:
+		s.operate(faults.Plan{}, func() {}).transport.Before(d.at, s.wipe)
 	case twins:
 		s.start(faults.New(faults.Plan{}), s.options())
 		s.start(faults.New(faults.Plan{}), s.options())

@@ -109,7 +109,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A pipeline whose status is lost finds what it has left in the repository, and opens no second pull request.
+// A pipeline whose status is lost finds what it has left in the repository, and opens no second pull request, whether the process is lost
+// with it or lives on.
 func TestLostStatus(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"merge", "supersede"} {
@@ -120,7 +121,7 @@ func TestLostStatus(t *testing.T) {
 			var all []disturbance
 			for i, entry := range writes {
 				if *full || i == len(writes)*(number+1)/4 || i == len(writes)*(number+2)/4 {
-					all = append(all, disturbance{deed: wipe, at: entry.Write})
+					all = append(all, disturbance{deed: wipe, at: entry.Write}, disturbance{deed: lose, at: entry.Write})
 				}
 			}
 			sweep(t, w, all)

@@ -5,6 +5,7 @@ package promotions_test
 
 import (
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -45,6 +46,19 @@ func (h *giteaHub) secret() map[string]string {
 }
 
 func (h *giteaHub) merge(t *testing.T, number int64) { t.Helper(); h.repository.Merge(t, int(number)) }
+
+func (h *giteaHub) closeByHand(t *testing.T, number int64) {
+	t.Helper()
+	h.repository.Close(t, int(number))
+}
+
+func (h *giteaHub) reopen(t *testing.T, number int64) {
+	t.Helper()
+	path := fmt.Sprintf("/repos/%s/%s/pulls/%d", h.repository.Owner, h.repository.Name, number)
+	if err := h.gitea.Call(t.Context(), http.MethodPatch, path, map[string]string{"state": "open"}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func (h *giteaHub) file(t *testing.T) string {
 	t.Helper()

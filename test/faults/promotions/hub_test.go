@@ -19,8 +19,10 @@ type hub interface {
 	// url of the repository, and the entries of the Secret that opens it.
 	url() string
 	secret() map[string]string
-	// merge is what a person does with a pull request.
+	// merge, close and reopen are what a person does with a pull request.
 	merge(t *testing.T, number int64)
+	closeByHand(t *testing.T, number int64)
+	reopen(t *testing.T, number int64)
 	// file returns the marked file as it is on the base branch, and branches the names of all.
 	file(t *testing.T) string
 	branches(t *testing.T) []string

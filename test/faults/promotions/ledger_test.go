@@ -37,7 +37,7 @@ func (l *ledger) opened(number int64) invariant.Entry {
 	return invariant.Entry{Number: number}
 }
 
-// end notes that a pull request is closed or merged.
+// end notes that a pull request is closed or merged, or opened again.
 func (l *ledger) end(number int64, how invariant.Event) {
 	entry := l.opened(number)
 	entry.Event = how

@@ -221,6 +221,22 @@ func (h *memoryHub) merge(t *testing.T, number int64) {
 	p.State, p.Merged, p.MergedAt, p.Closed, p.Updated, p.MergedBy = "closed", true, &at, &at, at, &person{"ann"}
 }
 
+func (h *memoryHub) closeByHand(t *testing.T, number int64) {
+	t.Helper()
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	p, at := h.pulls[number-1], now()
+	p.State, p.Closed, p.Updated = "closed", &at, at
+}
+
+func (h *memoryHub) reopen(t *testing.T, number int64) {
+	t.Helper()
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	p := h.pulls[number-1]
+	p.State, p.Closed, p.Updated = "open", nil, now()
+}
+
 func (h *memoryHub) file(t *testing.T) string {
 	t.Helper()
 	return h.repository.Read(gitserver.Main, markedFile)

@@ -118,7 +118,7 @@ func judge(t *testing.T, want *outcome, got outcome) {
 // exceptions are what an ending may differ in. A pipeline that has lost its memory does not know how often it has run before, and which
 // of its promotions came to a good end; one that was down when a revision came and went has not seen it.
 func exceptions(w workload, d disturbance) []string {
-	if d.deed == wipe || w.meanwhile != nil {
+	if d.deed == wipe || d.deed == lose || w.meanwhile != nil {
 		return []string{"run "}
 	}
 	return nil

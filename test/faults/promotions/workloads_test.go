@@ -32,7 +32,7 @@ var workloads = []workload{
 	{name: "merge", git: true, acts: []func(*scene){propose, merge, arrive}},
 	{name: "supersede", git: true, acts: []func(*scene){propose, replace, mergeAndArrive}},
 	{name: "overtake", git: true, meanwhile: overtake, acts: []func(*scene){proposeInHaste}},
-	{name: "remove", git: true, acts: []func(*scene){propose, remove}},
+	{name: "remove", git: true, acts: []func(*scene){propose, closeByHand, reopen, remove}},
 	{name: "approve", approvals: true, acts: []func(*scene){ask, click, askAgain, request}},
 	{name: "notify", acts: []func(*scene){notify, arriveNotified, notifyNext}},
 	{name: "install", acts: []func(*scene){install, finishInstalled}},
@@ -146,6 +146,33 @@ func proposeInHaste(s *scene) {
 	}
 	s.reaches("prod", "1.9.0", pipelines.PromotionCreated)
 	s.rest("proposed")
+}
+
+// closeByHand is what somebody does who does not want the revision, and reopen what they do when they want it after all.
+
+func closeByHand(s *scene) {
+	number := s.proposed()
+	s.hub.closeByHand(s.t, number)
+	s.ledger.end(number, invariant.Closed)
+	s.reaches("prod", "1.1.0", pipelines.PromotionAbandoned)
+	s.rest("closed by hand")
+}
+
+func reopen(s *scene) {
+	number := s.proposed()
+	s.hub.reopen(s.t, number)
+	s.ledger.end(number, invariant.Reopened)
+	s.reaches("prod", "1.1.0", pipelines.PromotionCreated)
+	s.rest("opened again")
+}
+
+// proposed is the number of the pull request in the status.
+func (s *scene) proposed() int64 {
+	s.t.Helper()
+	return s.until("proposed", func(p *pipelines.Pipeline) bool {
+		e := p.Status.Environments["prod"]
+		return e.Promotion != nil && e.Promotion.PullRequest != nil && e.Promotion.PullRequest.Number != 0
+	}).Status.Environments["prod"].Promotion.PullRequest.Number
 }
 
 func remove(s *scene) {

@@ -30,10 +30,11 @@ type Approval struct{ Environment, Revision string }
 type Event string
 
 const (
-	// Opened, Closed and Merged are about pull requests.
-	Opened Event = "opened"
-	Closed Event = "closed"
-	Merged Event = "merged"
+	// Opened, Closed, Reopened and Merged are about pull requests.
+	Opened   Event = "opened"
+	Closed   Event = "closed"
+	Reopened Event = "reopened"
+	Merged   Event = "merged"
 	// Accepted is about events that the receiver had not seen before.
 	Accepted Event = "accepted"
 )

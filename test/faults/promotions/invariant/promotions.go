@@ -4,6 +4,8 @@
 package invariant
 
 import (
+	"slices"
+
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
@@ -78,7 +80,7 @@ func oneOpen(evidence Evidence) []Violation {
 			open[entry.Environment] = map[int64]bool{}
 		}
 		switch entry.Event {
-		case Opened:
+		case Opened, Reopened:
 			open[entry.Environment][entry.Number] = true
 			if len(open[entry.Environment]) > 1 {
 				f.add(0, "%d pull requests are open for one environment after %s", len(open[entry.Environment]), entry)
@@ -96,9 +98,10 @@ func StillOpen(ledger []Entry) []Entry {
 	var order []int64
 	for _, entry := range ledger {
 		switch entry.Event {
-		case Opened:
-			open[entry.Number] = entry
-			order = append(order, entry.Number)
+		case Opened, Reopened:
+			if open[entry.Number] = entry; !slices.Contains(order, entry.Number) {
+				order = append(order, entry.Number)
+			}
 		case Closed, Merged:
 			delete(open, entry.Number)
 		}

@@ -23,6 +23,7 @@ const (
 	survey       = "internal/pipeline/survey.go"
 	records      = "internal/pipeline/records.go"
 	withdrawal   = "internal/pipeline/withdrawal.go"
+	recall       = "internal/controller/pipelines/recall.go"
 )
 
 var bugs = []bug{
@@ -77,6 +78,20 @@ var bugs = []bug{
 	{
 		name:  "a deleted pipeline leaves its pull requests",
 		edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false && e.Withdrawal != nil {"}},
+		runs:  []string{"remove "},
+	},
+	{
+		name: "what was listed once is believed for ever",
+		edits: []faults.Edit{
+			{File: recall, Old: "listed := entry.ended >= need", New: "listed := entry.ended > 0 && need > 0"},
+			{File: recall, Old: "if len(entry.needs) == 0 && !entry.running {", New: "if false {"},
+			{File: recall, Old: "if len(entry.needs) == 0 {", New: "if false {"},
+		},
+		runs: []string{"supersede lose@20", "supersede lose@16", "supersede lose@18", "supersede lose@14", "supersede lose@12"},
+	},
+	{
+		name:  "a pull request that somebody has closed is lost sight of",
+		edits: []faults.Edit{{File: "internal/controller/pipelines/news.go", Old: "return p.State == pipelines.PromotionAbandoned && p", New: "return false && p"}},
 		runs:  []string{"remove "},
 	},
 	{
