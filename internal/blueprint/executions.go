@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -28,6 +29,18 @@ func (s States) set(kind dataflow.StateKind, executor string, state map[string]a
 	s[kind][executor] = state
 }
 
+// Within tells whether all states are the same as those that were there before.
+func (s States) Within(before States) bool {
+	for kind, executors := range s {
+		for executor, state := range executors {
+			if known, found := before[kind][executor]; !found || !reflect.DeepEqual(state, known) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Subject is the installation that a blueprint is rendered for.
 type Subject struct {
 	Blueprint *Blueprint
@@ -40,6 +53,8 @@ type Subject struct {
 	Content component.ContentProvider
 	// States are what the runs before have left.
 	States States
+	// Entropy is what templates generate values from that they keep in their states, nil if they cannot.
+	Entropy *template.Entropy
 }
 
 // blueprintName names the blueprint for people.
@@ -145,6 +160,7 @@ func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any
 		declared: declaredNames(e.Blueprint.Imports), allowNoValue: kind == ""}
 	if kind != "" {
 		in.state = e.States[kind][x.name]
+		in.entropy = e.entropy(kind, x.name)
 	}
 	e.unread = nil
 	output, state, err := x.run(in)
@@ -158,6 +174,14 @@ func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any
 		e.kept.set(kind, x.name, state)
 	}
 	return output, nil
+}
+
+// entropy is what one template generates values from. Others generate theirs from something else.
+func (e *execution) entropy(kind dataflow.StateKind, name string) *template.Entropy {
+	if e.Entropy == nil {
+		return nil
+	}
+	return e.Entropy.For(string(kind) + "/" + name)
 }
 
 // addBindings runs the import executions: what they bind is added to the imports, and their complaints end the job.

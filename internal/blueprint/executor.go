@@ -4,10 +4,13 @@
 package blueprint
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/component"
@@ -71,6 +74,8 @@ type executorInput struct {
 	files     Files
 	// state is what the run before has left, nil if nothing.
 	state map[string]any
+	// entropy is what values of the state are generated from, nil if there is no state.
+	entropy *template.Entropy
 	// declared are the names of imports that the blueprint declares.
 	declared []string
 	// allowNoValue keeps a missing value from being an error.
@@ -86,7 +91,7 @@ func (x executor) run(in executorInput) (output, state map[string]any, err error
 	for name, f := range in.functions {
 		functions[name] = func(arguments []any) (any, error) { return shown(f(arguments...)) }
 	}
-	result, err := x.spiff.Evaluate(spiff.Input{Bindings: in.bindings, State: in.state, Functions: functions, Files: in.files})
+	result, err := x.spiff.Evaluate(spiff.Input{Bindings: in.bindings, State: in.state, Functions: functions, Files: in.files, Entropy: in.entropy})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +108,10 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 	if in.state != nil {
 		bindings["state"] = in.state
 	}
+	made := generated{}
 	value, err := x.goTemplate.RenderYAML(gotemplate.Input{
-		Bindings: bindings, Functions: functions, Files: in.files, AllowNoValue: in.allowNoValue, Known: x.known(in.declared)})
+		Bindings: bindings, Functions: functions, Files: in.files, AllowNoValue: in.allowNoValue, Known: x.known(in.declared),
+		Entropy: in.entropy, Generated: made.note})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +121,40 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 	}
 	state, _ = output["state"].(map[string]any)
 	delete(output, "state")
+	if function := made.lost(output, state); function != "" {
+		return nil, nil, failed("TemplateFailed", fmt.Errorf("%s: what function %s generates has to be kept, because it is something else after every run: "+
+			"write it below the key state of the output as well, and take it from .state when it is there", x, function))
+	}
 	return output, state, nil
+}
+
+// generated are the texts that a Go template has generated, with the functions that have made them.
+type generated map[string]string
+
+// shortest is how long a text has to be to be recognised in the output.
+const shortest = 4
+
+func (g generated) note(function, text string) {
+	if len(text) >= shortest {
+		g[text] = function
+	}
+}
+
+// lost returns a function whose result is used but not kept. What the template makes of a result is not recognised.
+func (g generated) lost(output, state map[string]any) string {
+	if len(g) == 0 {
+		return ""
+	}
+	used, _ := json.Marshal(output)
+	kept, _ := json.Marshal(state)
+	for _, text := range slices.Sorted(maps.Keys(g)) {
+		quoted, _ := json.Marshal(strings.TrimSpace(text))
+		inner := quoted[1 : len(quoted)-1]
+		if bytes.Contains(used, inner) && !bytes.Contains(kept, inner) {
+			return g[text]
+		}
+	}
+	return ""
 }
 
 // known are the names that a Go template may look up although there is nothing: optional imports, and what only some

@@ -11,11 +11,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/template"
 )
 
 // Options say what to render, and from what beside the manifests.
@@ -309,6 +311,8 @@ func (r *renderer) input(n node) (blueprint.Input, error) {
 	if err != nil {
 		return blueprint.Input{}, r.Library.explain(r.manifests, err)
 	}
+	// What templates generate here stands for what the cluster will generate.
+	in.Entropy = template.NewEntropy([]byte(n.path), time.Unix(0, 0).UTC())
 	in.States, err = in.Blueprint.LoadStates(n.Name, pick(r.world.secrets, n.Namespace, in.Blueprint.StateSecrets(n.Name)))
 	if err != nil {
 		return blueprint.Input{}, err

@@ -77,7 +77,7 @@ func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
 	if err != nil {
 		return err
 	}
-	exports, states, err := k.engine.Exports(in, values)
+	exports, states, err := k.renderExports(ctx, in, values)
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,13 @@ func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
 	if err != nil {
 		return err
 	}
-	writes = append(writes, k.contextWrites(objects)...)
-	return subobject.Each(ctx, writes, func(ctx context.Context, write write) error { return write(ctx) })
+	// What templates keep comes first: a value that was generated has to be stored before anybody can import it.
+	for _, stage := range [][]write{writes, k.contextWrites(objects)} {
+		if err := subobject.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // exportValues collects what export executions see.

@@ -41,12 +41,7 @@ func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation, imports
 	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, imports); err != nil {
 		return in, err
 	}
-	secrets, err := k.contents.all(ctx, kindSecret, inst.Namespace, in.Blueprint.StateSecrets(inst.Name))
-	if err != nil {
-		return in, err
-	}
-	in.States, err = in.Blueprint.LoadStates(inst.Name, secrets)
-	return in, err
+	return in, k.loadStates(ctx, &in, inst, fromCache)
 }
 
 // expectedScope is the scope of an installation with the jobs that its imports have to be of.

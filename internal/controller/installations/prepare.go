@@ -29,7 +29,7 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 	if err != nil {
 		return o, nil, err
 	}
-	out, err := k.engine.Render(in)
+	out, err := k.render(ctx, in)
 	if err != nil {
 		return o, nil, err
 	}
@@ -74,8 +74,8 @@ func stepsOf(inst *lsv1alpha1.Installation, out *blueprint.Output) []lsv1alpha1.
 
 // plan is what prepare is about to write.
 type plan struct {
-	// context are the writes of what children import, and of what templates keep.
-	context []write
+	// states are the writes of what templates keep, context those of what children import.
+	states, context []write
 	// subs and execution are the wanted children; after the writes they are as the API server has them.
 	subs           []wantedSub
 	execution      *lsv1alpha1.Execution
@@ -97,11 +97,9 @@ func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blu
 		return nil, err
 	}
 	p.context = append(p.context, k.contextWrites(objects)...)
-	states, err := k.stateWrites(inst, out.States)
-	if err != nil {
+	if p.states, err = k.stateWrites(inst, out.States); err != nil {
 		return nil, err
 	}
-	p.context = append(p.context, states...)
 	if err := k.planExecution(ctx, inst, out, p); err != nil {
 		return nil, err
 	}

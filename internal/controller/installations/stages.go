@@ -16,7 +16,8 @@ type write func(context.Context) error
 
 // stages returns the writes of a plan in the order in which they are made; those of a stage do not depend on each other. In the
 // continuous flow, whatever was written when prepare is cut short must be able to come to an end by itself, because nothing is written
-// again before it has: so what children import comes before them, and a nested installation after those that it imports from.
+// again before it has: so what children import comes before them, and a nested installation after those that it imports from. What
+// templates keep comes first of all: a value that was generated has to be stored before anybody can use it.
 func (p *plan) stages(inst *lsv1alpha1.Installation) [][]write {
 	var children [][]write
 	for _, generation := range generations(p.subs) {
@@ -30,9 +31,9 @@ func (p *plan) stages(inst *lsv1alpha1.Installation) [][]write {
 		children = append(children, []write{p.writeExecution})
 	}
 	if inst.Spec.Flow != lsv1alpha1.FlowContinuous {
-		return [][]write{slices.Concat(p.context, slices.Concat(children...))}
+		return [][]write{p.states, slices.Concat(p.context, slices.Concat(children...))}
 	}
-	return slices.Concat([][]write{p.context}, children)
+	return slices.Concat([][]write{p.states, p.context}, children)
 }
 
 // generations puts nested installations behind those that they import from. Those of a cycle, which another check refuses, come last.

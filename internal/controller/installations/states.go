@@ -16,7 +16,57 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/template"
 )
+
+// loadStates reads what templates have left, and gives them what they can generate further values from: always the same for
+// a job, so that a pass that was cut off generates nothing else when it is repeated. Whoever deletes the state gets other
+// values from the next job.
+func (k *kind) loadStates(ctx context.Context, in *blueprint.Input, inst *lsv1alpha1.Installation, from trust) error {
+	secrets, err := k.contents.reader(bool(from)).all(ctx, kindSecret, inst.Namespace, in.Blueprint.StateSecrets(inst.Name))
+	if err != nil {
+		return err
+	}
+	if in.States, err = in.Blueprint.LoadStates(inst.Name, secrets); err != nil {
+		return err
+	}
+	hasher, err := k.keys.get(ctx)
+	if err != nil {
+		return err
+	}
+	since := inst.CreationTimestamp
+	if inst.Status.PhaseTransitionTime != nil {
+		since = *inst.Status.PhaseTransitionTime
+	}
+	in.Entropy = template.NewEntropy(hasher.Seed(string(inst.UID)+"/"+inst.Status.JobID), since.Time)
+	return nil
+}
+
+// render renders a blueprint. If that generates values, what the cache shows of the states may be too old to know that there
+// are some: then they are read from the API server.
+func (k *kind) render(ctx context.Context, in blueprint.Input) (*blueprint.Output, error) {
+	out, err := k.engine.Render(in)
+	if err != nil || !in.Entropy.Used() || out.States.Within(in.States) {
+		return out, err
+	}
+	if err := k.loadStates(ctx, &in, in.Installation, fromServer); err != nil {
+		return nil, err
+	}
+	return k.engine.Render(in)
+}
+
+// renderExports is render for exports.
+func (k *kind) renderExports(ctx context.Context, in blueprint.Input, values blueprint.ExportValues) (*dataflow.Exports, blueprint.States, error) {
+	exports, states, err := k.engine.Exports(in, values)
+	if err != nil || !in.Entropy.Used() || states.Within(in.States) {
+		return exports, states, err
+	}
+	if err := k.loadStates(ctx, &in, in.Installation, fromServer); err != nil {
+		return nil, nil, err
+	}
+	return k.engine.Exports(in, values)
+}
 
 // stateWrites are the writes of what templates keep for the next job.
 func (k *kind) stateWrites(inst *lsv1alpha1.Installation, states blueprint.States) ([]write, error) {

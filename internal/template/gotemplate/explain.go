@@ -63,7 +63,7 @@ func (f fault) tell(explanation string) string {
 	switch {
 	case f.function == "" && explanation == "":
 		return f.message
-	case f.function == "" || refused[f.function] != "":
+	case f.function == "" || strings.HasPrefix(explanation, "function "+f.function+" is not available"):
 		return explanation
 	case explanation == "":
 		return fmt.Sprintf("function %s failed", f.function)

@@ -181,6 +181,9 @@ func knownFunctions(added []string) map[string]bool {
 	for name := range refused {
 		known[name] = true
 	}
+	for name := range generators {
+		known[name] = true
+	}
 	for _, name := range append(builtin, added...) {
 		known[name] = true
 	}

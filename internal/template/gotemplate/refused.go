@@ -17,7 +17,7 @@ const (
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
 	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"
 	becauseChance      = "its result is a different one every time, and rendering twice must give the same; import the value instead"
-	becauseKeys        = "keys and certificates would be other ones after every run; import them instead"
+	becauseNoState     = "its result is a different one every time and nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 )
 
 // refused maps the functions that other engines of this kind have to the reason why this one does not.
@@ -28,9 +28,7 @@ var refused = refusals(map[string]string{
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
 	becauseClock: `now ago date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate
 		htmlDateInZone toDate mustToDate unixEpoch`,
-	becauseChance: `randAlphaNum randAlpha randAscii randNumeric randBytes randInt uuidv4 shuffle bcrypt htpasswd encryptAES`,
-	becauseKeys: `genPrivateKey genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert
-		genSignedCertWithKey buildCustomCert derivePassword`,
+	becauseChance: `bcrypt htpasswd encryptAES derivePassword`,
 })
 
 func refusals(reasons map[string]string) map[string]string {
@@ -44,9 +42,9 @@ func refusals(reasons map[string]string) map[string]string {
 }
 
 // refuse returns a function that only fails.
-func refuse(name string) any {
+func refuse(name, reason string) any {
 	return func(...any) (any, error) {
-		return nil, template.Problemf("function %s is not available in blueprints because %s", name, refused[name])
+		return nil, template.Problemf("function %s is not available in blueprints because %s", name, reason)
 	}
 }
 

@@ -26,6 +26,10 @@ type Input struct {
 	Functions map[string]any
 	// Files are the files of the blueprint; nil means that there are none.
 	Files fs.FS
+	// Entropy is what values for the state are generated from, nil if there is no state.
+	Entropy *template.Entropy
+	// Generated is called with every text that a function generates, and the name of the function.
+	Generated func(function, text string)
 	// AllowNoValue writes "<no value>" for values that are missing instead of failing.
 	AllowNoValue bool
 	// Known are further names that the bindings and maps in them may have, by the name of the map; an empty name is that of

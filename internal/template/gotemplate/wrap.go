@@ -57,7 +57,13 @@ func (r *run) function(name string) (any, error) {
 		return r.metered(known, false), nil
 	}
 	if refused[name] != "" {
-		return refuse(name), nil
+		return refuse(name, refused[name]), nil
+	}
+	if generator := generators[name]; generator != nil {
+		if r.input.Entropy == nil {
+			return refuse(name, becauseNoState), nil
+		}
+		return generator(r), nil
 	}
 	for _, known := range builtin {
 		if name == known {

@@ -93,6 +93,11 @@ func (c *call) callFunction(e *env, name string) (outcome, error) {
 
 // invoke calls a function of the caller or of the engine.
 func (e *env) invoke(c *invocation) (value, error) {
+	if generators[c.name] != nil && e.run.functions[c.name] == nil {
+		if err := e.refuseGenerator(c.name); err != nil {
+			return nil, err
+		}
+	}
 	if err := e.run.meter.Step(costOfFunction); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@
 
 package spiff
 
+import "regexp"
+
 // cellOf returns the cell of a node of a document. A value that may be overridden gives way to its counterpart in the stubs.
 func cellOf(s *source, e *env, overridable bool) *cell {
 	if s.kind == expressionKind {
@@ -30,6 +32,9 @@ func (e *env) flowExpression(s *source, overridable bool) (result, error) {
 		}
 		return result{value: &blank{inner, s.original, e}, flags: m.flags &^ isTemplate}, nil
 	}
+	if known, err := e.keptBefore(s, overridable); known != nil || err != nil {
+		return *known, err
+	}
 	out, err := e.eval(s.expr)
 	if err != nil {
 		return result{}, err
@@ -40,6 +45,28 @@ func (e *env) flowExpression(s *source, overridable bool) (result, error) {
 	}
 	return e.overrideOutcome(own, out.preferred, overridable)
 }
+
+// keptBefore returns the value that the state has for a node that is kept in it, or nil. There is no need to generate a value
+// that is overridden. An expression that deals with the state itself knows better.
+func (e *env) keptBefore(s *source, overridable bool) (*result, error) {
+	if !e.kept || !overridable || dealsWithState.MatchString(s.text) {
+		return nil, nil
+	}
+	c, err := e.counterpart()
+	if err != nil {
+		return &result{}, err
+	}
+	if c == nil || c.flags.has(isDefault) && !c.flags.has(isInject) {
+		return nil, nil
+	}
+	known := result{value: c.value, flags: c.flags}
+	if m := s.markers(); m != nil {
+		known.flags |= m.flags
+	}
+	return &known, nil
+}
+
+var dealsWithState = regexp.MustCompile(`\b(?:merge|stub|prefer)\b`)
 
 // flowMap evaluates a map: the names of its entries are known then, their values not.
 func (e *env) flowMap(s *source) (result, error) {
@@ -82,8 +109,31 @@ func (e *env) flowMap(s *source) (result, error) {
 // enter puts the entries of a map of the template into a dict.
 func (e *env) enter(d *dict, s *source) {
 	for _, name := range s.names {
-		d.set(name, cellOf(s.entries[name], e.withStep(name), true))
+		inner := e.withStep(name)
+		inner.kept = e.kept || e.path == nil && s.entries[name].isKept()
+		d.set(name, cellOf(s.entries[name], inner, true))
 	}
+}
+
+// isKept tells whether the markers of an entry at the root say that it is kept in the state.
+func (s *source) isKept() bool {
+	var all flags
+	for _, node := range append([]*source{s, s.inserted}, s.items...) {
+		if m := node.markers(); m != nil {
+			all |= m.flags
+		} else if m := node.itemMarkers(); m != nil && s.kind == sequenceKind {
+			all |= m.flags
+		}
+	}
+	return all.has(isState) && !all.has(isTemporary|isLocal|isTemplate)
+}
+
+// itemMarkers returns the markers of the list that an item stands for.
+func (s *source) itemMarkers() *marked {
+	if s == nil {
+		return nil
+	}
+	return s.insertion().markers()
 }
 
 // insertion evaluates the entry << of a map. Names in it are looked up among the other entries first.

@@ -24,6 +24,8 @@ type env struct {
 	path, stub *trail
 	// unmerged says that values are not overridden by stubs here, redirected that their counterparts are at another path.
 	unmerged, redirected bool
+	// kept says that what is evaluated here is kept in the state, so that it can be generated.
+	kept bool
 	// element is what a projection is being applied to.
 	element value
 	// node is the node whose expression is evaluated.

@@ -15,8 +15,10 @@ const (
 	becauseFiles       = "a template cannot search for files; name a file of the blueprint and use read instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
 	becauseChance      = "its result is a different one every time, and evaluating twice must give the same; import the value instead"
+	becauseNoState     = "nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
+	becauseNotKept     = "its result is a different one every time: mark the value at the root of the template as state, as in (( &state(rand(\"[:alnum:]\", 20)) )), and refer to it"
 	becauseClock       = "its result contains the time, and evaluating twice must give the same; use a file of the blueprint or a resource of the component instead"
-	becauseKeys        = "keys, certificates and encrypted values do not belong into templates; import them instead"
+	becauseKeys        = "encrypted values do not belong into templates; import what they contain instead"
 	becauseWaiting     = "nothing changes while a template is evaluated; let the readiness checks of a deploy item wait instead"
 	becauseNetworks    = "it reads the networks of BOSH manifests; calculate with addresses instead, as in min_ip(network) + 5"
 	becausePools       = "it reads the resource pools of BOSH manifests; write the value instead"
@@ -31,9 +33,9 @@ var refused = refusals(map[string]string{
 	becauseFiles:       "lookup_file lookup_dir list_files list_dirs",
 	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
-	becauseChance:   "rand bcrypt md5crypt wggenkey x509genkey",
+	becauseChance:   "bcrypt md5crypt",
 	becauseClock:    "archive",
-	becauseKeys:     "bcrypt_check md5crypt_check encrypt decrypt wgpublickey x509cert x509parsecert x509publickey",
+	becauseKeys:     "bcrypt_check md5crypt_check encrypt decrypt",
 	becauseWaiting:  "sync",
 	becauseNetworks: "static_ips ipset",
 	becauseTags:     "tagdef",
@@ -81,8 +83,12 @@ func init() {
 		"semvermetadata": callVersionMetadata, "semvercmp": callVersionCompare, "semvermatch": callVersionMatch,
 		"semversort": callVersionSort, "semvervalidate": callVersionValidate,
 		"validate": callValidate, "check": callCheck,
+		"x509publickey": callPublicKey, "x509parsecert": callParseCertificate, "wgpublickey": callWireGuardPublic,
 		"semverincmajor": versionFunction(versionIncMajor), "semverincminor": versionFunction(versionIncMinor),
 		"semverincpatch": versionFunction(versionIncPatch),
+	}
+	for name, function := range generators {
+		builtins[name] = function
 	}
 	for name, function := range mathFunctions {
 		builtins[name] = mathFunction(name, function)

@@ -131,10 +131,17 @@ func (b *listBuilder) collect() error {
 			step = b.list.key() + ":" + named[i]
 		}
 		at := b.env.withItem(i, step)
+		at.kept = at.kept && b.keeps(item)
 		at.unmerged = at.unmerged || b.direct && named == nil
 		b.list.cells = append(b.list.cells, cellOf(item, at, false))
 	}
 	return nil
+}
+
+// keeps tells whether the parts of an item are found again in the state: it is a map whose name is known beforehand.
+func (b *listBuilder) keeps(item *source) bool {
+	name := item.entries[b.list.key()]
+	return item.kind == mappingKind && (name == nil || name.kind != expressionKind)
 }
 
 // names returns the names of the items of the list, by their index, if all items have one and no two have the same. Their
@@ -189,7 +196,9 @@ func (b *listBuilder) nameOf(index int, item *source) (string, error) {
 	if item.kind != mappingKind || item.entries[key] == nil {
 		return "", nil
 	}
-	field := cellOf(item.entries[key], b.env.withItem(index, indexedPath("", index)), false)
+	at := b.env.withItem(index, indexedPath("", index))
+	at.kept = false
+	field := cellOf(item.entries[key], at, false)
 	if err := field.force(); err != nil {
 		return "", err
 	}

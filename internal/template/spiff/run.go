@@ -36,13 +36,15 @@ type run struct {
 	meter     *template.Meter
 	files     template.Files
 	functions map[string]Function
+	// entropy is what values are generated from; nil if there is no state that could keep them.
+	entropy *template.Entropy
 	// depth is how many cells are being evaluated, expressions how many expressions.
 	depth, expressions int
 }
 
 func newRun(t *Template, input Input) *run {
 	meter := template.NewMeter(t.limits)
-	return &run{source: t.source, meter: meter, files: template.NewFiles(input.Files, meter), functions: input.Functions}
+	return &run{source: t.source, meter: meter, files: template.NewFiles(input.Files, meter), functions: input.Functions, entropy: input.Entropy}
 }
 
 // deepen evaluates a node one level deeper.

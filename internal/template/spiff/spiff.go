@@ -38,6 +38,8 @@ type Input struct {
 	State map[string]any
 	// Functions are added to those of the engine, and may replace them.
 	Functions map[string]Function
+	// Entropy is what values of the state are generated from, nil if there is no state.
+	Entropy *template.Entropy
 	// Files are the files of the blueprint; nil means that there are none.
 	Files fs.FS
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"espalier.dev/internal/template"
+	"espalier.dev/internal/template/keys"
 )
 
 // validator tells whether a value meets a condition. The arguments are what follows the name of the condition in a list.
@@ -31,11 +31,10 @@ func init() {
 		"match": matches, "~=": matches, "semver": isVersion,
 		"dnsname": textHas(isDNSName), "dnslabel": textHas(isDNSLabel), "dnsdomain": textHas(isDNSDomain),
 		"wildcarddnsdomain": textHas(isWildcardDomain), "ip": textHas(isAddress), "cidr": textHas(isNetwork),
+		"publickey": textHas(isPEM(keys.ParsePublic)), "privatekey": textHas(isPEM(keys.ParsePrivate)),
+		"certificate": textHas(isPEM(keys.ParseCertificate)), "ca": textHas(isAuthority),
 	}
 }
-
-// refusedValidators are the conditions of the original language that look into keys.
-var refusedValidators = map[string]bool{"publickey": true, "privatekey": true, "certificate": true, "ca": true}
 
 // costOfCondition is what it takes to look at a condition, in steps.
 const costOfCondition = 6
@@ -121,9 +120,6 @@ func (c *invocation) meets(v, condition value) (bool, error) {
 
 func (c *invocation) meetsNamed(v value, name string, args []value) (bool, error) {
 	name, negated := strings.CutPrefix(name, "!")
-	if refusedValidators[name] {
-		return false, c.env.fatal(template.Problemf("function %s: the condition %s is not available in blueprints because %s", c.name, name, becauseKeys))
-	}
 	check := validators[name]
 	if check == nil || name == "" && !negated {
 		return false, problem("function %s: there is no condition of this name", c.name)
