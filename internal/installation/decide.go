@@ -88,6 +88,8 @@ func decideBeginning(o Observed) Decision {
 		return Decision{Do: []Effect{Notify{Successors: o.Untold}}, Why: because(reasonIdle, "the controller before this one has not told the successors")}
 	case o.Deleting && o.Phase != lsv1alpha1.PhaseDeleteFailed:
 		return begin(o, "the installation is being deleted")
+	case o.MayGiveUp() && len(untold(o)) > 0:
+		return begin(o, "the installation is being deleted, and what was installed is to stay")
 	}
 	switch o.Job.Open(o.Request) {
 	case run.OpenByGrant:
@@ -96,6 +98,11 @@ func decideBeginning(o Observed) Decision {
 		return begin(o, "a job was requested")
 	}
 	return decideByItself(o)
+}
+
+// MayGiveUp tells whether a deletion has failed that shall leave alone what was installed: if those below do not know that yet, it can go on.
+func (o Observed) MayGiveUp() bool {
+	return o.Root && o.Deleting && o.Phase == lsv1alpha1.PhaseDeleteFailed && o.WithoutUninstall && !o.Continuous
 }
 
 // decideByItself starts jobs that nobody has requested.

@@ -45,7 +45,12 @@ func newWorld(t *testing.T) *world {
 // idleWorld is a world in which nobody works yet.
 func idleWorld(t *testing.T) *world {
 	t.Helper()
-	server := testkit.Server(t)
+	return worldOn(t, testkit.Server(t))
+}
+
+// worldOn is a world in which nobody works yet, on a server of the test's choice.
+func worldOn(t *testing.T, server *testkit.APIServer) *world {
+	t.Helper()
 	kubeconfig, err := os.ReadFile(server.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)

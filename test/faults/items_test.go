@@ -87,6 +87,13 @@ func (s *scene) finishItem(t testing.TB, item string) {
 	}
 }
 
+// letGo does what a deployer does when it has uninstalled everything.
+func (s *scene) letGo(t testing.TB, item string) {
+	t.Helper()
+	object := s.until(t, item, "to be deleted", func(i *lsv1alpha1.DeployItem) bool { return !i.DeletionTimestamp.IsZero() && !i.Status.IsFinished() })
+	s.patch(t, object, `{"metadata":{"finalizers":null}}`)
+}
+
 func mustJSON(value any) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {

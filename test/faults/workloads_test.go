@@ -34,6 +34,7 @@ var jobWorkloads = []workload{
 	{"prune", []act{plantHedge, replantHedge, clearHedge}},
 	{"successor", []act{build, rebuild}},
 	{"alter", []act{stack, paint}},
+	{"forsake", []act{thirst, forsake}},
 	{"tended", []act{tend}},
 }
 
@@ -303,6 +304,41 @@ func paint(t *testing.T, s *scene) {
 	s.finishItem(t, "stack")
 	s.succeeds(t, "wall")
 	s.rest(t, "painted")
+}
+
+// A tree is deleted while it only waits: for an import that nobody creates, and, below it, for a sibling whose item nobody works on. What has
+// begun is finished first.
+
+func thirst(t *testing.T, s *scene) {
+	s.create(t, s.root("desert", blueprint{imports: []string{"rain"}, items: []any{mockItem("bloom", succeeds, nil)}}, "rain").Reconcile().Build())
+	testkit.Eventually(t, s.APIServer, s.installation("desert"), testkit.Is("waiting for rain", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil }))
+	well := blueprint{items: []any{endlessItem("dig")}, exports: map[string]string{"water": "wet"}}
+	palm := blueprint{imports: []string{"water"}, items: []any{mockItem("grow", succeeds, nil)}}
+	s.create(t, s.root("oasis", blueprint{subs: []any{
+		sub("well", well, wiring{exports: map[string]string{"water": "water"}}), sub("palm", palm, wiring{imports: map[string]string{"water": "water"}}),
+	}}).Reconcile().Build())
+	s.until(t, "dig", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
+	s.remove(t, "desert")
+	s.gone(t, "desert")
+	s.remove(t, "oasis")
+	s.finishItem(t, "dig")
+	s.letGo(t, "dig")
+	s.gone(t, "oasis")
+	s.rest(t, "dry")
+}
+
+// A tree is deleted while somebody works, who is then given up with all that is installed.
+
+func forsake(t *testing.T, s *scene) {
+	leaf := blueprint{items: []any{manifestItem("put", s.namespace, "stays", "stone"), endlessItem("carve")}}
+	s.create(t, s.root("temple", blueprint{subs: []any{sub("hall", leaf, wiring{})}}).Reconcile().Build())
+	s.until(t, "carve", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
+	s.until(t, "put", "finished", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" && i.Status.IsFinished() })
+	s.remove(t, "temple")
+	s.patch(t, s.installation("temple"), `{"metadata":{"annotations":{%q:"true"}}}`, lsv1alpha1.DeleteWithoutUninstallAnnotation)
+	s.gone(t, "temple")
+	s.rest(t, "forsaken")
+	s.holds(t, "stone", "stays")
 }
 
 // replace changes the specification of an installation.

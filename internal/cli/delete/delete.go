@@ -24,12 +24,14 @@ func New(env cli.Environment) *cobra.Command {
 		Use:   "delete NAME...",
 		Short: "Delete installations and what they have deployed",
 		Long: `Delete root installations with everything below them, and uninstall what they have
-deployed. A job that is running is finished first; interrupt it if that takes too long.
-An installation from which others import waits until those are deleted. A deletion that
-failed before is tried again.
+deployed. A job that only waits is ended; one that has begun to install is finished
+first: interrupt it if that takes too long. An installation from which others import
+waits until those are deleted. A deletion that failed before is tried again.
 
 With --without-uninstall the objects of the tree are deleted, and everything that they
-have deployed stays where it is and is looked after by nobody.`,
+have deployed stays where it is and is looked after by nobody. It takes effect at any
+moment: also on a deletion that waits for a target that is gone or cannot be reached,
+and on one that has failed.`,
 		Example: `  espalier delete shop --wait
   espalier delete shop --without-uninstall`,
 	}
@@ -44,7 +46,8 @@ func (o *options) verb() []string {
 	return []string{"delete"}
 }
 
-// start deletes one tree. A deletion that has failed is tried again by a new job, for the object is marked already.
+// start deletes one tree. A deletion that has failed is tried again by a new job, for the object is marked already; one that is now to leave
+// behind what was deployed goes on by itself.
 func (o *options) start(ctx context.Context, desk *request.Desk, root *lsv1alpha1.Installation) (follow.Started, error) {
 	again := !root.DeletionTimestamp.IsZero()
 	started := follow.Started{Awaited: follow.Awaited{Name: root.Name, Goal: follow.NewGone(root)}, Said: "is being deleted"}
@@ -54,7 +57,12 @@ func (o *options) start(ctx context.Context, desk *request.Desk, root *lsv1alpha
 	if err := desk.Delete(ctx, root, o.withoutUninstall); err != nil {
 		return started, err
 	}
-	if again && root.Status.Phase == lsv1alpha1.PhaseDeleteFailed && root.Status.IsFinished() {
+	failed := again && root.Status.Phase == lsv1alpha1.PhaseDeleteFailed && root.Status.IsFinished()
+	if failed && o.withoutUninstall && root.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" {
+		started.Said = "could not be deleted before, and is let go"
+		return started, nil
+	}
+	if failed {
 		asked, _, err := desk.Reconcile(ctx, root)
 		if err != nil {
 			return started, err

@@ -110,6 +110,26 @@ func TestTryAgain(t *testing.T) {
 	}
 }
 
+// What could not be deleted goes on by itself when what was deployed is to stay; the failure of before does not count.
+func TestJOB46_GiveUpWhatCouldNotBeDeleted(t *testing.T) {
+	server, root := store(t, lsv1alpha1.PhaseDeleteFailed)
+	if err := server.Client().Delete(t.Context(), root.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	command := clitest.Start(t, server, root.Namespace, call("shop", "--wait", "--without-uninstall"))
+	command.Until(t, "Installation/shop could not be deleted before, and is let go")
+	if marked := current(t, server, root); marked.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" || marked.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+		t.Errorf("annotations %v", marked.Annotations)
+	}
+	clitest.Controller{Server: server}.Write(t, root, func(s *lsv1alpha1.RunStatus) {
+		s.Phase, s.JobID = lsv1alpha1.PhaseDeleting, "next"
+	})
+	release(t, server, root)
+	if got := command.Wait(t); got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)

@@ -144,11 +144,20 @@ func (g *Finished) See(revision *lsv1alpha1.Installation) *End {
 }
 
 // Gone waits until an installation does not exist any more.
-type Gone struct{ uid string }
+type Gone struct {
+	uid string
+	// past is a job that failed to delete it before this wait began.
+	past string
+}
 
-// NewGone waits for the end of this very installation; another one that takes its name does not count.
+// NewGone waits for the end of this very installation; another one that takes its name does not count, nor does a deletion that has failed
+// before.
 func NewGone(installation *lsv1alpha1.Installation) *Gone {
-	return &Gone{uid: string(installation.UID)}
+	g := &Gone{uid: string(installation.UID)}
+	if installation.Status.Phase == lsv1alpha1.PhaseDeleteFailed && installation.Status.IsFinished() {
+		g.past = installation.Status.JobID
+	}
+	return g
 }
 
 // Again implements Goal.
@@ -163,6 +172,8 @@ func (g *Gone) See(revision *lsv1alpha1.Installation) *End {
 	switch {
 	case revision.DeletionTimestamp.IsZero():
 		return &End{Code: cli.ExitNeedsSomebody, Verdict: "is not being deleted"}
+	case g.past != "" && revision.Status.JobID == g.past:
+		return nil
 	case revision.Status.Phase == lsv1alpha1.PhaseDeleteFailed && nodeOf(revision).State() == inventory.Failed:
 		return endOf(revision.Status.JobID, revision.Status.Phase)
 	}

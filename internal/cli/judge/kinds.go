@@ -127,6 +127,7 @@ func (c Controllers) deployItem(node *inventory.Node) (inventory.Explanation, bo
 		return inventory.Explanation{}, false
 	}
 	observed := watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
+	observed.Damaged = false // as above
 	if !observed.PickedUp {
 		return inventory.Explanation{
 			Reason: lsv1alpha1.ReasonWaitingForDeployer, Message: watchdog.Decide(observed).Why.Message, Since: observed.Since,

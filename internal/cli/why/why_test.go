@@ -70,6 +70,9 @@ func TestAnswers(t *testing.T) {
 		"several":            {several, "shop"},
 		"behind":             {behind, "shop"},
 		"successors":         {successorsLeft, "database"},
+		"deletion-job":       {deletionDuringAJob, "shop"},
+		"deletion-target":    {deletionWithoutTarget, "shop"},
+		"deletion-failed":    {deletionFailed, "shop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -216,6 +219,46 @@ func successorsLeft(t *testing.T, s scene) {
 	if err := s.server.Client().Delete(t.Context(), &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "database"}}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// doomed stores a tree of one deploy item in a phase, and asks for its deletion.
+func doomed(t *testing.T, s scene, phase lsv1alpha1.Phase, told func(*lsv1alpha1.RunStatus)) {
+	t.Helper()
+	shop := s.root("shop").Finalizer(lsv1alpha1.Finalizer).Build()
+	execution := clitest.ExecutionOf(shop, "web")
+	item := clitest.ItemOf(execution, "web")
+	item.Spec.Timeout = &unlimited
+	shop.Status.RunStatus, execution.Status.RunStatus, item.Status.RunStatus = clitest.Status(phase, told), clitest.Status(phase, told), clitest.Status(phase, told)
+	item.Status.ObservedGeneration = 1
+	objects := []client.Object{shop, execution, item}
+	for _, object := range objects {
+		object.SetFinalizers([]string{lsv1alpha1.Finalizer})
+	}
+	clitest.Store(t, s.server, objects...)
+	if !phase.IsDeletion() {
+		objects = objects[:1] // those below are told when the job has ended
+	}
+	for _, object := range objects {
+		if err := s.server.Client().Delete(t.Context(), object.DeepCopyObject().(client.Object)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func deletionDuringAJob(t *testing.T, s scene) {
+	t.Helper()
+	testkit.Create(t, s.server, testkit.Target(s.namespace, "cluster").Build())
+	doomed(t, s, lsv1alpha1.PhaseProgressing, clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"))
+}
+
+func deletionWithoutTarget(t *testing.T, s scene) {
+	t.Helper()
+	doomed(t, s, lsv1alpha1.PhaseDeleting, clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting"))
+}
+
+func deletionFailed(t *testing.T, s scene) {
+	t.Helper()
+	doomed(t, s, lsv1alpha1.PhaseDeleteFailed, clitest.Error("TargetUnreachable", "connect to Target cluster: connection refused"))
 }
 
 func TestJSON(t *testing.T) {

@@ -152,7 +152,7 @@ func (k *kind) tellNamespace(item *lsv1alpha1.DeployItem) {
 		where = " to Target " + item.Spec.Target.Name
 	}
 	k.recorder.Eventf(namespace, item, corev1.EventTypeWarning, watchdog.CodeNamespaceEnds, "Delete",
-		"deploy item %s goes with its namespace without being uninstalled: what it has deployed%s stays", item.Name, where)
+		"deploy item %s goes with its namespace, and nobody waits until it is uninstalled: what it has deployed%s may stay", item.Name, where)
 }
 
 func removeOperation(m metav1.Object) { delete(m.GetAnnotations(), lsv1alpha1.OperationAnnotation) }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -30,13 +31,14 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 		if err != nil || !found {
 			return err
 		}
-		if !belongsTo(existing, inst) {
+		if !belongsTo(existing, inst) && !lost(existing, inst) {
 			return taken("Execution", wanted.Name)
 		}
 	}
 	changed := existing.DeepCopy()
 	changed.Spec = wanted.Spec
-	if existing.DeletionTimestamp.IsZero() && !sameJSON(existing.Spec, changed.Spec) {
+	keepOurs(changed, wanted)
+	if existing.DeletionTimestamp.IsZero() && !(sameJSON(existing.Spec, changed.Spec) && sameMetadata(existing, changed)) {
 		if err := k.cluster.Update(ctx, changed); err != nil {
 			return refused(fmt.Errorf("update the execution: %w", err))
 		}
@@ -62,6 +64,7 @@ func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.
 	changed.Spec = wanted.Spec
 	changed.Labels = replaceOwn(existing.Labels, wanted.Labels)
 	changed.Annotations = merged(existing.Annotations, wanted.Annotations)
+	keepOurs(changed, wanted)
 	if existing.DeletionTimestamp.IsZero() && !(sameJSON(existing.Spec, changed.Spec) && sameMetadata(existing, changed)) {
 		if err := k.cluster.Update(ctx, changed); err != nil {
 			return refused(fmt.Errorf("update nested installation %s: %w", wanted.Name, err))
@@ -70,6 +73,16 @@ func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.
 	}
 	*wanted = *changed
 	return nil
+}
+
+// keepOurs gives a child its owner and its finalizer back, should somebody have taken them away.
+func keepOurs(child, wanted client.Object) {
+	for _, owner := range wanted.GetOwnerReferences() {
+		if !slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == owner.UID }) {
+			child.SetOwnerReferences(append(child.GetOwnerReferences(), owner))
+		}
+	}
+	hold(child)
 }
 
 func merged(base, over map[string]string) map[string]string {

@@ -111,7 +111,8 @@ func replaceOwn(existing, wanted map[string]string) map[string]string {
 func sameMetadata(a, b metav1.Object) bool {
 	return equality.Semantic.DeepEqual(a.GetLabels(), b.GetLabels()) &&
 		equality.Semantic.DeepEqual(a.GetAnnotations(), b.GetAnnotations()) &&
-		equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences())
+		equality.Semantic.DeepEqual(a.GetOwnerReferences(), b.GetOwnerReferences()) &&
+		equality.Semantic.DeepEqual(a.GetFinalizers(), b.GetFinalizers())
 }
 
 // removeLeftovers deletes the context objects of an installation that are of another job than the present one: the spec

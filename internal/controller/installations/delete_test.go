@@ -112,8 +112,33 @@ func TestJOB42_APredecessorStaysUntilItsSuccessorIsGone(t *testing.T) {
 // stuck is a deploy item that no deployer knows.
 var stuck = strings.Replace(item("one"), "landscaper.gardener.cloud/mock", "example.com/nobody", 1)
 
-func TestJOB44_JOB41_JOB60_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
+func TestJOB44_JOB41_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
 	w := newWorld(t)
+	w.failToDelete()
+	w.request("app")
+	again := testkit.Eventually(t, w.server, w.onlyItem(), testkit.Is("to be deleted again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }))
+	if err := w.cluster.Patch(t.Context(), again, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		t.Fatal(err) // as a deployer lets it go
+	}
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+func TestJOB46_JOB60_ADeletionThatFailedIsGivenUpAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.failToDelete()
+	w.annotate("app", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	testkit.EventuallyGone(t, w.server, w.named("app"))
+	if left := w.left(); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+}
+
+// failToDelete makes a tree whose deletion has failed.
+func (w *world) failToDelete() {
+	w.Helper()
 	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(stuck)})).Reconcile().Build())
 	running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
 	w.executing(running.Status.SubInstCache.ActiveSubs[0].ObjectName)
@@ -124,13 +149,7 @@ func TestJOB44_JOB41_JOB60_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
 	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 	failed := w.finished("app", lsv1alpha1.PhaseDeleteFailed)
 	if failed.Status.LastError == nil || !strings.Contains(failed.Status.LastError.Message, "installation a-") {
-		t.Errorf("lastError = %+v, want the nested installation named", failed.Status.LastError)
-	}
-	w.annotate("app", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
-	w.request("app")
-	testkit.EventuallyGone(t, w.server, w.named("app"))
-	if left := w.left(); len(left) > 0 {
-		t.Errorf("left are %q", left)
+		w.Errorf("lastError = %+v, want the nested installation named", failed.Status.LastError)
 	}
 }
 
@@ -289,13 +308,19 @@ func (w *world) nested(parent, name string) *lsv1alpha1.Installation {
 // untouchable is a deploy item whose Target does not exist.
 var untouchable = strings.Replace(item("one"), "      config:", "      target: {name: nowhere}\n      config:", 1)
 
-func (w *world) itemWaits(phase lsv1alpha1.Phase) *lsv1alpha1.DeployItem {
+// onlyItem is the one deploy item that there is.
+func (w *world) onlyItem() *lsv1alpha1.DeployItem {
 	w.Helper()
 	var list lsv1alpha1.DeployItemList
 	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil || len(list.Items) != 1 {
 		w.Fatalf("deploy items: %v, %v", namesIn(&list), err)
 	}
-	return testkit.Eventually(w.T, w.server, &list.Items[0], testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
+	return &list.Items[0]
+}
+
+func (w *world) itemWaits(phase lsv1alpha1.Phase) *lsv1alpha1.DeployItem {
+	w.Helper()
+	return testkit.Eventually(w.T, w.server, w.onlyItem(), testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.Phase == phase && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
 	}))
 }

@@ -25,7 +25,7 @@ const installationKind = "Installation"
 func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
 	s := installation.Snapshot{Installation: inst, Now: now, NewJobID: uuid.NewString()}
 	o := installation.Look(s)
-	if !o.Job.Running() && installation.Decide(o).Wait {
+	if !o.Job.Running() && installation.Decide(o).Wait && !o.MayGiveUp() {
 		// Nothing begins, so nothing else matters.
 		return o, nil
 	}
@@ -166,7 +166,7 @@ func (k *kind) subinstallations(ctx context.Context, reader client.Reader, inst 
 func (k *kind) execution(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation) (*lsv1alpha1.Execution, error) {
 	var execution lsv1alpha1.Execution
 	err := reader.Get(ctx, client.ObjectKeyFromObject(inst), &execution)
-	if apierrors.IsNotFound(err) || err == nil && !belongsTo(&execution, inst) {
+	if apierrors.IsNotFound(err) || err == nil && !belongsTo(&execution, inst) && !lost(&execution, inst) {
 		return nil, nil
 	}
 	if err != nil {
@@ -179,6 +179,12 @@ func (k *kind) execution(ctx context.Context, reader client.Reader, inst *lsv1al
 // or by a user.
 func belongsTo(object metav1.Object, inst *lsv1alpha1.Installation) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == inst.UID })
+}
+
+// lost tells whether an execution is the one that an installation has recorded, and somebody has taken its owner away.
+func lost(execution *lsv1alpha1.Execution, inst *lsv1alpha1.Installation) bool {
+	owned := slices.ContainsFunc(execution.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.Kind == installationKind })
+	return !owned && inst.Status.ExecutionReference != nil
 }
 
 // confirmNothingLeft asks the API server what is below an installation that is about to vanish: the cache may not show

@@ -69,14 +69,14 @@ func appears() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}
 }
 
-// parentOfExecution returns the installation that owns an execution: they share a name.
+// parentOfExecution returns the installation that owns an execution: they share a name, which also tells if somebody has taken the owner away.
 func parentOfExecution(_ context.Context, object client.Object) []reconcile.Request {
 	for _, owner := range object.GetOwnerReferences() {
 		if owner.Kind == installationKind {
 			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name}}}
 		}
 	}
-	return nil
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
 }
 
 // relatives returns the parent of an installation, and the siblings that may wait for it: successors for its exports,

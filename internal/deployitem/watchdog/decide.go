@@ -31,7 +31,7 @@ type (
 	RemoveFinalizer struct{}
 	// AddFinalizer puts back the finalizer that somebody has removed.
 	AddFinalizer struct{}
-	// TellNamespace records, where the end of the namespace does not wipe it out, that what the item has deployed stays.
+	// TellNamespace records, where the end of the namespace does not wipe it out, that what the item has deployed may stay.
 	TellNamespace struct{}
 	// Grant replaces the request for a job by the ID of the job to come.
 	Grant struct{}
@@ -66,7 +66,7 @@ func (RemoveFinalizer) String() string { return "remove the finalizer" }
 func (AddFinalizer) String() string { return "add the finalizer" }
 
 // String names the effect in errors.
-func (TellNamespace) String() string { return "tell that what was deployed stays" }
+func (TellNamespace) String() string { return "tell that what was deployed may stay" }
 
 // String names the effect in errors.
 func (Grant) String() string { return "grant the request" }
@@ -149,7 +149,7 @@ func goWithNamespace(o Observed) Decision {
 	}
 	return Decision{
 		Do: []Effect{TellNamespace{}, RemoveFinalizer{}}, Wait: true,
-		Why: decision.Reason{Code: CodeNamespaceEnds, Message: o.Name + " goes with its namespace, and what it has deployed stays"},
+		Why: decision.Reason{Code: CodeNamespaceEnds, Message: o.Name + " goes with its namespace, and what it has deployed may stay"},
 	}
 }
 

@@ -88,6 +88,16 @@ var bugs = []bug{
 		runs:  []string{"dependents "},
 	},
 	{
+		name:  "a job that only waits outlives the deletion",
+		edits: []edit{{installationRun, "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.Trouble != nil {", "if o.Trouble != nil {"}},
+		runs:  []string{"forsake "},
+	},
+	{
+		name:  "nobody at work is told of the deletion and its manner",
+		edits: []edit{{installationRun, "if unaware := uninformed(o); len(unaware) > 0 {", "if unaware := uninformed(o); len(unaware) < 0 {"}},
+		runs:  []string{"forsake "},
+	},
+	{
 		name:  "nobody is told of new exports",
 		edits: []edit{{installationRun, "if o.Root && len(successors) > 0 {", "if false {"}},
 		runs:  []string{"successor "},

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"slices"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// mar takes something away from an object, as somebody may do with kubectl.
+func (w *world) mar(object client.Object, patch string) {
+	w.Helper()
+	if err := w.cluster.Patch(w.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// grown is a world with a tree that is deployed, whose nested installation is "a", and whose job has ended.
+func grown(t *testing.T) *world {
+	w := newWorld(t)
+	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile().Build())
+	w.finished("root", lsv1alpha1.PhaseSucceeded)
+	return w
+}
+
+func (w *world) executionBelow(inst *lsv1alpha1.Installation) *lsv1alpha1.Execution {
+	execution := &lsv1alpha1.Execution{}
+	execution.Namespace, execution.Name = inst.Namespace, inst.Name
+	return execution
+}
+
+func held(object client.Object) bool {
+	return slices.Contains(object.GetFinalizers(), lsv1alpha1.Finalizer)
+}
+
+func TestAFinalizerAndALabelThatSomebodyRemovesComeBack(t *testing.T) {
+	w := grown(t)
+	nested, item := w.nested("root", "a"), w.onlyItem()
+	execution := w.executionBelow(nested)
+	for _, object := range []client.Object{w.named("root"), nested, execution, item} {
+		w.mar(object, `{"metadata":{"finalizers":null}}`)
+	}
+	w.mar(nested, `{"metadata":{"labels":null}}`)
+	for _, inst := range []*lsv1alpha1.Installation{w.named("root"), w.named(nested.Name)} {
+		testkit.Eventually(t, w.server, inst, testkit.Is("whole", func(i *lsv1alpha1.Installation) bool {
+			return held(i) && (i.Name == "root") == (i.Labels[lsv1alpha1.EncompassedByLabel] == "")
+		}))
+	}
+	testkit.Eventually(t, w.server, execution, testkit.Is("whole", func(e *lsv1alpha1.Execution) bool { return held(e) }))
+	testkit.Eventually(t, w.server, item, testkit.Is("whole", func(i *lsv1alpha1.DeployItem) bool { return held(i) }))
+}
+
+// Whatever was taken away from those below, they are not left behind.
+func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
+	for name, mar := range map[string]func(*world){
+		"a nested installation without its label": func(w *world) {
+			w.mar(w.nested("root", "a"), `{"metadata":{"labels":null}}`)
+		},
+		"an execution without its owner": func(w *world) {
+			w.mar(w.executionBelow(w.nested("root", "a")), `{"metadata":{"ownerReferences":null}}`)
+		},
+		"a deploy item without its labels": func(w *world) { w.mar(w.onlyItem(), `{"metadata":{"labels":null}}`) },
+		"a deploy item without its owner":  func(w *world) { w.mar(w.onlyItem(), `{"metadata":{"ownerReferences":null}}`) },
+		"a nested installation without its owner": func(w *world) {
+			w.mar(w.nested("root", "a"), `{"metadata":{"ownerReferences":null}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := grown(t)
+			mar(w)
+			w.delete("root")
+			testkit.EventuallyGone(t, w.server, w.named("root"))
+			if left := w.left(); len(left) > 0 {
+				t.Errorf("left are %q", left)
+			}
+		})
+	}
+}
+
+// The next job restores owners.
+func TestJOB20_AJobRestoresTheOwnersOfThoseBelow(t *testing.T) {
+	w := grown(t)
+	nested := w.nested("root", "a")
+	execution := w.executionBelow(nested)
+	w.mar(nested, `{"metadata":{"ownerReferences":null}}`)
+	w.mar(execution, `{"metadata":{"ownerReferences":null}}`)
+	w.request("root")
+	w.finished("root", lsv1alpha1.PhaseSucceeded)
+	for _, object := range []client.Object{nested, execution} {
+		if !w.get(object) || len(object.GetOwnerReferences()) != 1 {
+			t.Errorf("owners of %s: %+v", object.GetName(), object.GetOwnerReferences())
+		}
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+)
+
+// deployed is a deploy execution with one item that puts a ConfigMap into another namespace.
+func deployed(target, namespace, name string) string {
+	return fmt.Sprintf(`
+deployExecutions:
+- name: default
+  type: GoTemplate
+  template: |
+    deployItems:
+    - name: %s
+      type: landscaper.gardener.cloud/kubernetes-manifest
+      target: {name: %s}
+      config:
+        apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2
+        kind: ProviderConfiguration
+        manifests:
+        - manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: %s, namespace: %s}}
+`, name, target, name, namespace)
+}
+
+// nestedIn wraps a blueprint into one that has it as its only nested installation.
+func nestedIn(blueprint string) string {
+	return fmt.Sprintf(`
+subinstallations:
+- apiVersion: landscaper.gardener.cloud/v1alpha1
+  kind: InstallationTemplate
+  name: inner
+  blueprint:
+    filesystem:
+      blueprint.yaml: |
+        apiVersion: landscaper.gardener.cloud/v1alpha1
+        kind: Blueprint
+%s`, indented(blueprint, 8))
+}
+
+// A namespace is deleted while installations in it wait, work, are done, and cannot be deleted. All of it goes, and what stays elsewhere is
+// told.
+func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
+	server := testkit.NewServer(t, testkit.ClusterControllers(), testkit.ProjectCRDs())
+	w := worldOn(t, server)
+	elsewhere := server.Namespace(t)
+	w.run()
+	other := strings.Replace(clusterTarget, "name: cluster", "name: lost", 1)
+	w.create(clusterTarget, other,
+		installationOf("waiting", "imports: {data: [{name: word, dataRef: word}]}", "imports: [{name: word, type: data, schema: {}}]"),
+		installationOf("working", "context: default", nestedIn(mockItem("initialPhase: Progressing, phase: Progressing"))),
+		installationOf("following", "flow: Continuous", nestedIn(deployed("cluster", elsewhere, "followed"))),
+		installationOf("done", "context: default", nestedIn(deployed("cluster", elsewhere, "finished"))),
+		installationOf("stuck", "context: default", deployed("lost", elsewhere, "stranded")))
+	for _, name := range []string{"waiting", "working", "done", "stuck"} {
+		w.request(name)
+	}
+	w.finished("done", lsv1alpha1.PhaseSucceeded)
+	w.finished("stuck", lsv1alpha1.PhaseSucceeded)
+	for name, phase := range map[string]lsv1alpha1.Phase{"waiting": lsv1alpha1.PhaseInit, "working": lsv1alpha1.PhaseProgressing, "following": lsv1alpha1.PhaseSucceeded} {
+		testkit.Eventually(t, server, w.installation(name), testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == phase }))
+	}
+	lost := &lsv1alpha1.Target{}
+	lost.Namespace, lost.Name = w.namespace, "lost"
+	w.remove(lost)
+	w.remove(w.installation("stuck"))
+	testkit.Eventually(t, server, w.installation("stuck"), testkit.Is("being deleted", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleting }))
+
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
+	w.remove(namespace)
+	testkit.EventuallyGone(t, server, namespace)
+	// The deployer of an item that needs no job may have been quicker than the end of its Target.
+	for _, name := range []string{"finished", "stranded"} {
+		if !w.exists(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: name}}) {
+			t.Errorf("config map %s is gone, though nothing could be uninstalled", name)
+		}
+		w.toldOf(name)
+	}
+}
+
+// toldOf waits for the event that says that what a deploy item has deployed stays when its namespace goes.
+func (w *world) toldOf(item string) {
+	w.Helper()
+	tells := func(event eventsv1.Event) bool {
+		return event.Regarding.Kind == "Namespace" && event.Regarding.Name == w.namespace && event.Reason == "NamespaceTerminating" &&
+			strings.Contains(event.Note, "-"+item) && strings.Contains(event.Note, "may stay")
+	}
+	watcher, err := w.server.Client().Watch(w.Context(), &eventsv1.EventList{}, client.InNamespace(metav1.NamespaceDefault))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer watcher.Stop()
+	var list eventsv1.EventList
+	if err := w.cluster.List(w.Context(), &list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
+		w.Fatal(err)
+	}
+	if slices.ContainsFunc(list.Items, tells) {
+		return
+	}
+	for event := range watcher.ResultChan() {
+		if object, ok := event.Object.(*eventsv1.Event); ok && tells(*object) {
+			return
+		}
+	}
+	w.Errorf("nobody was told that what %s has deployed stays", item)
+}
