@@ -41,7 +41,7 @@ func Look(s Snapshot) Observed {
 	asked := operation == lsv1alpha1.OperationReconcile
 	o := Observed{
 		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
-		Phase: status.Phase, Job: run.JobOf(&status.RunStatus),
+		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
 		Deleting: !inst.DeletionTimestamp.IsZero(), Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
