@@ -58,7 +58,7 @@ func TestTables(t *testing.T) {
 }
 
 // A message of several lines keeps them for whoever asks for the installation by name.
-func TestMessagesOfSeveralLines(t *testing.T) {
+func TestSeveralLines(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	broken := testkit.Installation(namespace, "broken").Build()
