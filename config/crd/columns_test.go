@@ -36,9 +36,9 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	tests := map[string]string{
-		"landscaper.gardener.cloud/v1alpha1 installations": "Name=orchard Phase=Progressing Execution=orchard-exec (Ready)=False (Message)=waits for water",
-		"landscaper.gardener.cloud/v1alpha1 executions":    "Name=orchard Phase=Failed ExportRef=orchard-export (Ready)=False (Message)=trees failed",
-		"landscaper.gardener.cloud/v1alpha1 deployitems":   "Name=orchard-trees Type=example.com/t Phase=Succeeded ExportRef=trees-export (Ready)=True (Message)=done",
+		"landscaper.gardener.cloud/v1alpha1 installations": "Name=orchard Phase=Progressing Execution=orchard-exec Ready=False Message=waits for water",
+		"landscaper.gardener.cloud/v1alpha1 executions":    "Name=orchard Phase=Failed ExportRef=orchard-export Ready=False Message=trees failed",
+		"landscaper.gardener.cloud/v1alpha1 deployitems":   "Name=orchard-trees Type=example.com/t Phase=Succeeded ExportRef=trees-export Ready=True Message=done",
 		"landscaper.gardener.cloud/v1alpha1 targets":       "Name=north Type=example.com/t Context=Inst.orchard Key=clusters Idx=1 TMKey=north",
 		"landscaper.gardener.cloud/v1alpha1 dataobjects":   "Name=rows Context=Inst.orchard Key=rows (Source)=Inst.water",
 		"landscaper.gardener.cloud/v1alpha1 targetsyncs":   "Name=sync Source=clusters (Errors)=no access",

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -19,6 +21,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/loop"
 	"espalier.dev/internal/target"
 )
 
@@ -39,6 +42,9 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	remember, bad := providerStatus(progress.ProviderStatus)
 	exports, worse := exportsOf(progress)
 	o.Remember = remember
+	if progress.TakenOver != "" {
+		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, "TakenOver", c.name, "%s", loop.Note(progress.TakenOver))
+	}
 	o.Answer = &deployitem.Answer{
 		Done: progress.Done, Waiting: progress.Waiting, Recheck: progress.Recheck, Exports: exports, Err: errors.Join(err, bad, worse),
 		Unreachable: unreachable(err),
@@ -72,14 +78,34 @@ func (k *kind) inside(ctx context.Context, item *lsv1alpha1.DeployItem, o deploy
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer k.calls.begin(item, cancel)()
-	return guarded(ctx, name, func() error {
+	err := guarded(ctx, name, func() error {
 		work, err := k.work(ctx, item, o)
 		if err != nil {
 			return err
 		}
 		return do(ctx, work)
 	})
+	if o.Running() {
+		k.tellOfTarget(item, name, err)
+	}
+	return err
 }
+
+// tellOfTarget announces that the way to the target is barred: it does not answer, its Secret is missing, it refuses the
+// credential. That is told when it begins. What ends a job is told by its end.
+func (k *kind) tellOfTarget(item *lsv1alpha1.DeployItem, call string, err error) {
+	reason := failure.DetailsOf(err).Reason
+	if err == nil || failure.KindOf(err) == failure.Terminal || !strings.HasPrefix(reason, targetReasons) {
+		k.memory.complain(item.UID, "")
+		return
+	}
+	if k.memory.complain(item.UID, reason) {
+		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, reason, call, "%s", loop.Note(err.Error()))
+	}
+}
+
+// targetReasons is how the reasons of errors begin that concern the way to a target.
+const targetReasons = "Target"
 
 // guarded turns a panic into an error that ends the job. What was thrown may contain anything, so it is not shown; the
 // log has the place.

@@ -79,6 +79,9 @@ type Progress struct {
 	// Exports are the exports of the item, with Done. A map that is not empty replaces what was exported before;
 	// without exports, what was exported before goes.
 	Exports map[string]any
+	// TakenOver says which objects were managed by another deploy item before this call wrote them, in a sentence for an
+	// event. Empty if there were none.
+	TakenOver string
 	// Repaired says, after Repair only, what was put right, in a sentence for an event. Empty if nothing differed.
 	Repaired string
 }

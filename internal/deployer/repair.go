@@ -17,6 +17,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/loop"
 )
 
 // repair has the deployer look after what the item has deployed. It begins with a look at the API server: a job that the
@@ -68,6 +69,6 @@ func (k *kind) tellOfRepair(ctx context.Context, item *lsv1alpha1.DeployItem, pr
 	}
 	log.FromContext(ctx).Info("Repair failed", "error", err.Error())
 	if k.memory.complain(item.UID, failure.DetailsOf(err).Reason) {
-		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, "RepairFailed", "Repair", "%s", err.Error())
+		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, "RepairFailed", "Repair", "%s", loop.Note(err.Error()))
 	}
 }

@@ -18,7 +18,7 @@ const safetyRecheck = 10 * time.Minute
 // Reasons of decisions beside those of the API.
 const (
 	reasonIdle              = "Idle"
-	reasonRequested         = "Requested"
+	reasonNotRequested      = run.ReasonNotRequested
 	reasonPredecessorFailed = "PredecessorFailed"
 	reasonSubObjectFailed   = "SubObjectFailed"
 	reasonSubObjectGone     = "SubObjectDeleted"
@@ -38,7 +38,7 @@ func Decide(o Observed) Decision {
 	case o.Damaged():
 		return Mend(o)
 	case o.StrayRequest:
-		return Decision{Do: []Effect{DropOperation{}}, Why: because(reasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
+		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
 	case !o.Job.Running():
 		return decideBeginning(o)
 	case o.Phase == "" || o.Phase.IsFinal():
@@ -93,7 +93,7 @@ func decideBeginning(o Observed) Decision {
 	}
 	switch o.Job.Open(o.Request) {
 	case run.OpenByGrant:
-		return Decision{Do: []Effect{Grant{}}, Why: because(reasonRequested, "a job was requested")}
+		return grant(o)
 	case run.OpenByAdoption:
 		return begin(o, "a job was requested")
 	}
@@ -105,6 +105,15 @@ func (o Observed) MayGiveUp() bool {
 	return o.Root && o.Deleting && o.Phase == lsv1alpha1.PhaseDeleteFailed && o.WithoutUninstall && !o.Continuous
 }
 
+// grant answers a request. Whoever sees that the request is gone must not find the end of the job before in the status.
+func grant(o Observed) Decision {
+	d := Decision{Do: []Effect{Grant{}}, SaveFirst: true, Why: because(run.ReasonRequested, "a job was requested")}
+	if !o.Announced {
+		d.Do, d.SaveFirst = []Effect{Announce{}}, false
+	}
+	return d
+}
+
 // decideByItself starts jobs that nobody has requested.
 func decideByItself(o Observed) Decision {
 	if o.Deleting {
@@ -113,6 +122,9 @@ func decideByItself(o Observed) Decision {
 	switch {
 	case o.IfChanged && o.Changed:
 		return held(o, begin(o, "the spec has changed"))
+	case o.Automatic.Due.IsZero() && o.Job.ID == "" && o.Phase == "":
+		return Decision{Wait: true, Why: because(reasonNotRequested,
+			fmt.Sprintf("No job requested yet: set the annotation %s=%s", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile))}
 	case o.Automatic.Due.IsZero():
 		return rest("no job was requested")
 	case o.Automatic.Due.After(o.Now):

@@ -17,6 +17,8 @@ type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 type Effect interface{ String() string }
 
 type (
+	// Announce has the status say that a job was requested. It is done by the status write alone.
+	Announce struct{}
 	// Grant replaces the request for a job by a grant, and adds the finalizer.
 	Grant struct{}
 	// Hold adds the finalizer.
@@ -56,6 +58,9 @@ type (
 		Children []Child
 	}
 )
+
+// String implements Effect.
+func (Announce) String() string { return "announce the job" }
 
 // String implements Effect.
 func (Grant) String() string { return "grant the request" }

@@ -44,7 +44,7 @@ func Look(s Snapshot) Observed {
 	asked := operation == lsv1alpha1.OperationReconcile
 	o := Observed{
 		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
-		Phase: status.Phase, Job: run.JobOf(&status.RunStatus),
+		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
 		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
 		LabelLost: !root && inst.Labels[lsv1alpha1.EncompassedByLabel] == "", Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),

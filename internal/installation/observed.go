@@ -22,6 +22,8 @@ type Observed struct {
 	Phase   lsv1alpha1.Phase
 	Job     run.Job
 	Request run.Request
+	// Announced is set unless the status tells of the end of a job that could be taken for the end of a requested one.
+	Announced bool
 	// Interrupt is set while the operation annotation asks for an interrupt.
 	Interrupt bool
 	// StrayRequest is set while a nested installation is asked for a job.

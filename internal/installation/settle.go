@@ -39,7 +39,14 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	if beginsJob(o, d) {
 		startJob(inst, &o)
 	}
-	if len(o.Untold) > 0 && slices.ContainsFunc(d.Do, func(e Effect) bool { _, told := e.(Notify); return told }) {
+	if does[Announce](d) {
+		run.Announce(&status.RunStatus, o.Now)
+		o.Announced = true
+	}
+	if d.Why.Code == reasonNotRequested {
+		run.AwaitRequest(&status.RunStatus, d.Why.Message, o.Now)
+	}
+	if len(o.Untold) > 0 && does[Notify](d) {
 		status.DependentsToTrigger, o.Untold = nil, nil
 	}
 	if o.Prepared != nil {
@@ -55,6 +62,10 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		status.TransitionTimes.WaitTime = &at
 	}
 	return o
+}
+
+func does[E Effect](d Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, ok := e.(E); return ok })
 }
 
 // beginsJob tells whether a decision starts a job, rather than going back within one.

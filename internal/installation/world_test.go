@@ -117,6 +117,7 @@ func alone(o installation.Observed, each func(installation.Observed)) {
 				o.Root, o.Deleting, o.Finalizer, o.Interrupt = bit(0), bit(1), bit(2), bit(3)
 				o.DeletionAsked, o.LabelLost = o.Deleting, !o.Root && bit(4)
 				o.Changed, o.IfChanged, o.IgnoreSuccessors = bit(4), bit(5), bit(6)
+				o.Announced = o.Changed != o.IfChanged
 				o.StrayRequest = !o.Root && request.Asked
 				o.Automatic = installation.Automatic{}
 				if bit(7) {

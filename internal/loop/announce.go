@@ -40,7 +40,7 @@ type News[T client.Object, P ~string] struct {
 
 // EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on
 // the way and why. What goes well is told up to two seconds late, so that a run that ends by then takes one Event and
-// not two; what goes wrong is told at once.
+// not two; what goes wrong is told at once. A run that has failed is a warning, whether an error ended it or a decision.
 func EventsTo[T client.Object, P ~string](recorder events.EventRecorder) func(context.Context, News[T, P]) {
 	h := &held[T, P]{recorder: recorder, news: map[types.UID]News[T, P]{}}
 	return h.announce
@@ -86,11 +86,15 @@ func (h *held[T, P]) tell(uid types.UID) {
 	eventType, note := corev1.EventTypeNormal, last.Why.Message
 	if news.Err != nil {
 		note = news.Err.Error()
-		if failure.KindOf(news.Err) == failure.Terminal {
-			eventType = corev1.EventTypeWarning
-		}
 	}
-	h.recorder.Eventf(news.Object, nil, eventType, string(last.To), "Reconcile", "%s", shorten(route(news.Transitions)+": "+note))
+	if hasFailed(lsv1alpha1.Phase(last.To)) || news.Err != nil && failure.KindOf(news.Err) == failure.Terminal {
+		eventType = corev1.EventTypeWarning
+	}
+	h.recorder.Eventf(news.Object, nil, eventType, string(last.To), "Reconcile", "%s", Note(route(news.Transitions)+": "+note))
+}
+
+func hasFailed(phase lsv1alpha1.Phase) bool {
+	return phase == lsv1alpha1.PhaseFailed || phase == lsv1alpha1.PhaseDeleteFailed
 }
 
 // route is "Init, ObjectsCreated, Progressing".
@@ -105,7 +109,8 @@ func route[P ~string](transitions []Transition[P]) string {
 // maxNote is the limit of the API for the note of an Event, in bytes.
 const maxNote = 1024
 
-func shorten(note string) string {
+// Note is the text as far as an Event can hold it.
+func Note(note string) string {
 	if len(note) <= maxNote {
 		return note
 	}

@@ -81,6 +81,13 @@ func TestOneEventForARunThatEndsSoon(t *testing.T) {
 			},
 			want: []string{"Warning Failed Init, Failed: broken", "Normal Progressing Init, Progressing: no answer"},
 		},
+		"a failure without an error": {
+			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
+				tell(news(nil, "Progressing", "Failed"))
+				tell(news(nil, "Deleting", "DeleteFailed"))
+			},
+			want: []string{"Warning Failed Progressing, Failed: because", "Warning DeleteFailed Deleting, DeleteFailed: because"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,19 +6,20 @@ package run
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
 	"espalier.dev/internal/failure"
 )
 
 // conditions derives the standard conditions from the state that a step has led to. Ready is always there; Reconciling
 // and Stalled only while they are true, as kstatus expects. Conditions of other types stay as they are.
 func conditions(status *lsv1alpha1.RunStatus, o Outcome, at metav1.Time) []lsv1alpha1.Condition {
-	told := lsv1alpha1.Condition{
-		ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at, Status: lsv1alpha1.ConditionTrue,
-	}
+	told := stamp(status, at)
+	told.Status = lsv1alpha1.ConditionTrue
 	told.Reason, told.Message = explain(status.Phase, o)
 	ready, state := told, told
 	ready.Type = lsv1alpha1.ConditionReady
@@ -46,6 +47,61 @@ func explain(phase lsv1alpha1.Phase, o Outcome) (reason, message string) {
 		return cmp.Or(wait.Reason, string(phase)), wait.Error()
 	}
 	return failure.DetailsOf(o.Err).Reason, o.Err.Error()
+}
+
+// Reasons of the conditions of a root while no job runs, beside those of the end of the last one.
+const (
+	// ReasonNotRequested says that nobody has asked for a job yet.
+	ReasonNotRequested = "NoJobRequested"
+	// ReasonRequested says that a job was asked for and has not begun.
+	ReasonRequested = "Requested"
+)
+
+// AwaitRequest has the conditions of an object that never had a job say so.
+func AwaitRequest(status *lsv1alpha1.RunStatus, message string, now time.Time) {
+	ready := stamp(status, metav1.NewTime(now))
+	ready.Type, ready.Status, ready.Reason, ready.Message = lsv1alpha1.ConditionReady, lsv1alpha1.ConditionFalse, ReasonNotRequested, message
+	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready})
+}
+
+// Announced tells whether the conditions say nothing of the end of the last job that could be taken for the end of the
+// next one.
+func Announced(status *lsv1alpha1.RunStatus) bool {
+	return !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
+		return c.Status == lsv1alpha1.ConditionTrue && (c.Type == lsv1alpha1.ConditionReady || c.Type == lsv1alpha1.ConditionStalled)
+	})
+}
+
+// Announce takes back what the conditions say of the end of the last job: another one was asked for. This is stored
+// before the request is removed, so that whoever sees that a request is gone and the object ready sees the end of the
+// job that was asked for.
+func Announce(status *lsv1alpha1.RunStatus, now time.Time) {
+	ready := stamp(status, metav1.NewTime(now))
+	ready.Reason, ready.Message = ReasonRequested, "a job was requested"
+	state := ready
+	ready.Type, ready.Status = lsv1alpha1.ConditionReady, lsv1alpha1.ConditionUnknown
+	state.Type, state.Status = lsv1alpha1.ConditionReconciling, lsv1alpha1.ConditionTrue
+	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready, state})
+}
+
+// withdraw restores what the conditions say of the end of the last job if the request for another one was taken back
+// before it was granted.
+func withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
+	announced := slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
+		return c.Type == lsv1alpha1.ConditionReady && c.Reason == ReasonRequested
+	})
+	if !announced || !status.Phase.IsFinal() || o.Err != nil || o.Why.Code == ReasonRequested {
+		return
+	}
+	o.Why = decision.Reason{Code: string(status.Phase), Message: "the last job has come to its end, and the request for another one was taken back"}
+	if e := status.LastError; e != nil {
+		o.Why = decision.Reason{Code: e.Reason, Message: e.Message}
+	}
+	status.Conditions = conditions(status, o, metav1.NewTime(o.Now))
+}
+
+func stamp(status *lsv1alpha1.RunStatus, at metav1.Time) lsv1alpha1.Condition {
+	return lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
 }
 
 // replaceStandard puts the wanted conditions in the place of all standard ones. Times move only when there is

@@ -17,6 +17,8 @@
 // Metadata and status are written apart, so a request cannot be removed and turned into a job in one write. It takes
 // two, each of which can be the last before a crash:
 //
+//  0. If the conditions tell of the end of a job before, one status write takes that back (see [Announce]). It changes
+//     nothing else, so it can be repeated, and is undone if the request is taken back.
 //  1. One metadata patch replaces the request by a grant with a new ID, and adds the finalizer. Before it the request
 //     is still there; after it the request is gone, and its ID is fixed.
 //  2. One status write adopts the granted ID, unless the status says that it was adopted already. Repeating it does

@@ -38,9 +38,10 @@ type Outcome struct {
 // status.observedGeneration, which the kind sets when it takes a spec into account.
 //
 // An object that is at rest stays as it is: a pass that begins nothing has nothing to add to the end of the last run,
-// and gives no status to an object that never ran.
+// and gives no status to an object that never ran. Only what Announce has written is taken back if nothing came of it.
 func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	if atRest(status, o) {
+		withdraw(status, o)
 		return
 	}
 	at := metav1.NewTime(o.Now)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -234,5 +235,64 @@ func TestAJobThatHasNotBegunIsNotFinished(t *testing.T) {
 				t.Errorf("an error that no retry mends leaves %+v", status)
 			}
 		})
+	}
+}
+
+func standing(status *lsv1alpha1.RunStatus) map[lsv1alpha1.ConditionType]string {
+	told := map[lsv1alpha1.ConditionType]string{}
+	for _, c := range status.Conditions {
+		told[c.Type] = string(c.Status) + " " + c.Reason
+	}
+	return told
+}
+
+// Between a request and the end of the job that it leads to nobody finds the end of the job before.
+func TestJOB11_ARequestTakesBackTheEndOfTheJobBefore(t *testing.T) {
+	for phase, end := range map[lsv1alpha1.Phase]map[lsv1alpha1.ConditionType]string{
+		lsv1alpha1.PhaseSucceeded: {"Ready": "True Succeeded", "Older": "True "},
+		lsv1alpha1.PhaseFailed:    {"Ready": "False Broken", "Stalled": "True Broken", "Older": "True "},
+	} {
+		status := &lsv1alpha1.RunStatus{JobID: "a", Conditions: []lsv1alpha1.Condition{{Type: "Older", Status: lsv1alpha1.ConditionTrue}}}
+		outcome := run.Outcome{Next: phase, Why: decision.Reason{Code: "Succeeded", Message: "done"}, Now: now}
+		if phase == lsv1alpha1.PhaseFailed {
+			outcome.Why = decision.Reason{Code: "Broken", Message: "it is broken"}
+		}
+		run.Settle(status, outcome)
+		if diff := cmp.Diff(end, standing(status)); diff != "" || run.Announced(status) {
+			t.Fatalf("at the end of the job before: %s", diff)
+		}
+		run.Announce(status, now.Add(time.Minute))
+		for range 2 { // the request is still there in the pass that grants it
+			run.Settle(status, run.Outcome{Why: decision.Reason{Code: run.ReasonRequested}, Now: now.Add(time.Hour)})
+			want := map[lsv1alpha1.ConditionType]string{"Ready": "Unknown Requested", "Reconciling": "True Requested", "Older": "True "}
+			if diff := cmp.Diff(want, standing(status)); diff != "" || !run.Announced(status) {
+				t.Errorf("%s, requested: %s", phase, diff)
+			}
+		}
+		if status.Phase != phase || !status.IsFinished() {
+			t.Errorf("a request alone has changed the job: %+v", status)
+		}
+		run.Settle(status, run.Outcome{Why: decision.Reason{Code: "Idle"}, Now: now.Add(time.Hour)})
+		if diff := cmp.Diff(end, standing(status)); diff != "" || run.Announced(status) {
+			t.Errorf("%s, the request was taken back: %s", phase, diff)
+		}
+		before := status.DeepCopy()
+		run.Settle(status, run.Outcome{Why: decision.Reason{Code: "Idle"}, Now: now.Add(2 * time.Hour)})
+		if diff := cmp.Diff(before, status); diff != "" {
+			t.Errorf("%s, at rest: %s", phase, diff)
+		}
+	}
+}
+
+func TestJOB10_WhoNeverHadAJobSaysSoOnce(t *testing.T) {
+	status := &lsv1alpha1.RunStatus{}
+	run.AwaitRequest(status, "no job", now)
+	if diff := cmp.Diff(map[lsv1alpha1.ConditionType]string{"Ready": "False NoJobRequested"}, standing(status)); diff != "" || status.Phase != "" || status.JobID != "" {
+		t.Errorf("%s: %+v", diff, status)
+	}
+	before := status.DeepCopy()
+	run.AwaitRequest(status, "no job", now.Add(time.Hour))
+	if diff := cmp.Diff(before, status); diff != "" || !run.Announced(status) {
+		t.Errorf("again: %s", diff)
 	}
 }

@@ -17,8 +17,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Execution",type=string,JSONPath=`.status.executionRef.name`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Ready",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 58 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,fieldPath=".metadata",message="the name must have at most 58 characters (generateName 53), only lower-case letters, digits and '-', and begin and end with a letter or digit: choose another name, it becomes part of label values"
 // +kubebuilder:validation:XValidation:rule=`(has(self.spec.flow) ? self.spec.flow : "Job") == (has(oldSelf.spec.flow) ? oldSelf.spec.flow : "Job") || !has(self.status) || ((!has(self.status.phase) || self.status.phase in ["", "Succeeded", "Failed", "Aborted"]) && (has(self.status.jobID) ? self.status.jobID : "") == (has(self.status.jobIDFinished) ? self.status.jobIDFinished : ""))`,fieldPath=".spec.flow",message="flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt, in the continuous flow operation=abort"
 type Installation struct {

@@ -6,6 +6,7 @@ package display_test
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,19 @@ func TestClean(t *testing.T) {
 	} {
 		if got := display.Clean(text); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestSummaryAndDetails(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                                  {""},
+		" one line ":                        {"one line"},
+		"first\tline\n\n> 1 | a\n    \t^\n": {"first line …", "", "> 1 | a", "     ^"},
+		"a\r\n  \x1b[2Jb\u202e \xff":        {"a …", "  [2Jb"},
+	} {
+		if got := append([]string{display.Summary(text)}, display.Details(text)...); !slices.Equal(got, want) {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }

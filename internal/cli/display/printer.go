@@ -85,6 +85,38 @@ func (p Printer) Age(since time.Time) string {
 	return duration.HumanDuration(p.now.Sub(since))
 }
 
+// Summary is the first line of a text, with a sign that there are more. What could steer a terminal is taken out.
+func Summary(text string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if first = Clean(first); rest != "" {
+		first += " …"
+	}
+	return first
+}
+
+// Details are the lines of a text that Summary leaves out, such as the part of a template that an error shows: what
+// stands below each other in it stays below each other. What could steer a terminal is taken out.
+func Details(text string) []string {
+	_, rest, found := strings.Cut(strings.TrimSpace(text), "\n")
+	if !found {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(rest) {
+		line = strings.Map(func(r rune) rune {
+			switch {
+			case r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError:
+				return -1
+			case unicode.IsSpace(r):
+				return ' '
+			}
+			return r
+		}, line)
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return lines
+}
+
 // Clean makes one line of a text and takes out what could steer a terminal.
 func Clean(text string) string {
 	text = strings.Map(func(r rune) rune {

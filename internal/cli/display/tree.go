@@ -79,7 +79,7 @@ func PhaseCell(node *inventory.Node) Cell { return Cell{Clean(node.Phase()), sty
 
 // MessageCell shows what is wrong with an object or what it waits for.
 func MessageCell(node *inventory.Node) Cell {
-	cell := Cell{Text: Clean(node.Explain().Message)}
+	cell := Cell{Text: Summary(node.Explain().Message)}
 	if node.InTrouble() {
 		cell.Style = Red
 	}

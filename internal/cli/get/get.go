@@ -6,6 +6,7 @@ package get
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -110,10 +111,28 @@ func (o options) print(nodes []*inventory.Node, namespace string, format display
 	case display.FormatTree:
 		return printer.Table(printer.Tree(nodes, display.TreeOptions{Namespaces: o.access.AllNamespaces()}))
 	case display.FormatWide:
-		return printer.Uncut().Table(o.table(printer, nodes, true))
+		err := printer.Uncut().Table(o.table(printer, nodes, true))
+		return errors.Join(err, o.details(printer, nodes))
 	default:
-		return printer.Table(o.table(printer, nodes, false))
+		err := printer.Table(o.table(printer, nodes, false))
+		return errors.Join(err, o.details(printer, nodes))
 	}
+}
+
+// details prints what messages say beyond their first line, of installations that were asked for by name.
+func (o options) details(printer display.Printer, nodes []*inventory.Node) error {
+	var lines []string
+	for _, node := range nodes {
+		details := display.Details(node.Explain().Message)
+		if len(o.names) == 0 || len(details) == 0 {
+			continue
+		}
+		lines = append(lines, "", node.Title()+":")
+		for _, line := range details {
+			lines = append(lines, "  "+line)
+		}
+	}
+	return printer.Lines(lines...)
 }
 
 func nothing(namespace string) string {

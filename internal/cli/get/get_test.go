@@ -57,6 +57,22 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// A message of several lines keeps them for whoever asks for the installation by name.
+func TestSeveralLines(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	broken := testkit.Installation(namespace, "broken").Build()
+	broken.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("TemplateError", "line 1: no import\ntemplate:\n>    1 | a: {{ .b }}\n       |       ^"))
+	clitest.Store(t, server, broken, testkit.Installation(namespace, "fresh").Build())
+	for name, args := range map[string][]string{"lines-in-list": nil, "lines-by-name": {"broken", "fresh"}} {
+		got := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: args})
+		if got.Code != cli.ExitOK || got.Stderr != "" {
+			t.Errorf("%s: exit code %d, stderr %q", name, got.Code, got.Stderr)
+		}
+		testkit.Golden(t, name, got.Stdout)
+	}
+}
+
 func TestAllNamespaces(t *testing.T) {
 	server, namespace := garden(t)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: []string{"-A"}})

@@ -33,6 +33,12 @@ func (a answer) print(p display.Printer) error {
 	for _, line := range p.Indented(2).Align(chainTable(p, first)) {
 		lines = append(lines, "  "+line)
 	}
+	for i, line := range display.Details(first.Cause().Message) {
+		if i == 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, "  "+line)
+	}
 	lines = append(lines, a.others(p)...)
 	advice := cause.AdviceFor(first)
 	lines = append(lines, "", "Next:")
@@ -50,11 +56,11 @@ func (a answer) headline(p display.Printer, chain cause.Chain) string {
 	text := fmt.Sprintf("%s %s", a.node.Title(), verbs[a.node.State()])
 	switch link := chain.Cause(); {
 	case a.node.State() == inventory.Succeeded:
-		return text + " " + cause.Saying(link)
+		return text + " " + display.Summary(cause.Saying(link))
 	case len(chain) == 1:
-		return fmt.Sprintf("%s%s: %s", text, since(p, link), cause.Saying(link))
+		return fmt.Sprintf("%s%s: %s", text, since(p, link), display.Summary(cause.Saying(link)))
 	}
-	return fmt.Sprintf("%s because of %s%s", text, cause.Sentence(chain), since(p, chain.Cause()))
+	return fmt.Sprintf("%s because of %s%s", text, display.Summary(cause.Sentence(chain)), since(p, chain.Cause()))
 }
 
 var verbs = map[inventory.State]string{
@@ -78,7 +84,7 @@ func chainTable(p display.Printer, chain cause.Chain) display.Table {
 	for _, link := range chain {
 		table.Rows = append(table.Rows, []display.Cell{
 			{Text: link.Node.Title()}, display.PhaseCell(link.Node), {Text: p.Age(link.Node.Since()), Style: display.Faint},
-			display.OrDash(link.Reason), {Text: display.Clean(link.Message)},
+			display.OrDash(link.Reason), {Text: display.Summary(link.Message)},
 		})
 	}
 	return table
@@ -88,7 +94,7 @@ func chainTable(p display.Printer, chain cause.Chain) display.Table {
 func (a answer) others(p display.Printer) []string {
 	var lines []string
 	for _, chain := range a.chains[1:min(len(a.chains), maxOthers+1)] {
-		lines = append(lines, "  "+display.Clean(cause.Sentence(chain)+since(p, chain.Cause())))
+		lines = append(lines, "  "+display.Summary(cause.Sentence(chain))+since(p, chain.Cause()))
 	}
 	if len(lines) == 0 {
 		return nil

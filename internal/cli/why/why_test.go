@@ -67,6 +67,7 @@ func TestAnswers(t *testing.T) {
 		"cycle":              {cycle, "hen"},
 		"no-deployer":        {noDeployer, "shop"},
 		"no-target":          {noTarget, "shop"},
+		"template":           {badTemplate, "shop"},
 		"several":            {several, "shop"},
 		"behind":             {behind, "shop"},
 		"successors":         {successorsLeft, "database"},
@@ -136,6 +137,15 @@ func predecessorFailed(t *testing.T, s scene) {
 	web := s.root("web").ImportData("address", "address").Build()
 	web.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("PredecessorFailed", "installation database, from which this one imports, is in phase Failed"))
 	clitest.Store(t, s.server, database, web)
+}
+
+// badTemplate has failed with a message of several lines, in which a caret points to a place.
+func badTemplate(t *testing.T, s scene) {
+	t.Helper()
+	shop := s.root("shop").Build()
+	shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("TemplateError",
+		"deploy execution \"items\", line 3: there is no import \"size\"\ntemplate:\n     2 | deployItems:\n>    3 | - name: {{ .size }}\x1b[2J\n       |            ^"))
+	clitest.Store(t, s.server, shop)
 }
 
 func cycle(t *testing.T, s scene) {

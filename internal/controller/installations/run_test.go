@@ -136,7 +136,7 @@ func TestJOB21_JOB24_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T
 	w.create(testkit.DataObject(w.namespace, "seed", "s").Build())
 	w.finished("first", lsv1alpha1.PhaseSucceeded)
 	w.finished("second", lsv1alpha1.PhaseSucceeded)
-	if writes := recorder.Of(w.named("second")).Writes(); writes > 8 {
+	if writes := recorder.Of(w.named("second")).Writes(); writes > 9 {
 		t.Errorf("the second installation took %d writes: it was polled", writes)
 	}
 

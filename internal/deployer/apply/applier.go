@@ -53,6 +53,8 @@ type Outcome struct {
 	Live *unstructured.Unstructured
 	// FieldsHash is what to remember of the manifest.
 	FieldsHash string
+	// TakenFrom is the deploy item that managed the object before it was written; empty if none did.
+	TakenFrom string
 }
 
 // Apply brings one object to the cluster. The entry is what the inventory knows of it.
@@ -120,7 +122,7 @@ func (a *attempt) adjust(ctx context.Context, live *unstructured.Unstructured) (
 	case written.GetResourceVersion() == live.GetResourceVersion():
 		return Outcome{Verdict: Unchanged, Live: written}, nil
 	}
-	return Outcome{Verdict: Changed, Live: written}, nil
+	return Outcome{Verdict: Changed, Live: written, TakenFrom: a.Owner.Other(live)}, nil
 }
 
 // partly stands in the place of a hash if the object has fields of an earlier manifest that were not taken away.

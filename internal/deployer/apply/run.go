@@ -6,6 +6,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,6 +27,8 @@ type Run struct {
 	Inventory *inventory.Inventory
 	// Memory is brought up to date as well.
 	Memory Memory
+	// Taken says of objects that belonged to other deploy items until this pass, and to which.
+	Taken []string
 }
 
 // Pass goes as far as it can. It returns what has to happen before it can go on; nil if everything is applied.
@@ -77,6 +80,9 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 			held = append(held, cluster.Pending{Subject: subject, Missing: "it is being deleted; it will be created again when it is gone"})
 		default:
 			r.remember(o.Object, outcomes[i])
+		}
+		if from := outcomes[i].TakenFrom; from != "" {
+			r.Taken = append(r.Taken, fmt.Sprintf("%s was managed by deploy item %s", subject, from))
 		}
 	}
 	if len(unserved) > 0 {

@@ -60,6 +60,14 @@ func with(entries map[string]string, key, value string) map[string]string {
 	return entries
 }
 
+// Other returns whose an object is according to its mark, if it is marked and not the owner's.
+func (o Owner) Other(live *unstructured.Unstructured) string {
+	if mark := live.GetAnnotations()[OwnerAnnotation]; mark != o.String() {
+		return mark
+	}
+	return ""
+}
+
 // Created tells whether an object that exists although it is in no inventory was created by the owner, for example
 // by a process that ended before it could take note of it.
 func (o Owner) Created(live *unstructured.Unstructured) bool {

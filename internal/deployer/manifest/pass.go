@@ -6,6 +6,7 @@ package manifest
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,6 +33,8 @@ type pass struct {
 	// objects are those of the configuration with the namespaces that their kinds demand.
 	objects []apply.Object
 	exports map[string]any
+	// taken are the objects that belonged to other deploy items until this pass.
+	taken []string
 }
 
 // intend adds to the inventory what is about to be created. A cluster that cannot be asked for its kinds now is asked
@@ -63,6 +66,9 @@ func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
 func (p *pass) walk(ctx context.Context, steps ...session.Step) (deployer.Progress, error) {
 	wait, err := p.session.Walk(ctx, p.work.Wake, steps...)
 	progress := deployer.Progress{ProviderStatus: statusOf(p.known)}
+	if len(p.taken) > 0 {
+		progress.TakenOver = "taken over: " + strings.Join(p.taken, "; ")
+	}
 	switch {
 	case err != nil:
 		return progress, err
@@ -84,7 +90,9 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 		return nil, err
 	}
 	run := apply.Run{Applier: p.applier(), Objects: p.objects, Inventory: p.known, Memory: p.session.Memory}
-	return run.Pass(ctx)
+	wait, err := run.Pass(ctx)
+	p.taken = run.Taken
+	return wait, err
 }
 
 // prune removes what is no longer rendered.

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+	"espalier.dev/internal/testkit"
+)
+
+// readyOf returns what the Ready condition of a recorded state says.
+func readyOf(object *unstructured.Unstructured) (status, reason string) {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, each := range conditions {
+		if c, ok := each.(map[string]any); ok && c["type"] == string(lsv1alpha1.ConditionReady) {
+			status, _ = c["status"].(string)
+			reason, _ = c["reason"].(string)
+		}
+	}
+	return status, reason
+}
+
+func isAsked(object *unstructured.Unstructured) bool {
+	return object.GetAnnotations()[lsv1alpha1.OperationAnnotation] != ""
+}
+
+// Who annotates, sees the annotation go and then waits for Ready waits for what he has asked for.
+func TestJOB11_AfterARequestIsGoneReadySpeaksOfItsJob(t *testing.T) {
+	for name, end := range map[string]struct {
+		blueprint string
+		phase     lsv1alpha1.Phase
+	}{
+		"well":   {header + deploy(item("one")), lsv1alpha1.PhaseSucceeded},
+		"broken": {"kind: [", lsv1alpha1.PhaseFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
+			w.create(w.installation("app", end.blueprint).Reconcile().Build())
+			first := w.finished("app", end.phase)
+			recorder.Quiet(t, time.Second)
+			before := recorder.History()
+			w.request("app")
+			w.eventually("app", "finished again", func(i *lsv1alpha1.Installation) bool {
+				return i.Status.IsFinished() && i.Status.JobID != first.Status.JobID
+			})
+			recorder.Quiet(t, time.Second)
+			announced := false
+			for _, r := range recorder.Since(before) {
+				ready, reason := readyOf(r.Object)
+				job, _, _ := unstructured.NestedString(r.Object.Object, "status", "jobID")
+				if announced = announced || reason == run.ReasonRequested; !isAsked(r.Object) && job == first.Status.JobID && (ready != "Unknown" || reason != run.ReasonRequested) {
+					t.Errorf("the request is gone, and Ready is %s (%s), which is of the job before", ready, reason)
+				}
+			}
+			if !announced {
+				t.Error("the request was never told of in the status")
+			}
+		})
+	}
+}
+
+// In the continuous flow the annotation goes when the status tells of what it has led to.
+func TestCON13_AfterAForcedUpdateIsAnsweredReadySpeaksOfIt(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
+	w.create(w.installation("app", header+deploy(item("one"))).Continuous().Build())
+	w.completed("app", lsv1alpha1.PhaseSucceeded)
+	recorder.Quiet(t, time.Second)
+	before := recorder.History()
+	w.operate("app", lsv1alpha1.OperationForceReconcile)
+	w.eventually("app", "done", func(i *lsv1alpha1.Installation) bool {
+		return i.Annotations[lsv1alpha1.OperationAnnotation] == "" && i.Status.Phase == lsv1alpha1.PhaseSucceeded
+	})
+	recorder.Quiet(t, time.Second)
+	for _, r := range recorder.Since(before) {
+		if isAsked(r.Object) {
+			continue
+		}
+		if ready, reason := readyOf(r.Object); ready == "True" {
+			t.Errorf("the annotation is gone, and Ready is still that of before: %s", reason)
+		}
+		return // what comes later is the end of what was asked for
+	}
+	t.Error("the annotation has never gone")
+}
+
+// A new root says that it waits for a request, and is silent from then on.
+func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
+	w := newWorld(t)
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
+	w.create(w.installation("idle", empty).Build())
+	idle := w.eventually("idle", "explained", func(i *lsv1alpha1.Installation) bool { return len(i.Status.Conditions) > 0 })
+	c := idle.Status.Conditions[0]
+	if c.Type != lsv1alpha1.ConditionReady || c.Status != lsv1alpha1.ConditionFalse || c.Reason != run.ReasonNotRequested || !strings.Contains(c.Message, "No job requested yet") {
+		t.Errorf("conditions %+v", idle.Status.Conditions)
+	}
+	if idle.Status.Phase != "" || idle.Status.JobID != "" || len(idle.Finalizers) > 0 || len(idle.Status.Conditions) != 1 {
+		t.Errorf("nobody asked for it: %+v", idle)
+	}
+	w.annotate("idle", "example.org/something", "else")
+	recorder.Quiet(t, time.Second)
+	if history := recorder.Of(idle); history.Writes() != 3 {
+		t.Errorf("a word about the wait is one write, beside the creation and the annotation:\n%s", history)
+	}
+	w.request("idle")
+	w.finished("idle", lsv1alpha1.PhaseSucceeded)
+}
