@@ -59,7 +59,7 @@ test: parts ## Run all tests of all modules, house rules and conformance include
 
 .PHONY: e2e
 e2e: parts ## Run the end-to-end tests.
-	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e ./test/pipelines
+	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e ./test/canary ./test/pipelines
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults
