@@ -66,7 +66,7 @@ test-busy: parts ## Run all tests beside eight busy loops, to find those that le
 
 .PHONY: e2e
 e2e: parts ## Run the end-to-end tests.
-	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e ./test/pipelines
+	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e ./test/canary ./test/pipelines
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults

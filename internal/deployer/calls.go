@@ -39,6 +39,7 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 		progress, err = c.make(ctx, work)
 		return err
 	}, c.name)
+	progress.Waiting.Message = k.shown(ctx, item, progress.Waiting.Message)
 	remember, bad := providerStatus(progress.ProviderStatus)
 	exports, worse := exportsOf(progress)
 	o.Remember = remember

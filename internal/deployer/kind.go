@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/loop"
+	"espalier.dev/internal/masking"
 )
 
 // kind is the shell of deploy items as one deployer sees them: all reads and writes of the contract.
@@ -30,6 +32,8 @@ type kind struct {
 	client   client.Client
 	live     client.Reader
 	recorder events.EventRecorder
+	// confidential returns what must not be shown in an error about an item.
+	confidential func(context.Context, *lsv1alpha1.DeployItem) *masking.Values
 
 	queue  queue
 	calls  calls
@@ -45,6 +49,7 @@ func newKind(mgr ctrl.Manager, d Deployer, opts Options) *kind {
 			Info: lsv1alpha1.DeployerInformation{Identity: opts.Identity, Name: opts.Name, Version: opts.Version},
 		},
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder(opts.Name),
+		confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfDeployItem,
 	}
 }
 
@@ -75,7 +80,28 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	if deployitem.HasWork(item) || !s.RepairAt.IsZero() {
 		s.Target, err = k.targetOf(ctx, item)
 	}
-	return deployitem.Look(s), err
+	o := deployitem.Look(s)
+	if o.Target == deployitem.TargetMissing {
+		o.TargetName = k.shown(ctx, item, o.TargetName)
+	}
+	return o, err
+}
+
+// shown returns what may be shown of a text that tells what an item waits for. Items wait for long, and for the same all the
+// time, so the last answer is remembered.
+func (k *kind) shown(ctx context.Context, item *lsv1alpha1.DeployItem, text string) string {
+	if text == "" {
+		return ""
+	}
+	if shown, known := k.memory.told(item.UID, text); known {
+		return shown
+	}
+	secrets := k.confidential(ctx, item)
+	shown := secrets.Text(text)
+	if secrets.Known() {
+		k.memory.tell(item.UID, text, shown)
+	}
+	return shown
 }
 
 // targetOf returns the item's Target, nil if it does not exist. Where that would let the item go, the API server is

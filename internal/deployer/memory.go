@@ -116,6 +116,19 @@ type recollection struct {
 	// looked is when the item was last looked after; complaint is why that failed.
 	looked    time.Time
 	complaint string
+	// told is what was last waited for, and shown what was told of it.
+	told, shown string
+}
+
+func (m *memory) told(uid types.UID, text string) (shown string, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.items[uid]
+	return r.shown, r.told == text
+}
+
+func (m *memory) tell(uid types.UID, text, shown string) {
+	m.update(uid, func(r *recollection) { r.told, r.shown = text, shown })
 }
 
 func (m *memory) intended(item *lsv1alpha1.DeployItem) bool {

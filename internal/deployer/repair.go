@@ -67,6 +67,7 @@ func (k *kind) tellOfRepair(ctx context.Context, item *lsv1alpha1.DeployItem, pr
 		k.memory.complain(item.UID, "")
 		return
 	}
+	err = k.confidential(ctx, item).Error(err)
 	log.FromContext(ctx).Info("Repair failed", "error", err.Error())
 	if k.memory.complain(item.UID, failure.DetailsOf(err).Reason) {
 		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, "RepairFailed", "Repair", "%s", loop.Note(err.Error()))

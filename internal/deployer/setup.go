@@ -62,6 +62,7 @@ func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	l := &loop.Loop[*lsv1alpha1.DeployItem, deployitem.Observed, lsv1alpha1.Phase, deployitem.Effect]{
 		Name: opts.Name, Kind: k, New: func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: opts.Clock, Announce: k.announce(),
+		Confidential: k.confidential,
 	}
 	if err := k.index(mgr); err != nil {
 		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)

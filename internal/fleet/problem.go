@@ -17,6 +17,7 @@ import (
 
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/target"
 )
 
@@ -102,9 +103,9 @@ func isStatus(err error) bool {
 func statusOf(err error) error {
 	status := &apierrors.StatusError{}
 	if errors.As(err, &status) {
-		return status
+		err = status
 	}
-	return err
+	return errors.New(masking.Words(err))
 }
 
 // networkCause says what is wrong with a connection, without what differs from attempt to attempt.

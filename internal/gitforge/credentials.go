@@ -60,6 +60,9 @@ func (c Credentials) Fingerprint() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// Secrets are what no message may contain.
+func (c Credentials) Secrets() []string { return []string{c.Token, c.Password} }
+
 const printed = "credentials"
 
 // Format keeps secrets out of whatever is printed, whichever verb is used.

@@ -46,6 +46,7 @@ var layers = slices.Concat(
 	[]layer{
 		{folders: []string{"api"}, libraries: apimachinery},
 		{folders: []string{"internal/failure"}, libraries: apimachinery},
+		{folders: []string{"internal/masking"}, sees: []string{"api", "internal/failure"}, libraries: slices.Concat(apimachinery, documents)},
 		{folders: []string{"internal/decision"}, libraries: apimachinery},
 		{folders: []string{"internal/recent"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
@@ -79,16 +80,17 @@ var layers = slices.Concat(
 	decisionLayers(),
 	[]layer{
 		{folders: []string{"internal/version"}, libraries: []string{}},
-		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/decision", "internal/run", "internal/version"}},
+		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/version"}},
+		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
 		{folders: []string{"internal/dial", "internal/lifetime"}, libraries: []string{}},
-		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/version", "internal/dial", "internal/lifetime"}},
-		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/version", "internal/target", "internal/dial"}},
+		{folders: []string{"internal/target", "internal/gitforge"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/lifetime"}},
+		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial"}},
 		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitforge"}},
 		{
 			folders: []string{"internal/deployer"},
 			sees: []string{
-				"api", "internal/failure", "internal/decision", "internal/run", "internal/deployitem", "internal/loop",
-				"internal/version", "internal/target", "internal/component", "internal/schedule",
+				"api", "internal/failure", "internal/masking", "internal/confidential", "internal/decision", "internal/run", "internal/deployitem",
+				"internal/loop", "internal/version", "internal/target", "internal/component", "internal/schedule",
 			},
 		},
 		{
@@ -96,7 +98,7 @@ var layers = slices.Concat(
 			sees:      []string{"api", "internal/failure", "internal/recent", "internal/schema", "internal/component", "internal/blueprint"},
 			libraries: apimachinery,
 		},
-		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/version", "internal/catalog"}, purePackages, adapters)},
+		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/confidential", "internal/version", "internal/catalog"}, purePackages, adapters)},
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{

@@ -20,6 +20,7 @@ var purePackages = []string{
 	"internal/failure",
 	"internal/graph",
 	"internal/installation",
+	"internal/masking",
 	"internal/pipeline",
 	"internal/recent",
 	"internal/run",

@@ -17,6 +17,7 @@ import (
 
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/masking"
 )
 
 // Kind is what the loop needs to know of a kind: T is the API type, O its facts, P its phases, E its effects.
@@ -56,6 +57,9 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	Clock  clock.PassiveClock
 	// Announce is told of each pass that changed a phase, after the write. Optional.
 	Announce func(ctx context.Context, news News[T, P])
+	// Confidential returns the values that an error about object must not show. It is asked only if there is an error.
+	// Optional; what foreign errors quote is left out in any case.
+	Confidential func(ctx context.Context, object T) *masking.Values
 
 	ledger    ledger
 	lags      lags
@@ -85,6 +89,19 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 	return l.conclude(ctx, req, p)
 }
 
+// tellable returns an error that shows no secret, whoever reads it in the status, in an event or in a log. Every error of a
+// pass goes through it before anything is made of it.
+func (l *Loop[T, O, P, E]) tellable(ctx context.Context, object T, err error) error {
+	if err == nil {
+		return nil
+	}
+	var secrets *masking.Values
+	if l.Confidential != nil {
+		secrets = l.Confidential(ctx, object)
+	}
+	return secrets.Error(err)
+}
+
 // fresh tells whether object shows this loop's own last write. If not, the event that brings it will wake the object.
 func (l *Loop[T, O, P, E]) fresh(ctx context.Context, object T) (bool, error) {
 	if !l.ledger.behind(object) {
@@ -109,13 +126,13 @@ func (l *Loop[T, O, P, E]) conclude(ctx context.Context, req reconcile.Request, 
 	if stored == nil {
 		l.announce(ctx, p)
 	}
-	err := errors.Join(p.err, stored)
 	switch {
 	case p.conflict || isConflict(stored):
 		l.count(outcomeConflict)
 		return reconcile.Result{RequeueAfter: l.conflicts.get().When(req)}, nil
 	case stored != nil:
 		l.count(outcomeRetry)
+		err := errors.Join(p.err, l.tellable(ctx, p.object, stored))
 		return reconcile.Result{}, fmt.Errorf("store the status of %s %s: %w", l.Name, req.NamespacedName, err)
 	}
 	l.conflicts.get().Forget(req)

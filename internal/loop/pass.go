@@ -40,7 +40,7 @@ func (p *pass[T, O, P, E]) run(ctx context.Context) {
 	kind := p.loop.Kind
 	observed, err := kind.Observe(ctx, p.object, p.loop.Clock.Now())
 	if err != nil {
-		p.settle(observed, decision.Of[P, E]{}, fmt.Errorf("observe: %w", err))
+		p.fail(ctx, observed, decision.Of[P, E]{}, fmt.Errorf("observe: %w", err))
 		return
 	}
 	for range maxSteps {
@@ -52,25 +52,25 @@ func (p *pass[T, O, P, E]) run(ctx context.Context) {
 	}
 	err = fmt.Errorf("no end after %d decisions; the last one was %q (%s): this is a defect of the controller",
 		maxSteps, p.last.Why.Code, p.last.Why.Message)
-	p.settle(observed, decision.Of[P, E]{}, err)
+	p.fail(ctx, observed, decision.Of[P, E]{}, err)
 }
 
 // step executes one decision and reports whether it went through.
 func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P, E]) (O, bool) {
 	if d.SaveFirst || d.ProveFirst {
 		if err := p.save(ctx, d.ProveFirst); err != nil {
-			p.interrupt(err)
+			p.interrupt(ctx, err)
 			return observed, false
 		}
 	}
 	for _, effect := range d.Do {
 		after, err := p.loop.Kind.Act(ctx, p.object, observed, effect)
 		if isConflict(err) || ctx.Err() != nil {
-			p.interrupt(cmp.Or(err, ctx.Err()))
+			p.interrupt(ctx, cmp.Or(err, ctx.Err()))
 			return observed, false
 		}
 		if err != nil {
-			p.settle(observed, d, fmt.Errorf("%s: %w", describe(effect), err))
+			p.fail(ctx, observed, d, fmt.Errorf("%s: %w", describe(effect), err))
 			return observed, false
 		}
 		observed = after
@@ -80,12 +80,22 @@ func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P
 
 // interrupt ends the pass without a word in the status: the view was stale or the process stops. What earlier steps
 // of the pass came to is still stored.
-func (p *pass[T, O, P, E]) interrupt(err error) {
+func (p *pass[T, O, P, E]) interrupt(ctx context.Context, err error) {
 	if isConflict(err) {
 		p.conflict = true
 		return
 	}
-	p.err = err
+	p.err = p.loop.tellable(ctx, p.object, err)
+}
+
+// fail settles a decision that an error has ended. What the decision says of itself may be the words of the error, so
+// the words that may be told take their place.
+func (p *pass[T, O, P, E]) fail(ctx context.Context, observed O, d decision.Of[P, E], err error) {
+	err = p.loop.tellable(ctx, p.object, err)
+	if d.Why.Message != "" {
+		d.Why.Message = err.Error()
+	}
+	p.settle(observed, d, err)
 }
 
 func (p *pass[T, O, P, E]) settle(observed O, d decision.Of[P, E], err error) O {

@@ -22,8 +22,13 @@ const (
 	LogConsole = "console"
 )
 
-// maxVerbosity is the highest V-level that anybody logs at.
-const maxVerbosity = 10
+const (
+	// maxVerbosity is the highest V-level that anybody logs at.
+	maxVerbosity = 10
+	// maxLogged is the highest one that is obeyed: above it the client library logs the bodies of requests and answers, those of
+	// Secrets among them.
+	maxLogged = 7
+)
 
 // LogOptions say how a process logs.
 type LogOptions struct {
@@ -38,7 +43,7 @@ func DefaultLogOptions() LogOptions { return LogOptions{Format: LogJSON, Level: 
 // AddFlags binds the options to flags, with their present values as defaults.
 func (o *LogOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Format, "log-format", o.Format, "format of the log: json or console")
-	flags.StringVar(&o.Level, "log-level", o.Level, "what to log: error, info, debug, or a verbosity from 0 (info) to 10")
+	flags.StringVar(&o.Level, "log-level", o.Level, "what to log: error, info, debug, or a verbosity from 0 (info) to 10;\nbodies of requests and answers are never logged, so there is nothing more from 7 on")
 }
 
 // NewLogger logs to w.
@@ -90,5 +95,5 @@ func parseLevel(level string) (zapcore.Level, error) {
 	if err != nil || verbosity < 0 || verbosity > maxVerbosity {
 		return 0, fmt.Errorf("--log-level is %q: it must be error, info, debug, or a number from 0 to %d", level, maxVerbosity)
 	}
-	return zapcore.Level(-verbosity), nil
+	return zapcore.Level(-min(verbosity, maxLogged)), nil
 }

@@ -70,27 +70,3 @@ func TestGivenExports(t *testing.T) {
 		}
 	}
 }
-
-func TestMasking(t *testing.T) {
-	s := newSecretValues()
-	s.addText("user: bob\npassword: hunter2\nport: 5432\nkey: |\n  -----BEGIN-----\n  abcdefghijkl\n")
-	tests := map[string]struct{ value, want any }{
-		"alone":          {"hunter2", Mask},
-		"short, alone":   {"bob", Mask},
-		"short, inside":  {"bobsleigh", "bobsleigh"},
-		"inside":         {"http://bob:hunter2@x", "http://bob:" + Mask + "@x"},
-		"base64":         {"aHVudGVyMg==", Mask},
-		"a number":       {int64(5432), Mask},
-		"another number": {int64(3), int64(3)},
-		"indented lines": {"x:\n    -----BEGIN-----\n    abcdefghijkl\n", "x:\n    " + Mask + "\n    " + Mask + "\n"},
-		"in a list":      {[]any{"a", map[string]any{"b": "hunter2"}}, []any{"a", map[string]any{"b": Mask}}},
-		"a truth":        {true, true},
-		"a key":          {map[string]any{"hunter2": "x"}, map[string]any{"hunter2": "x"}},
-	}
-	for name, test := range tests {
-		got, found := s.masked(test.value)
-		if difference := cmp.Diff(test.want, got); difference != "" || found != !cmp.Equal(test.value, test.want) {
-			t.Errorf("%s: found %v, %s", name, found, difference)
-		}
-	}
-}

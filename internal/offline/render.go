@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/template"
 )
 
@@ -36,7 +37,7 @@ func Render(ctx context.Context, m *Manifests, options Options) (*Result, error)
 	engine := blueprint.NewEngine()
 	r := &renderer{
 		Options: options, ctx: ctx, manifests: m, world: newWorld(m), engine: engine, catalog: catalog.New(engine),
-		result: &Result{Warnings: slices.Clone(m.Warnings), secrets: newSecretValues()}, visited: map[string]bool{}, secretObjects: map[objectKey]bool{},
+		result: &Result{Warnings: slices.Clone(m.Warnings), secrets: &masking.Values{}}, visited: map[string]bool{}, secretObjects: map[objectKey]bool{},
 	}
 	chosen, err := choose(m.Installations, options.Installation)
 	if err != nil {
@@ -44,7 +45,7 @@ func Render(ctx context.Context, m *Manifests, options Options) (*Result, error)
 	}
 	for _, group := range groups(m, chosen) {
 		if err := r.group(group); err != nil {
-			return nil, err
+			return nil, r.result.secrets.Error(err)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(options.Exports)) {
@@ -318,7 +319,7 @@ func (r *renderer) input(n node) (blueprint.Input, error) {
 		return blueprint.Input{}, err
 	}
 	in.Scope, in.Facts = n.scope, r.world.facts(n.scope, n.Spec.Imports)
-	r.result.secrets.addFacts(in.Facts)
+	addFacts(r.result.secrets, in.Facts)
 	return in, nil
 }
 

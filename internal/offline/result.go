@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/masking"
 )
 
 // Result is what was rendered.
@@ -23,7 +24,7 @@ type Result struct {
 	Warnings, Waiting []string
 
 	objects []rendered
-	secrets *secretValues
+	secrets *masking.Values
 }
 
 type rendered struct {
@@ -97,9 +98,9 @@ func (r *Result) mask(manifest map[string]any, all bool) {
 		if !exists {
 			continue
 		}
-		masked, changed := r.secrets.masked(content)
+		masked, changed := r.secrets.Value(content)
 		if all {
-			masked, changed = maskAll(content), true
+			masked, changed = masking.All(content), true
 		}
 		manifest[field] = masked
 		found = found || changed

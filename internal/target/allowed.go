@@ -4,6 +4,7 @@
 package target
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -27,6 +28,21 @@ var (
 		ignored: []string{"extensions"},
 	}
 )
+
+// known are the keys that errors may name.
+var known = knownKeys(allowedTop, allowedContext, allowedCluster, allowedUser, keys{
+	allowed: []string{"name", "context", "cluster", "user", "kubeconfig"}, ignored: slices.Collect(maps.Keys(refused)),
+})
+
+func knownKeys(all ...keys) map[string]bool {
+	result := map[string]bool{}
+	for _, each := range all {
+		for _, key := range slices.Concat(each.allowed, each.ignored) {
+			result[key] = true
+		}
+	}
+	return result
+}
 
 const (
 	noFiles         = "files of the controller are not read"

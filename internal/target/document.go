@@ -115,10 +115,10 @@ func (n node) fields() ([]field, error) {
 			return nil, invalid("%s has a key that is not a plain text in line %d", n.path, key.Line)
 		}
 		if seen[key.Value] {
-			return nil, invalid("%s.%s appears twice: keep the one that is meant", n.path, shown(key.Value))
+			return nil, invalid("%s.%s appears twice: keep the one that is meant", n.path, shown(key))
 		}
 		seen[key.Value] = true
-		entry := n.child(shown(key.Value), value)
+		entry := n.child(shown(key), value)
 		if value.Kind == yaml.AliasNode {
 			return nil, invalid("%s is a YAML alias: write the value out", entry.path)
 		}
@@ -146,14 +146,11 @@ func (n node) items() ([]node, error) {
 	return result, nil
 }
 
-const maxShownKey = 40
-
-var ordinaryKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-
-// shown returns a key as errors may show it. A key that looks like none may be a misplaced value.
-func shown(key string) string {
-	if len(key) > maxShownKey || !ordinaryKey.MatchString(key) {
-		return "<unusual key>"
+// shown returns a key as errors may show it: with its name if it is one that kubeconfigs have, else with its place, for it
+// may be a misplaced value.
+func shown(key *yaml.Node) string {
+	if !known[key.Value] {
+		return fmt.Sprintf("<key in line %d>", key.Line)
 	}
-	return key
+	return key.Value
 }

@@ -21,6 +21,7 @@ import (
 	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/masking"
 )
 
 // actOnItems does to several deploy items what an effect says, and returns the versions that it led to.
@@ -156,7 +157,7 @@ func refusal(i execution.Item, err error) error {
 			if strings.HasPrefix(cause.Field, "spec.config") {
 				cause.Message = "is invalid"
 			}
-			problems = append(problems, cause.Field+": "+cause.Message)
+			problems = append(problems, masking.Cause(cause))
 		}
 	}
 	return failure.Terminalf(configurationProblem, "the API server refuses deploy item %q: %s", i.Name, strings.Join(problems, "; "))

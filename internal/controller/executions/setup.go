@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/execution"
@@ -45,6 +46,8 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Writer:   mgr.GetClient(),
 		Clock:    clock.RealClock{},
 		Announce: remarkableTo(loop.EventsTo[*lsv1alpha1.Execution, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
+
+		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfExecution,
 	}
 	err := ending.Watch(l.Controller(mgr, opts.Workers), mgr.GetClient(), &lsv1alpha1.ExecutionList{}).
 		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).

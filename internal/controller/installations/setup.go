@@ -16,6 +16,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/subobject"
@@ -57,7 +58,8 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	l := &installationLoop{
 		Name: Name, Kind: flows{k}, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: options.Clock,
-		Announce: warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
+		Announce:     warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
+		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}
 	w := waker{reader: mgr.GetClient()}
 	err := ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{}).

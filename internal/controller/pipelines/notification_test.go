@@ -112,3 +112,17 @@ func TestPIP21_AReceiverThatIsDownIsNamed(t *testing.T) {
 		t.Errorf("error %+v, next attempt %v, holds %+v", failed.Error, failed.NextAttemptTime, p.Status.Holds)
 	}
 }
+
+// A receiver cannot have the controller call what only the controller can reach.
+func TestEventsAreNotSentWhereNothingIsDialled(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect))
+	t.Cleanup(r.Close)
+	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
+	builder, _ := w.twoEnvironments()
+	w.create(builder.Build())
+	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
+	if failed := p.Status.Environments["prod"].Promotion.Error; failed == nil || !strings.Contains(failed.Message, "address 169.254.169.254 is refused") {
+		t.Errorf("error %+v", failed)
+	}
+}

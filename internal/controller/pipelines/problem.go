@@ -10,6 +10,7 @@ import (
 
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -28,7 +29,7 @@ func (c changeable) Unwrap() error { return c.error }
 func problemOf(err error) pipeline.AttemptError {
 	problem := pipeline.AttemptError{
 		Reason:    cmp.Or(failure.DetailsOf(err).Reason, reasonFailed),
-		Message:   err.Error(),
+		Message:   masking.Words(err),
 		Permanent: failure.KindOf(err) == failure.Terminal,
 	}
 	if wait := gitforge.RetryAfter(err); wait > 0 {

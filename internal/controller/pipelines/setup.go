@@ -48,7 +48,7 @@ type Options struct {
 	AttemptTimeout time.Duration
 	// ConcurrentPullRequests is how many repositories are worked in at once, ConcurrentAttempts how many other attempts are made at once.
 	ConcurrentPullRequests, ConcurrentAttempts int
-	// Dialer says where clusters and Git servers may be.
+	// Dialer says where clusters, Git servers and receivers of events may be.
 	Dialer dial.Rules
 }
 
@@ -100,7 +100,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		cluster:         mgr.GetClient(),
 		fleet:           leaves,
 		installer:       &installer{clientFor: leaves.Client},
-		notifier:        &notifier{cluster: mgr.GetClient(), alerts: &alerts{live: mgr.GetAPIReader()}, address: options.EventsAddress, http: &http.Client{}},
+		notifier:        &notifier{cluster: mgr.GetClient(), alerts: &alerts{live: mgr.GetAPIReader()}, address: options.EventsAddress, http: &http.Client{Transport: options.Dialer.Transport(nil)}},
 		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
 		others:          newPool(options.ConcurrentAttempts),
 		events:          mgr.GetEventRecorder(reporter),

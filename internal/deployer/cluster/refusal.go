@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/masking"
 )
 
 // Reasons of failed requests.
@@ -147,14 +147,13 @@ func isAdmission(err error) bool {
 	return strings.Contains(text, "admission webhook ") || strings.Contains(text, "failed calling webhook ")
 }
 
-// messageOf returns the server's message. Servers quote parts of a body that they cannot read; that is cut off.
+// messageOf returns the server's message, without what it quotes of a body that it cannot read.
 func messageOf(status apierrors.APIStatus, secret bool) string {
 	answer := status.Status()
 	if secret {
 		return fmt.Sprintf("the API server refused it: %s", answer.Reason)
 	}
-	text, _, _ := strings.Cut(answer.Message, ", error found in")
-	return text
+	return masking.Refusal(answer)
 }
 
 // causesOf lists the fields that the server objects to, and why, without their values.
@@ -178,24 +177,5 @@ func describeCause(cause metav1.StatusCause, secret bool) string {
 	if secret {
 		return fmt.Sprintf("%s (%s)", text, cause.Type)
 	}
-	return text + ": " + withoutValue(cause.Message)
-}
-
-// withoutValue takes the value out of a message like `Invalid value: "x": must be a number`.
-func withoutValue(message string) string {
-	kind, rest, found := strings.Cut(message, " value: ")
-	if !found {
-		return message
-	}
-	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
-		return kind + " value" + rest[len(quoted):]
-	}
-	if strings.ContainsAny(rest[:min(1, len(rest))], "{[") {
-		return kind + " value"
-	}
-	_, detail, found := strings.Cut(rest, ": ")
-	if !found {
-		return kind + " value"
-	}
-	return kind + " value: " + detail
+	return masking.Cause(cause)
 }

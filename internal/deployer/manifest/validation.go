@@ -6,12 +6,15 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"espalier.dev/api/deployer"
 	"espalier.dev/api/deployer/manifest/v1alpha1"
@@ -100,16 +103,53 @@ func validateObject(path string, o apply.Object, problems *settings.Problems) bo
 	if _, err := schema.ParseGroupVersion(o.Manifest.GetAPIVersion()); err != nil || o.Manifest.GetAPIVersion() == "" {
 		problems.Add(path+".apiVersion", "is missing or malformed")
 	}
-	if o.Manifest.GetKind() == "" {
-		problems.Add(path+".kind", "is missing")
-	}
+	validateKind(path, o.Manifest.GetKind(), problems)
 	if strings.HasSuffix(o.Manifest.GetKind(), "List") && o.Manifest.IsList() {
 		problems.Add(path+".kind", "is a list within a list")
 	}
-	if o.Manifest.GetName() == "" {
-		problems.Add(path+".metadata.name", "is missing: a deploy item needs to know its objects by name")
-	}
+	validateName(path, o, problems)
 	return len(*problems) == before
+}
+
+var kindForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// validateKind keeps out what cannot be a kind: the inventory in the status names kinds.
+func validateKind(path, kind string, problems *settings.Problems) {
+	switch {
+	case kind == "":
+		problems.Add(path+".kind", "is missing")
+	case !kindForm.MatchString(kind):
+		problems.Add(path+".kind", "is not a kind: it must begin with a letter and consist of letters and digits")
+	}
+}
+
+// validateName keeps out what no API server accepts as a name: the inventory in the status names objects before they are
+// created.
+func validateName(path string, o apply.Object, problems *settings.Problems) {
+	name, namespace := o.Manifest.GetName(), o.Manifest.GetNamespace()
+	wrong := validation.IsDNS1123Subdomain(name)
+	if !usesOrdinaryNames(o.Manifest.GroupVersionKind().Group) {
+		wrong = content.IsPathSegmentName(name)
+	}
+	switch {
+	case name == "":
+		problems.Add(path+".metadata.name", "is missing: a deploy item needs to know its objects by name")
+	case len(wrong) > 0:
+		problems.Add(path+".metadata.name", "is not a name: %s", wrong[0])
+	}
+	if namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		problems.Add(path+".metadata.namespace", "is not the name of a namespace: use lower-case letters, digits and '-', at most 63 of them")
+	}
+}
+
+// usesOrdinaryNames tells whether the names in a group of the API are those of the DNS. Roles have others, and so may
+// what other API servers serve.
+func usesOrdinaryNames(group string) bool {
+	switch group {
+	case "", "apps", "batch", "autoscaling", "policy":
+		return true
+	}
+	return false
 }
 
 func validateContinuous(continuous *deployer.ContinuousReconcile, problems *settings.Problems) {

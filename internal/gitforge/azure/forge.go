@@ -41,7 +41,7 @@ func New(address gitforge.Address, credentials gitforge.Credentials, rules dial.
 		Base:       where.projectURL() + "/_apis/git/repositories/" + url.PathEscape(where.name),
 		Repository: where.repository,
 		Header:     http.Header{"Authorization": {"Basic " + basic}, "Accept": {"application/json"}},
-		Secrets:    []string{credentials.Token, basic},
+		Secrets:    credentials.Secrets(),
 		CA:         credentials.CA,
 		Rules:      rules,
 		Judge:      judgeSignIn,

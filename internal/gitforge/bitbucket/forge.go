@@ -38,7 +38,7 @@ func New(address gitforge.Address, credentials gitforge.Credentials, rules dial.
 		Base:       address.Scheme + "://" + address.Host + where.place + "/rest/api/1.0",
 		Repository: where.repository,
 		Header:     http.Header{"Authorization": {"Bearer " + credentials.Token}, "Accept": {"application/json"}},
-		Secrets:    []string{credentials.Token},
+		Secrets:    credentials.Secrets(),
 		CA:         credentials.CA,
 		Rules:      rules,
 	})

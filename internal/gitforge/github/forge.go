@@ -42,7 +42,7 @@ func New(address gitforge.Address, credentials gitforge.Credentials, rules dial.
 			"Accept":               {"application/vnd.github+json"},
 			"X-Github-Api-Version": {"2022-11-28"},
 		},
-		Secrets: []string{credentials.Token},
+		Secrets: credentials.Secrets(),
 		CA:      credentials.CA,
 		Rules:   rules,
 	})

@@ -39,7 +39,7 @@ func New(address gitforge.Address, credentials gitforge.Credentials, rules dial.
 		Base:       address.Scheme + "://" + address.Host + "/api/v4",
 		Repository: repository,
 		Header:     http.Header{"Authorization": {"Bearer " + credentials.Token}, "Accept": {"application/json"}},
-		Secrets:    []string{credentials.Token},
+		Secrets:    credentials.Secrets(),
 		CA:         credentials.CA,
 		Rules:      rules,
 	})

@@ -25,9 +25,10 @@ import (
 )
 
 const (
-	token   = "canary-token-0123456789"
-	robot   = "robot"   // whose token it is
-	reviser = "reviser" // who merges and closes by hand
+	token    = "canary-token-0123456789"
+	password = "canary-password-987"
+	robot    = "robot"   // whose token it is
+	reviser  = "reviser" // who merges and closes by hand
 )
 
 // fake is a forge of one repository, on loopback with a certificate of its own. It knows the requests that the documentation of the

@@ -31,7 +31,7 @@ func answering(t *testing.T, kind v1alpha1.GitProviderType, handler http.Handler
 	t.Cleanup(server.Close)
 	forge, err := provider.New(provider.Settings{
 		Type: kind, URL: server.URL + paths[kind], Rules: dial.Rules{AllowLoopback: true},
-		Credentials: gitforge.Credentials{Token: token, CA: authorityOf(server)},
+		Credentials: gitforge.Credentials{Token: token, Password: password, CA: authorityOf(server)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAnswersOfTheWrongShapeAreNeverTakenForPullRequests(t *testing.T) {
 	}
 }
 
-func TestNoForgeGivesItsTokenAway(t *testing.T) {
+func TestNoForgeGivesItsTokenOrPasswordAway(t *testing.T) {
 	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("somebody else was asked, with the header %v", r.Header)
 	}))
@@ -80,7 +80,7 @@ func TestNoForgeGivesItsTokenAway(t *testing.T) {
 		for name, handler := range map[string]http.HandlerFunc{
 			"an echo": func(w http.ResponseWriter, r *http.Request) {
 				w.WriteHeader(http.StatusBadRequest)
-				_, _ = io.WriteString(w, `{"message":"header `+r.Header.Get("Authorization")+`","errors":[{"message":"`+token+`"}]}`)
+				_, _ = io.WriteString(w, `{"message":"header `+r.Header.Get("Authorization")+`","errors":[{"message":"`+token+` or `+password+`"}]}`)
 			},
 			"a redirect": func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, elsewhere.URL+"/"+token, http.StatusTemporaryRedirect)

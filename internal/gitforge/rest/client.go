@@ -18,6 +18,7 @@ import (
 
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/version"
 )
 
@@ -49,7 +50,9 @@ type Config struct {
 // Client sends requests to one forge.
 type Client struct {
 	config Config
-	http   *http.Client
+	// secrets are masked in what the server says.
+	secrets masking.Values
+	http    *http.Client
 }
 
 // New returns a client. Nothing is sent yet.
@@ -63,10 +66,11 @@ func New(config Config) (*Client, error) {
 	}
 	config.Header = config.Header.Clone()
 	config.Header.Set("User-Agent", version.UserAgent("espalier"))
-	return &Client{
-		config: config,
-		http:   &http.Client{Transport: config.Rules.Transport(trust), CheckRedirect: stayOnHost},
-	}, nil
+	client := &Client{config: config, http: &http.Client{Transport: config.Rules.Transport(trust), CheckRedirect: stayOnHost}}
+	for _, secret := range config.Secrets {
+		client.secrets.AddText(secret)
+	}
+	return client, nil
 }
 
 // stayOnHost hands a redirect to the caller as it is, unless it is a read and stays where it is.

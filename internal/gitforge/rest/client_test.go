@@ -118,7 +118,7 @@ func TestClassesOfAnswers(t *testing.T) {
 		"no JSON":                    {200, nil, `<html>`, gitforge.Malformed, "not well-formed"},
 		"half of the JSON":           {200, nil, `{"answer": 4`, gitforge.Malformed, "not well-formed"},
 		"JSON and something else":    {200, nil, `{"answer": 4} canary-0123456789`, gitforge.Malformed, "not well-formed"},
-		"the token as message":       {400, nil, `{"message":"Bearer canary-0123456789 is odd"}`, gitforge.Refused, "Bearer [redacted] is odd"},
+		"the token as message":       {400, nil, `{"message":"Bearer canary-0123456789 is odd"}`, gitforge.Refused, "Bearer <masked> is odd"},
 		"a message of several lines": {400, nil, `{"message":"one\ntwo\u001b[31m"}`, gitforge.Refused, "one two [31m"},
 		"a message without end":      {400, nil, `{"message":"` + strings.Repeat("x", 5000) + `"}`, gitforge.Refused, "xxx..."},
 	} {
@@ -262,7 +262,7 @@ func TestWhatKeepsARequestFromBeingAnswered(t *testing.T) {
 		_, _ = io.WriteString(connection, "Bearer "+canary+"\r\n\r\n")
 		_ = connection.Close()
 	})
-	expect(t, read(t.Context(), broken, nil), gitforge.Unavailable, "[redacted]")
+	expect(t, read(t.Context(), broken, nil), gitforge.Unavailable, "<masked>")
 }
 
 func TestACertificateThatIsNoneIsRefused(t *testing.T) {

@@ -198,18 +198,11 @@ func texts(to []string, value any) []string {
 	return to
 }
 
-const (
-	maxMessage = 600
-	redacted   = "[redacted]"
-)
+const maxMessage = 600
 
 // clean makes a text fit for a status: no secrets, one line, not too long.
 func (c *Client) clean(text string) string {
-	for _, secret := range c.config.Secrets {
-		if secret != "" {
-			text = strings.ReplaceAll(text, secret, redacted)
-		}
-	}
+	text = c.secrets.Text(text)
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
 			return ' '

@@ -18,6 +18,7 @@ import (
 
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/masking"
 )
 
 // failed gives an error its class, and names the operation and the repository.
@@ -30,6 +31,11 @@ func (r *Remote) failed(operation string, err error) error {
 		known = &gitforge.Error{Class: classOf(err), Cause: bare(err)}
 	}
 	named := *known
+	secrets := masking.Values{}
+	for _, secret := range r.settings.Credentials.Secrets() {
+		secrets.AddText(secret)
+	}
+	named.Message, named.Cause = secrets.Text(named.Message), secrets.Error(named.Cause)
 	if named.Operation == "" {
 		named.Operation = operation
 	}

@@ -202,7 +202,7 @@ func TestAPushThatTheServerForbidsIsPermanentAndSaysWhy(t *testing.T) {
 	server := gitserver.Start(t)
 	repository := server.Create(t, "app", map[string]string{"a.yaml": "a: 1\n"})
 	hook := repository.Git("rev-parse", "--absolute-git-dir") + "/hooks/pre-receive"
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\necho nobody pushes here >&2\nexit 1\n"), 0o755); err != nil {
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\necho nobody pushes here, with "+gitserver.Password+" >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	remote := connect(t, settings(t, server, repository))
@@ -212,7 +212,7 @@ func TestAPushThatTheServerForbidsIsPermanentAndSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = remote.Push(t.Context(), worktree.Update{Branch: "b", To: built})
-	if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "nobody pushes here") || !strings.Contains(err.Error(), "push branch b") {
+	if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "nobody pushes here") || !strings.Contains(err.Error(), "push branch b") || strings.Contains(err.Error(), gitserver.Password) {
 		t.Errorf("error %v", err)
 	}
 }

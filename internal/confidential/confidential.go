@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package confidential finds out which values an error about an object must not show: what the imports of its installation
+// contain, of those that the installation is nested in, and of those whose exports it imports.
+//
+// It is asked only when there is an error to tell of, and then asks the API server itself: so nothing is kept in memory, and
+// a deployer that runs without the other controllers knows as much as they do.
+package confidential
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/masking"
+)
+
+// Reader reads what is confidential.
+type Reader struct {
+	// Live reads from the API server.
+	Live client.Reader
+}
+
+// OfInstallation returns the values that an error about an installation must not show.
+func (r Reader) OfInstallation(ctx context.Context, inst *lsv1alpha1.Installation) *masking.Values {
+	s := r.search(inst.Namespace)
+	return s.result(s.installation(ctx, inst))
+}
+
+// OfExecution returns the values that an error about an execution must not show.
+func (r Reader) OfExecution(ctx context.Context, e *lsv1alpha1.Execution) *masking.Values {
+	s := r.search(e.Namespace)
+	return s.result(s.installationNamed(ctx, e.Name))
+}
+
+// OfDeployItem returns the values that an error about a deploy item must not show.
+func (r Reader) OfDeployItem(ctx context.Context, item *lsv1alpha1.DeployItem) *masking.Values {
+	s := r.search(item.Namespace)
+	if target := item.Spec.Target; target != nil {
+		if err := s.target(ctx, target.Name); err != nil {
+			return s.result(err)
+		}
+	}
+	return s.result(s.installationNamed(ctx, item.Labels[lsv1alpha1.ExecutionManagedByLabel]))
+}
+
+// maxInstallations bounds a search: more than these do not stand between a Secret and what is made of it.
+const maxInstallations = 64
+
+type search struct {
+	live      client.Reader
+	namespace string
+	values    *masking.Values
+	// seen are the names of the objects that were looked at, by kind.
+	seen map[dataflow.ObjectID]bool
+	left int
+}
+
+func (r Reader) search(namespace string) *search {
+	return &search{live: r.Live, namespace: namespace, values: &masking.Values{}, seen: map[dataflow.ObjectID]bool{}, left: maxInstallations}
+}
+
+func (s *search) result(err error) *masking.Values {
+	if err != nil {
+		return masking.Unknown(err)
+	}
+	return s.values
+}
+
+// read reads an object of the namespace, unless that was done before. One that is not there hides nothing.
+func (s *search) read(ctx context.Context, id dataflow.ObjectID, object client.Object) (found bool, err error) {
+	if id.Name == "" || s.seen[id] {
+		return false, nil
+	}
+	s.seen[id] = true
+	err = s.live.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: id.Name}, object)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read %s %s/%s: %w", id.Kind, s.namespace, id.Name, err)
+	}
+	return err == nil, nil
+}
+
+const kindInstallation dataflow.ObjectKind = "Installation"
+
+func (s *search) installationNamed(ctx context.Context, name string) error {
+	if s.left == 0 {
+		return nil
+	}
+	s.left--
+	inst := &lsv1alpha1.Installation{}
+	found, err := s.read(ctx, dataflow.ObjectID{Kind: kindInstallation, Name: name}, inst)
+	if err != nil || !found {
+		return err
+	}
+	return s.installation(ctx, inst)
+}
+
+func (s *search) installation(ctx context.Context, inst *lsv1alpha1.Installation) error {
+	s.seen[dataflow.ObjectID{Kind: kindInstallation, Name: inst.Name}] = true
+	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
+	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
+	for _, group := range []struct {
+		names []string
+		read  func(context.Context, string) error
+	}{{needs.Secrets, s.secret}, {needs.Targets, s.target}, {needs.DataObjects, s.exporter}, {[]string{scope.Parent}, s.installationNamed}} {
+		for _, name := range group.names {
+			if err := group.read(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *search) secret(ctx context.Context, name string) error {
+	secret := &corev1.Secret{}
+	if _, err := s.read(ctx, dataflow.ObjectID{Kind: dataflow.KindSecret, Name: name}, secret); err != nil {
+		return err
+	}
+	s.values.AddSecret(secret.Data)
+	return nil
+}
+
+// target adds the credentials of a Target. Elements of lists and maps that a parent imports are among the parent's own.
+func (s *search) target(ctx context.Context, name string) error {
+	target := &lsv1alpha1.Target{}
+	found, err := s.read(ctx, dataflow.ObjectID{Kind: dataflow.KindTarget, Name: name}, target)
+	if err != nil || !found {
+		return err
+	}
+	s.values.AddTarget(target)
+	if target.Spec.SecretRef == nil {
+		return s.exporterOf(ctx, target)
+	}
+	secret := &corev1.Secret{}
+	if _, err := s.read(ctx, dataflow.ObjectID{Kind: "content of Secret", Name: target.Spec.SecretRef.Name}, secret); err != nil {
+		return err
+	}
+	s.values.AddCredentials(secret.Data)
+	return s.exporterOf(ctx, target)
+}
+
+// exporter adds what the exporter of a DataObject imports: the DataObject may be made of it.
+func (s *search) exporter(ctx context.Context, name string) error {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind(string(dataflow.KindDataObject)))
+	found, err := s.read(ctx, dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: name}, object)
+	if err != nil || !found {
+		return err
+	}
+	return s.exporterOf(ctx, object)
+}
+
+func (s *search) exporterOf(ctx context.Context, object metav1.Object) error {
+	name, ok := dataflow.InstallationOf(object.GetLabels()[lsv1alpha1.DataObjectSourceLabel])
+	if !ok {
+		return nil
+	}
+	return s.installationNamed(ctx, name)
+}

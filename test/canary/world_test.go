@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package canary_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/tree"
+	"espalier.dev/internal/cli/why"
+	"espalier.dev/internal/dashboard"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/managed"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// world is a namespace in which all controllers run, and everything that they say.
+type world struct {
+	*testing.T
+	server     *testkit.APIServer
+	namespace  string
+	cluster    client.Client
+	kubeconfig string
+	log        *stream
+	spans      *stream
+}
+
+// newWorld has the controllers log as much as they can be asked to.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := testkit.Server(t)
+	server.InstallCRD(t, testkit.FluxKinds(t)...)
+	kubeconfig, err := os.ReadFile(server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), kubeconfig: string(kubeconfig),
+		log: &stream{}, spans: &stream{},
+	}
+	log, err := manager.NewLogger(w.log, manager.LogOptions{Format: manager.LogJSON, Level: "10"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager.UseLogger(log)
+	otel.SetTracerProvider(provider{written: w.spans})
+	w.run(log)
+	return w
+}
+
+func (w *world) run(log logr.Logger) {
+	w.Helper()
+	options := managed.Options(w.namespace)
+	options.SystemNamespace = w.namespace
+	mgr, err := manager.New(w.server.Config(), options, log)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			w.Error(err)
+		}
+	}()
+	w.Cleanup(func() { cancel(); <-done })
+}
+
+// stream keeps what is written to it.
+type stream struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (s *stream) Write(text []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.Write(text)
+}
+
+func (s *stream) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.String()
+}
+
+// provider writes down all that traces would carry.
+type provider struct {
+	noop.TracerProvider
+	written *stream
+}
+
+func (p provider) Tracer(string, ...trace.TracerOption) trace.Tracer {
+	return tracer{written: p.written}
+}
+
+type tracer struct {
+	noop.Tracer
+	written *stream
+}
+
+func (t tracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	config := trace.NewSpanStartConfig(options...)
+	fmt.Fprintln(t.written, name, config.Attributes())
+	s := span{written: t.written}
+	return trace.ContextWithSpan(ctx, s), s
+}
+
+type span struct {
+	noop.Span
+	written *stream
+}
+
+func (s span) AddEvent(name string, options ...trace.EventOption) {
+	config := trace.NewEventConfig(options...)
+	fmt.Fprintln(s.written, name, config.Attributes())
+}
+func (s span) RecordError(err error, _ ...trace.EventOption) { fmt.Fprintln(s.written, err) }
+func (s span) SetStatus(code codes.Code, description string) {
+	fmt.Fprintln(s.written, code, description)
+}
+func (s span) SetAttributes(attributes ...attribute.KeyValue) { fmt.Fprintln(s.written, attributes) }
+
+// everythingSaid is all that can be read of what has happened, by the place where it is read.
+func (w *world) everythingSaid() map[string]string {
+	w.Helper()
+	said := map[string]string{"the log": w.log.String(), "the traces": w.spans.String(), "the metrics": w.metrics(), "the dashboard": w.page()}
+	for _, list := range []client.ObjectList{
+		&lsv1alpha1.InstallationList{}, &lsv1alpha1.ExecutionList{}, &lsv1alpha1.DeployItemList{}, &pipelines.PipelineList{},
+	} {
+		w.each(list, func(name string, object map[string]any) { said[name+": status"] = asJSON(object["status"]) })
+	}
+	for _, list := range []client.ObjectList{&corev1.EventList{}, &eventsv1.EventList{}} {
+		w.each(list, func(name string, object map[string]any) { said[name] = asJSON(object) })
+	}
+	said["espalier get"], said["espalier tree"] = w.command(get.New), w.command(tree.New)
+	w.each(&lsv1alpha1.InstallationList{}, func(_ string, object map[string]any) {
+		name := object["metadata"].(map[string]any)["name"].(string)
+		said["espalier why "+name] = w.command(why.New, name)
+	})
+	return said
+}
+
+func (w *world) each(list client.ObjectList, do func(name string, object map[string]any)) {
+	w.Helper()
+	if err := w.cluster.List(w.Context(), list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(item)
+		do(fmt.Sprintf("%T %s", item, item.(client.Object).GetName()), object)
+		return err
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func (w *world) metrics() string {
+	w.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		w.Fatal(err)
+	}
+	var text strings.Builder
+	for _, family := range families {
+		fmt.Fprintln(&text, family.String())
+	}
+	return text.String()
+}
+
+func (w *world) page() string {
+	answer := httptest.NewRecorder()
+	dashboard.NewHandler(dashboard.Options{Reader: w.cluster, Log: logr.Discard()}).ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+	return answer.Body.String()
+}
+
+func (w *world) command(command func(cli.Environment) *cobra.Command, args ...string) string {
+	w.Helper()
+	result := clitest.Run(w.T, w.server, w.namespace, clitest.Call{Command: command, Args: args})
+	return result.Stdout + result.Stderr
+}
