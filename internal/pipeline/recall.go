@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -42,9 +43,9 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 }
 
 func recallTarget(status pipelines.TargetStatus) Target {
-	t := Target{Healthy: status.Ready, Revision: status.Revision, Message: status.Error}
+	t := Target{Healthy: status.Ready, Revision: status.Revision, Message: status.Message, NeverDeployed: status.NeverDeployed}
 	if status.UnreadableSince != nil {
-		t.Problem = Problem{Reason: pipelines.ReasonTargetNotReadable, Message: status.Error}
+		t.Problem = Problem{Reason: cmp.Or(status.Reason, pipelines.ReasonTargetNotReadable), Message: status.Error}
 		t.UnreadableSince = status.UnreadableSince.Time
 	}
 	return t

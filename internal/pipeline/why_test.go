@@ -94,10 +94,10 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 		"promoting":       {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
 		"unsettled":       {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
 		"unreadable":      {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
-		"failed":          {func(s *scene) { s.look(); s.finish(failed(true)) }, conditions{ready: "ReconciliationSucceeded", stalled: "Failed"}},
+		"failed":          {func(s *scene) { s.look(); s.finish(failed(true)) }, conditions{ready: "Failed", stalled: "Failed"}},
 		"suspended":       {func(s *scene) { s.Spec.Suspend = true }, conditions{ready: "ReconciliationSucceeded", reconciling: "Suspended"}},
 		"to look at only": {func(s *scene) { s.Spec.Promotion = nil }, conditions{ready: "ReconciliationSucceeded"}},
-		"invalid":         {func(s *scene) { s.Spec.Environments[0].MinHealthy = "x" }, conditions{ready: "ReconciliationSucceeded", stalled: "Invalid"}},
+		"invalid":         {func(s *scene) { s.Spec.Environments[0].MinHealthy = "x" }, conditions{ready: "Invalid", stalled: "Invalid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
