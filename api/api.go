@@ -13,6 +13,7 @@ import (
 	manifestv1alpha1 "espalier.dev/api/deployer/manifest/v1alpha1"
 	manifestv1alpha2 "espalier.dev/api/deployer/manifest/v1alpha2"
 	mock "espalier.dev/api/deployer/mock/v1alpha1"
+	espalier "espalier.dev/api/espalier/v1alpha1"
 	gitops "espalier.dev/api/gitops/v1alpha1"
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -25,6 +26,7 @@ var schemeBuilder = runtime.NewSchemeBuilder(
 	landscaper.AddToScheme,
 	pipelines.AddToScheme,
 	gitops.AddToScheme,
+	espalier.AddToScheme,
 	manifestv1alpha1.AddToScheme,
 	manifestv1alpha2.AddToScheme,
 	helm.AddToScheme,

@@ -68,6 +68,7 @@ func TestAddToScheme(t *testing.T) {
 		"landscaper.gardener.cloud/v1alpha1":                    11*2 + 2, // with lists, and two file formats
 		"pipelines.weave.works/v1alpha1":                        2,
 		"gitops.weave.works/v1alpha1":                           2,
+		"espalier.dev/v1alpha1":                                 2,
 		"manifest.deployer.landscaper.gardener.cloud/v1alpha1":  2,
 		"manifest.deployer.landscaper.gardener.cloud/v1alpha2":  2,
 		"helm.deployer.landscaper.gardener.cloud/v1alpha1":      2,

@@ -42,7 +42,8 @@ func TestColumns(t *testing.T) {
 		"landscaper.gardener.cloud/v1alpha1 targets":       "Name=north Type=example.com/t Context=Inst.orchard Key=clusters Idx=1 TMKey=north",
 		"landscaper.gardener.cloud/v1alpha1 dataobjects":   "Name=rows Context=Inst.orchard Key=rows (Source)=Inst.water",
 		"landscaper.gardener.cloud/v1alpha1 targetsyncs":   "Name=sync Source=clusters (Errors)=no access",
-		"pipelines.weave.works/v1alpha1 pipelines":         "Name=cider App Kind=HelmRelease App Name=cider Ready=True Status=All clusters checked (Revision)=1.2.3 (Waiting)=Soaking (Suspended)=true",
+		"espalier.dev/v1alpha1 referencegrants":            "Name=shop From Kind=Pipeline From Namespace=delivery To Kind=HelmRelease To Name=shop",
+		"pipelines.weave.works/v1alpha1 pipelines":         "Name=cider App Kind=HelmRelease App Name=cider Ready=True Message=All clusters checked (Revision)=1.2.3 (Waiting)=Soaking (Suspended)=true",
 	}
 	for resource, want := range tests {
 		t.Run(resource, func(t *testing.T) {

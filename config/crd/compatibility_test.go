@@ -110,6 +110,9 @@ var allowed = map[string]map[string][]string{
 		},
 	},
 	"pipelines": {
+		"the same column is called Message, as that of all other kinds; what is stored does not change": {
+			"additionalPrinterColumns: Status is missing, changed or out of order",
+		},
 		"speaks of the new field installation only": {
 			"spec: rule: the strategy installation promotes Installations only: set appRef to an Installation of landscaper.gardener.cloud, or choose another strategy",
 			"spec.promotion.strategy: rule: the strategy installation cannot be combined with another one: keep one of installation, pull-request and notification",
@@ -122,8 +125,9 @@ var allowed = map[string]map[string][]string{
 // formats and so on, without any text.
 func TestObjectsOfTodaysDefinitionsStayValid(t *testing.T) {
 	references := references(t)
-	if count := len(all(t)); count != len(references) {
-		t.Errorf("%d references for %d definitions", len(references), count)
+	others := slices.DeleteFunc(all(t), func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Spec.Group == "espalier.dev" })
+	if len(others) != len(references) {
+		t.Errorf("%d references for %d definitions", len(references), len(others))
 	}
 	for plural, reference := range references {
 		t.Run(plural, func(t *testing.T) {

@@ -18,6 +18,7 @@ func TestAllReturnsEveryKindOnce(t *testing.T) {
 		names = append(names, definition.Name)
 	}
 	want := []string{
+		"referencegrants.espalier.dev",
 		"gitopsclusters.gitops.weave.works",
 		"componentversionoverwrites.landscaper.gardener.cloud",
 		"contexts.landscaper.gardener.cloud",

@@ -91,7 +91,7 @@ func TestPIP25_PIP26_AnApprovalLeadsToOnePromotion(t *testing.T) {
 	c := cluster{T: t, api: testkit.Server(t)}
 	c.namespace = c.api.Namespace(t)
 	c.api.InstallCRD(t, testkit.FluxKinds(t)...)
-	dev, prod := c.api.Namespace(t), c.api.Namespace(t)
+	dev, prod := c.api.GrantedNamespace(t, c.namespace), c.api.GrantedNamespace(t, c.namespace)
 	testkit.HealthyRelease(t, c.api, dev, "shop", "1.3.0")
 	testkit.HealthyRelease(t, c.api, prod, "shop", "1.2.0")
 	shop := testkit.Pipeline(c.namespace, "shop").Environment("dev", dev).Environment("prod", prod).Notification().Manual().Build()

@@ -147,6 +147,17 @@ func (f *Fleet) Refer(pipeline types.NamespacedName, applications []Application)
 // Forget says that a pipeline means nothing any more.
 func (f *Fleet) Forget(pipeline types.NamespacedName) { f.Refer(pipeline, nil) }
 
+// LookAgain has the clusters of a pipeline connected to now, if they could not be before.
+func (f *Fleet) LookAgain(pipeline types.NamespacedName) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for application := range f.index.means[pipeline] {
+		if l := f.links[application.Cluster]; l != nil {
+			l.lookAgain()
+		}
+	}
+}
+
 func (f *Fleet) beginLocked(application Application) {
 	l := f.links[application.Cluster]
 	if l == nil {

@@ -34,6 +34,7 @@ func Judge(object *unstructured.Unstructured) (Health, Problem) {
 	}
 	verdict := judge(object)
 	health.Revision, health.AttemptedRevision, health.Failing = verdict.revision, verdict.attempted, verdict.failing
+	health.NeverDeployed = verdict.undeployed
 	switch {
 	case health.Deleting:
 		health.Message = "it is being deleted"
@@ -54,6 +55,7 @@ type verdict struct {
 	revision, attempted string
 	unready             string // why it is not ready; empty if it is
 	failing             bool   // it is not ready because its last attempt has come to a bad end
+	undeployed          bool   // it has never run any revision
 	since               time.Time
 	expected            string // where the revision should be
 }
@@ -73,6 +75,7 @@ func judgeByScheme(object *unstructured.Unstructured) verdict {
 	ready := condition(object.Object, "Ready")
 	v.unready, v.failing = unready(object, ready)
 	v.since = moment(ready, "lastTransitionTime")
+	v.undeployed = v.revision == "" && v.unready != ""
 	return v
 }
 
@@ -158,8 +161,10 @@ func judgeInstallation(object *unstructured.Unstructured) verdict {
 		attempted: version,
 		unready:   unready,
 		failing:   failing,
-		since:     moment(object.Object, "status", "phaseTransitionTime"),
-		expected:  "spec.componentDescriptor names no version of a component",
+		undeployed: text(object.Object, "status", "phase") == "" ||
+			text(object.Object, "spec", "flow") != string(lsv1alpha1.FlowContinuous) && text(object.Object, "status", "jobIDFinished") == "",
+		since:    moment(object.Object, "status", "phaseTransitionTime"),
+		expected: "spec.componentDescriptor names no version of a component",
 	}
 }
 

@@ -84,6 +84,8 @@ type Health struct {
 	Healthy bool
 	// Revision that it runs; empty if it has never run one.
 	Revision string
+	// NeverDeployed: it exists and has not run any revision yet.
+	NeverDeployed bool
 	// AttemptedRevision is the one that was tried last, if it is known.
 	AttemptedRevision string
 	// Failing: it is not healthy because its last attempt has come to a bad end, rather than being under way.

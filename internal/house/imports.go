@@ -103,7 +103,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/manager"},
 			sees: []string{
 				"api", "internal/loop", "internal/version", "internal/controller", "internal/deployer", "internal/deployitem",
-				"internal/target", "internal/dial", "internal/approval",
+				"internal/target", "internal/dial", "internal/approval", "internal/pipeline",
 			},
 		},
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},

@@ -39,6 +39,7 @@ func TestFlags(t *testing.T) {
 		"--deploy-item-pickup-timeout=none", "--deployer-identity=me", "--deployer-target-selector=labels=a in (b,c)", "--deployer-target-selector=targets=d",
 		"--events-address=http://e/", "--pull-request-poll-interval=5s", "--rollout-deadline=2h", "--approval-address=0", "--approval-tls-certificate=c",
 		"--approval-tls-key=k", "--approval-trusted-proxies=10.0.0.0/8", "--approval-legacy-signatures", "--approval-unsigned",
+		"--application-kinds=App.apps.example,Site.sites.example",
 		"--metrics-address=0", "--health-probe-address=:1", "--leader-elect=false", "--leader-elect-namespace=n",
 		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
 	want := Options{
@@ -48,6 +49,7 @@ func TestFlags(t *testing.T) {
 		Pipelines: PipelineOptions{
 			EventsAddress: "http://e/", PollInterval: 5 * time.Second, RolloutDeadline: 2 * time.Hour, ApprovalAddress: Disabled,
 			ApprovalCertificate: "c", ApprovalKey: "k", ApprovalTrustedProxies: []string{"10.0.0.0/8"}, LegacySignatures: true, UnsignedApprovals: true,
+			ApplicationKinds: []string{"App.apps.example", "Site.sites.example"},
 		},
 		ProbeAddress:   ":1",
 		LeaderElection: LeaderElection{Namespace: "n", LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second},
@@ -81,6 +83,8 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		"--rollout-deadline must be positive":                                {"--rollout-deadline=0"},
 		`--approval-trusted-proxies: "10" is no network`:                     {"--approval-trusted-proxies=10"},
 		"--approval-tls-certificate and --approval-tls-key need each other":  {"--approval-tls-key=k"},
+		`--application-kinds: "Secret" is no kind of applications`:           {"--application-kinds=HelmRelease.helm.toolkit.fluxcd.io,Secret"},
+		`--application-kinds: "Secret.v1" is no kind of applications`:        {"--application-kinds=Secret.v1"},
 		"--leader-elect-retry-period must be positive":                       {"--leader-elect-retry-period=0"},
 		"--leader-elect-renew-deadline must be longer than --leader-elect-r": {"--leader-elect-renew-deadline=2s"},
 		"--leader-elect-lease-duration must be longer than --leader-elect-r": {"--leader-elect-lease-duration=10s"},

@@ -9,10 +9,12 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +22,7 @@ import (
 	"espalier.dev/internal/approval"
 	"espalier.dev/internal/controller/pipelines"
 	"espalier.dev/internal/dial"
+	"espalier.dev/internal/pipeline"
 )
 
 // PipelineOptions say how pipelines promote, and how approvals come in.
@@ -30,6 +33,9 @@ type PipelineOptions struct {
 	PollInterval time.Duration
 	// RolloutDeadline is how long a promotion may take to arrive before it is called stalled.
 	RolloutDeadline time.Duration
+
+	// ApplicationKinds are the kinds that pipelines may follow, each as KIND.GROUP.
+	ApplicationKinds []string
 
 	// ApprovalAddress is where signed approvals and calls of Git servers are taken: host:port, or Disabled.
 	ApprovalAddress string
@@ -43,13 +49,18 @@ type PipelineOptions struct {
 }
 
 func defaultPipelineOptions() PipelineOptions {
-	return PipelineOptions{PollInterval: 30 * time.Second, RolloutDeadline: time.Hour, ApprovalAddress: approval.DefaultAddress}
+	options := PipelineOptions{PollInterval: 30 * time.Second, RolloutDeadline: time.Hour, ApprovalAddress: approval.DefaultAddress}
+	for _, kind := range pipeline.DefaultKinds() {
+		options.ApplicationKinds = append(options.ApplicationKinds, kind.String())
+	}
+	return options
 }
 
 func (o *PipelineOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.EventsAddress, "events-address", o.EventsAddress, "URL of Flux's notification-controller, to which pipelines with the strategy notification send their events,\nfor example http://notification-controller.flux-system.svc.cluster.local./ (default: none; Kubernetes Events are always created)")
 	flags.DurationVar(&o.PollInterval, "pull-request-poll-interval", o.PollInterval, "how often a repository with open pull requests is asked for news; calls of its webhook make it sooner")
 	flags.DurationVar(&o.RolloutDeadline, "rollout-deadline", o.RolloutDeadline, "how long a promotion may take to arrive in an environment before it is called stalled")
+	flags.StringSliceVar(&o.ApplicationKinds, "application-kinds", o.ApplicationKinds, "kinds that spec.appRef of pipelines may name, each as KIND.GROUP; others are neither read nor watched")
 	flags.StringVar(&o.ApprovalAddress, "approval-address", o.ApprovalAddress, "where to take signed approvals and calls of Git servers; 0 for nowhere")
 	flags.StringVar(&o.ApprovalCertificate, "approval-tls-certificate", o.ApprovalCertificate, "file with the certificate of that server; together with --approval-tls-key it turns on TLS")
 	flags.StringVar(&o.ApprovalKey, "approval-tls-key", o.ApprovalKey, "file with the key of that certificate")
@@ -74,6 +85,9 @@ func (o *PipelineOptions) validate() error {
 	if _, err := o.trustedProxies(); err != nil {
 		return err
 	}
+	if _, err := o.applicationKinds(); err != nil {
+		return err
+	}
 	if (o.ApprovalCertificate == "") != (o.ApprovalKey == "") {
 		return errors.New("--approval-tls-certificate and --approval-tls-key need each other: set both or none")
 	}
@@ -90,6 +104,19 @@ func (o *PipelineOptions) trustedProxies() ([]netip.Prefix, error) {
 		networks = append(networks, network)
 	}
 	return networks, nil
+}
+
+// applicationKinds reads the kinds. Kinds of the core are not among them: no application is one, and Secrets are.
+func (o *PipelineOptions) applicationKinds() ([]schema.GroupKind, error) {
+	var kinds []schema.GroupKind
+	for _, text := range o.ApplicationKinds {
+		kind := schema.ParseGroupKind(text)
+		if kind.Kind == "" || !strings.Contains(kind.Group, ".") {
+			return nil, fmt.Errorf("--application-kinds: %q is no kind of applications: write it as KIND.GROUP, for example HelmRelease.helm.toolkit.fluxcd.io", text)
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
 }
 
 // setupPipelines adds the controller of pipelines and the server for approvals. A cluster in which only installations are known does not
@@ -124,12 +151,17 @@ func knowsPipelines(mapper meta.RESTMapper) (bool, error) {
 
 func addPipelines(mgr ctrl.Manager, opts Options) error {
 	o := opts.Pipelines
+	kinds, err := o.applicationKinds()
+	if err != nil {
+		return err
+	}
 	controller, err := pipelines.Setup(mgr, pipelines.Options{
-		Workers:         opts.workersOf(pipelines.Name),
-		EventsAddress:   o.EventsAddress,
-		PollInterval:    o.PollInterval,
-		RolloutDeadline: o.RolloutDeadline,
-		Dialer:          dial.Rules{AllowLoopback: onLoopback(mgr.GetConfig())},
+		Workers:          opts.workersOf(pipelines.Name),
+		ApplicationKinds: kinds,
+		EventsAddress:    o.EventsAddress,
+		PollInterval:     o.PollInterval,
+		RolloutDeadline:  o.RolloutDeadline,
+		Dialer:           dial.Rules{AllowLoopback: onLoopback(mgr.GetConfig())},
 	})
 	if err != nil || o.ApprovalAddress == Disabled {
 		return err

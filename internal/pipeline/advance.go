@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +28,9 @@ func advance(o Observed) *draft {
 		return d
 	}
 	d.status().ObservedGeneration = o.Generation
+	if o.RequestedAt != "" {
+		d.status().LastHandledReconcileAt = o.RequestedAt
+	}
 	d.lookAtTargets()
 	for _, name := range d.recorded() {
 		d.absorb(name)
@@ -70,7 +74,10 @@ func (d *draft) lookAtTargets() {
 				if i < len(e.Targets) {
 					before = e.Targets[i]
 				}
-				targets = append(targets, d.target(v.spec.Targets[i], t, before))
+				t.Revision = v.reported[i]
+				now := d.target(v.spec.Targets[i], t, before)
+				d.tellProblem(v, i, before, now)
+				targets = append(targets, now)
 			}
 			e.Targets = targets
 			e.Healthy = d.health(v, e.Healthy)
@@ -81,16 +88,17 @@ func (d *draft) lookAtTargets() {
 func (d *draft) target(spec pipelines.Target, facts Target, before pipelines.TargetStatus) pipelines.TargetStatus {
 	status := pipelines.TargetStatus{
 		ClusterAppRef: pipelines.ClusterAppReference{AppReference: d.o.Spec.AppRef, ClusterRef: spec.ClusterRef.DeepCopy()},
-		Namespace:     spec.Namespace, Ready: facts.Healthy, Revision: facts.Revision, Error: shorten(facts.Message, maxMessage),
+		Namespace:     spec.Namespace, Ready: facts.Healthy, Revision: facts.Revision,
 	}
 	if facts.Readable() {
-		if facts.Healthy {
-			status.Error = ""
+		status.NeverDeployed = facts.NeverDeployed
+		if !facts.Healthy {
+			status.Message = shorten(facts.Message, maxMessage)
 		}
 		return status
 	}
-	same := equality.Semantic.DeepEqual(before.ClusterAppRef, status.ClusterAppRef) && before.Namespace == status.Namespace
-	status.Ready, status.Error = false, shorten(facts.Problem.Message, maxMessage)
+	same := sameTarget(before, status)
+	status.Ready, status.Error, status.Reason = false, shorten(facts.Problem.Message, maxMessage), facts.Problem.Reason
 	if same && before.Revision != "" {
 		status.Revision = before.Revision
 	}
@@ -103,6 +111,32 @@ func (d *draft) target(spec pipelines.Target, facts Target, before pipelines.Tar
 	}
 	status.UnreadableSince = &since
 	return status
+}
+
+func sameTarget(a, b pipelines.TargetStatus) bool {
+	return equality.Semantic.DeepEqual(a.ClusterAppRef, b.ClusterAppRef) && a.Namespace == b.Namespace
+}
+
+// tellProblem tells that a target cannot be read, once for each reason.
+func (d *draft) tellProblem(v view, i int, before, now pipelines.TargetStatus) {
+	if now.Reason == "" || sameTarget(before, now) && before.Reason == now.Reason {
+		return
+	}
+	d.news = append(d.news, News{
+		Warning: true, Reason: problemNews(now.Reason), Environment: v.name(),
+		Message: shorten(fmt.Sprintf("environment %s: %s: %s", v.name(), nameTarget(v.spec.Targets[i]), now.Error), maxMessage),
+	})
+}
+
+// problemNews is the reason of the Event that tells of a problem.
+func problemNews(reason string) string {
+	switch reason {
+	case pipelines.ReasonReferenceNotPermitted, pipelines.ReasonKindNotPermitted:
+		return reason
+	case pipelines.ReasonTargetClusterNotFound, pipelines.ReasonTargetClusterNotReady:
+		return "GetClusterError"
+	}
+	return "GetAppError"
 }
 
 // health says since when an environment has been healthy. It begins anew when a target says that it has become ready since.

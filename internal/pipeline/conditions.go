@@ -52,7 +52,7 @@ func (d *draft) setCondition(c metav1.Condition) {
 	meta.SetStatusCondition(&d.status().Conditions, c)
 }
 
-// readiness says whether all targets can be read.
+// readiness says whether all targets can be read, and whether nothing has come to a bad end.
 func (d *draft) readiness() metav1.Condition {
 	c := metav1.Condition{
 		Type: pipelines.ConditionReady, Status: metav1.ConditionTrue, Reason: pipelines.ReasonReconciliationSucceeded, Message: "All clusters checked",
@@ -69,7 +69,20 @@ func (d *draft) readiness() metav1.Condition {
 		c.Message = shorten(fmt.Sprintf("environment %s: %s", v.name(), v.unreadable()), maxMessage)
 		return c
 	}
+	if i := slices.IndexFunc(d.status().Holds, func(h pipelines.Hold) bool { return stuck[h.Reason] }); i >= 0 {
+		t := toldOf(d.status().Holds[i])
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, t.reason, t.message
+	}
 	return c
+}
+
+// toldOf is what a condition says of a hold.
+func toldOf(hold pipelines.Hold) *told {
+	t := &told{string(hold.Reason), hold.Message}
+	if hold.Environment != "" {
+		t.message = shorten(fmt.Sprintf("environment %s: %s", hold.Environment, hold.Message), maxMessage)
+	}
+	return t
 }
 
 // pending says why the first environment has not settled.
@@ -90,10 +103,7 @@ func (d *draft) progress() (moving, halted *told) {
 		}
 	}
 	for _, hold := range d.status().Holds {
-		t := &told{string(hold.Reason), hold.Message}
-		if hold.Environment != "" {
-			t.message = shorten(fmt.Sprintf("environment %s: %s", hold.Environment, hold.Message), maxMessage)
-		}
+		t := toldOf(hold)
 		switch {
 		case idle[hold.Reason]:
 		case stuck[hold.Reason]:

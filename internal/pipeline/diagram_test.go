@@ -144,12 +144,14 @@ func TestTheTableOfHoldsIsComplete(t *testing.T) {
 
 var byPeople = map[pipelines.HoldReason]bool{
 	pipelines.HoldSuspended: true, pipelines.HoldHeld: true, pipelines.HoldWaitingForApproval: true, pipelines.HoldWaitingForMerge: true,
-	pipelines.HoldNoStrategy: true, pipelines.HoldNoTargets: true, pipelines.HoldLeftOpen: true,
+	pipelines.HoldNoStrategy: true, pipelines.HoldNoTargets: true, pipelines.HoldLeftOpen: true, pipelines.HoldReferenceNotPermitted: true,
+	pipelines.HoldNeverDeployed: true,
 }
 
 var holdOrder = []pipelines.HoldReason{
 	pipelines.HoldUnsettled, pipelines.HoldTargetNotReadable, pipelines.HoldRollingOut, pipelines.HoldSoaking, pipelines.HoldOutsideWindow,
 	pipelines.HoldRetrying, pipelines.HoldWithdrawing, pipelines.HoldLookingUp, pipelines.HoldSuspended, pipelines.HoldHeld,
-	pipelines.HoldWaitingForApproval, pipelines.HoldWaitingForMerge, pipelines.HoldNoStrategy, pipelines.HoldNoTargets, pipelines.HoldLeftOpen, pipelines.HoldFailed,
+	pipelines.HoldWaitingForApproval, pipelines.HoldWaitingForMerge, pipelines.HoldReferenceNotPermitted, pipelines.HoldNeverDeployed,
+	pipelines.HoldNoStrategy, pipelines.HoldNoTargets, pipelines.HoldLeftOpen, pipelines.HoldFailed,
 	pipelines.HoldAbandoned, pipelines.HoldRejected, pipelines.HoldRolledBack, pipelines.HoldStalled, pipelines.HoldInvalid,
 }

@@ -120,7 +120,9 @@ func walkHold(s step) (gate, bool) {
 	case verdictUnsettled:
 		return firstHold(s), true
 	case verdictUnreadable:
-		return gate{reason: pipelines.HoldTargetNotReadable, message: s.unreadable()}, true
+		return s.unreadableGate(), true
+	case verdictNeverDeployed:
+		return gate{reason: pipelines.HoldNeverDeployed, message: s.undeployed()}, true
 	case verdictNoTargets:
 		return gate{reason: pipelines.HoldNoTargets, message: "environment " + s.name() + " has no targets"}, true
 	case verdictRollingOut:
@@ -135,7 +137,7 @@ func firstHold(s step) gate {
 	case len(s.facts.Targets) == 0:
 		return gate{reason: pipelines.HoldNoTargets, message: "environment " + s.name() + " has no targets"}
 	case !s.readable():
-		return gate{reason: pipelines.HoldTargetNotReadable, message: s.unreadable()}
+		return s.unreadableGate()
 	}
 	return gate{reason: pipelines.HoldUnsettled, message: "the targets are not all healthy at one revision: " + s.laggards("")}
 }

@@ -33,6 +33,8 @@ type Observed struct {
 	// or was lost with the process.
 	Attempts map[AttemptID]Attempt
 
+	// RequestedAt is the value of the annotation by which tools of Flux ask to look again; empty if there is none.
+	RequestedAt string
 	// Requests are what people ask for, by annotation; see ReadRequests.
 	Requests []Request
 	// UserHolds are what people hold, by annotation; see ReadHolds.
@@ -73,6 +75,8 @@ type Target struct {
 	Healthy bool
 	// Revision that it runs. If it cannot be read, the last that was seen, if any.
 	Revision string
+	// NeverDeployed says that it can be read and has not run any revision yet.
+	NeverDeployed bool
 	// AttemptedRevision is the one that was tried last, if it says so.
 	AttemptedRevision string
 	// Failing says that its last attempt has come to a bad end, rather than being under way.
@@ -89,7 +93,7 @@ type Target struct {
 type Problem struct {
 	// Starting says that it has not been looked at yet. Nothing is concluded from that, and nothing is written because of it.
 	Starting bool
-	// Reason of the condition Ready, one of pipelines.ReasonTarget*.
+	// Reason of the condition Ready, one of pipelines.Reason*.
 	Reason string
 	// Message says what is wrong, with names, and what can be done.
 	Message string

@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -56,9 +57,9 @@ func recallListing(holds []pipelines.Hold, environment string) (pending bool, pr
 }
 
 func recallTarget(status pipelines.TargetStatus) Target {
-	t := Target{Healthy: status.Ready, Revision: status.Revision, Message: status.Error}
+	t := Target{Healthy: status.Ready, Revision: status.Revision, Message: status.Message, NeverDeployed: status.NeverDeployed}
 	if status.UnreadableSince != nil {
-		t.Problem = Problem{Reason: pipelines.ReasonTargetNotReadable, Message: status.Error}
+		t.Problem = Problem{Reason: cmp.Or(status.Reason, pipelines.ReasonTargetNotReadable), Message: status.Error}
 		t.UnreadableSince = status.UnreadableSince.Time
 	}
 	return t

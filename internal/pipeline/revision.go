@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -23,26 +24,96 @@ func Comparable(kind, revision string) string {
 }
 
 // Value returns what is written into a file or field for a revision. That is the revision itself, except for sources of
-// Flux, whose revisions are NAME@ALGORITHM:DIGEST. Of these it is the name if that names one version (a tag), and otherwise,
-// since a branch moves on, the commit of a Git revision or the whole digest of another one.
+// Flux. Of these it is the name if that names one version (a tag), and otherwise, since a branch moves on, the commit of a Git
+// revision or the whole digest of another one.
 func Value(kind, revision string) string {
 	revision = Comparable(kind, revision)
-	name, digest, found := strings.Cut(revision, "@")
-	algorithm, sum, ok := strings.Cut(digest, ":")
-	if !found || !ok || !digestAlgorithms[algorithm] || sum == "" {
+	s, ok := readSource(revision)
+	if !ok {
 		return revision
 	}
-	name = strings.TrimPrefix(name, "refs/tags/")
-	if _, err := version.ParseSemantic(name); err == nil {
-		return name
+	if version := s.version(); version != "" {
+		return version
 	}
-	if algorithm == "sha1" {
-		return sum
+	if s.algorithm == "sha1" {
+		return s.sum
 	}
-	if name != "" && name != "latest" && !strings.Contains(name, "/") {
-		return name
+	return s.algorithm + ":" + s.sum
+}
+
+// source is the revision of a source of Flux. It is reported as NAME@ALGORITHM:DIGEST if the source follows a name, and as
+// ALGORITHM:DIGEST if it names a Git commit or an OCI digest only, or if it is a bucket.
+type source struct{ name, algorithm, sum string }
+
+func readSource(revision string) (source, bool) {
+	name, digest := "", revision
+	if i := strings.LastIndex(revision, "@"); i >= 0 {
+		name, digest = revision[:i], revision[i+1:]
 	}
-	return digest
+	algorithm, sum, found := strings.Cut(digest, ":")
+	return source{name: strings.TrimPrefix(name, "refs/tags/"), algorithm: algorithm, sum: sum}, found && digestAlgorithms[algorithm] && sum != ""
+}
+
+// version is the name of the source if that names one version; empty if it may mean another one tomorrow. What Git calls a branch and what it
+// calls a tag cannot be told apart, unless it is a semantic version.
+func (s source) version() string {
+	if _, err := version.ParseSemantic(s.name); err == nil {
+		return s.name
+	}
+	if s.algorithm == "sha1" || s.name == "latest" || strings.Contains(s.name, "/") {
+		return ""
+	}
+	return s.name
+}
+
+// sameRevision tells whether two reports of revisions mean the same. They do if they have the same digest, however the one source and the
+// other came to it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But two versions are two, even if their
+// contents are the same, so that a release follows its candidate.
+func sameRevision(a, b string) bool {
+	if a == b {
+		return true
+	}
+	left, ok := readSource(a)
+	if !ok {
+		return false
+	}
+	right, ok := readSource(b)
+	if !ok || left.algorithm != right.algorithm || left.sum != right.sum {
+		return false
+	}
+	return left.version() == "" || right.version() == "" || left.version() == right.version()
+}
+
+// spell writes revisions that mean the same in the same way, so that they can be compared. The first environment has the first word, since
+// it sets the revision; then what is recorded of an environment comes before what is seen there.
+func spell(o Observed, views []view) {
+	var known []string
+	learn := func(revision string) string {
+		if revision == "" {
+			return ""
+		}
+		if i := slices.IndexFunc(known, func(k string) bool { return sameRevision(k, revision) }); i >= 0 {
+			return known[i]
+		}
+		known = append(known, revision)
+		return revision
+	}
+	for i, v := range views {
+		recorded := o.Status.Environments[v.name()]
+		if i > 0 && recorded.Promotion != nil {
+			learn(recorded.Promotion.Revision)
+		}
+		if i > 0 && recorded.Settled != nil {
+			learn(recorded.Settled.Revision)
+		}
+		for t := range v.facts.Targets {
+			target := &v.facts.Targets[t]
+			target.Revision, target.AttemptedRevision = learn(target.Revision), learn(target.AttemptedRevision)
+		}
+		if i == 0 && o.Status.Run != nil {
+			learn(o.Status.Run.Revision)
+		}
+	}
 }
 
 var digestAlgorithms = map[string]bool{"sha1": true, "sha256": true, "sha384": true, "sha512": true}

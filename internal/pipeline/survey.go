@@ -30,6 +30,8 @@ const (
 	verdictNoTargets verdict = "no targets"
 	// verdictInvalid environments have the name of another one.
 	verdictInvalid verdict = "invalid"
+	// verdictNeverDeployed environments have applications that were never deployed, and are not to be deployed to first by the pipeline.
+	verdictNeverDeployed verdict = "never deployed"
 	// verdictNeeded environments need a promotion.
 	verdictNeeded verdict = "needed"
 	// verdictBehind environments are not asked: the revision has not got that far.
@@ -133,6 +135,8 @@ func judge(s step) verdict {
 		return verdictReached
 	case s.runs(s.revision):
 		return verdictRollingOut
+	case s.neverDeployed() && !s.spec.FirstRelease:
+		return verdictNeverDeployed
 	}
 	return verdictNeeded
 }

@@ -17,6 +17,8 @@ type view struct {
 	spec  pipelines.Environment
 	facts Environment
 	kind  string
+	// reported are the revisions of the targets as they say them; in facts they are spelled alike where they mean the same.
+	reported []string
 	// duplicate says that an environment before it has the same name.
 	duplicate bool
 }
@@ -39,10 +41,12 @@ func views(o Observed) []view {
 		for t := range v.facts.Targets {
 			v.facts.Targets[t].Revision = Comparable(v.kind, v.facts.Targets[t].Revision)
 			v.facts.Targets[t].AttemptedRevision = Comparable(v.kind, v.facts.Targets[t].AttemptedRevision)
+			v.reported = append(v.reported, v.facts.Targets[t].Revision)
 		}
 		seen[spec.Name] = true
 		result[i] = v
 	}
+	spell(o, result)
 	return result
 }
 
@@ -92,6 +96,31 @@ func (v view) wentBack(revision string) bool {
 
 func (t Target) tried(revision string) bool {
 	return t.Readable() && !t.Healthy && t.AttemptedRevision == revision && t.Revision != revision
+}
+
+// unreadableGate is closed while targets cannot be read, or must not be.
+func (v view) unreadableGate() gate {
+	g := gate{reason: pipelines.HoldTargetNotReadable, message: v.unreadable()}
+	i := slices.IndexFunc(v.facts.Targets, func(t Target) bool { return !t.Readable() })
+	switch v.facts.Targets[i].Problem.Reason {
+	case pipelines.ReasonReferenceNotPermitted:
+		g.reason = pipelines.HoldReferenceNotPermitted
+	case pipelines.ReasonKindNotPermitted:
+		g.reason = pipelines.HoldInvalid
+	}
+	return g
+}
+
+// neverDeployed tells whether a target has an application that nobody has deployed yet.
+func (v view) neverDeployed() bool {
+	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.NeverDeployed })
+}
+
+// undeployed says which targets have never been deployed to.
+func (v view) undeployed() string {
+	return v.list(func(t Target) (string, bool) {
+		return "has never been deployed: deploy it once, or set firstRelease of environment " + v.name(), t.NeverDeployed
+	})
 }
 
 // unreadable says which targets cannot be read, and why.

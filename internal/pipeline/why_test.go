@@ -119,14 +119,27 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 		prepare func(*scene)
 		want    conditions
 	}{
-		"current":         {func(s *scene) { s.set(1, at("1")) }, conditions{ready: "ReconciliationSucceeded"}},
-		"promoting":       {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
-		"unsettled":       {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
-		"unreadable":      {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
-		"failed":          {func(s *scene) { s.look(); s.finish(failed(true)) }, conditions{ready: "ReconciliationSucceeded", stalled: "Failed"}},
+		"current":        {func(s *scene) { s.set(1, at("1")) }, conditions{ready: "ReconciliationSucceeded"}},
+		"promoting":      {func(*scene) {}, conditions{ready: "ReconciliationSucceeded", reconciling: "Promoting"}},
+		"unsettled":      {func(s *scene) { s.set(0, sick("1")) }, conditions{ready: "ReconciliationSucceeded", reconciling: "Unsettled", pending: "EnvironmentNotReady"}},
+		"unreadable":     {func(s *scene) { s.set(1, unseen) }, conditions{ready: "TargetNotReadable", reconciling: "TargetNotReadable"}},
+		"failed":         {func(s *scene) { s.look(); s.finish(failed(true)) }, conditions{ready: "Failed", stalled: "Failed"}},
+		"to be approved": {func(s *scene) { s.Spec.Promotion = manual(notifications()) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForApproval"}},
+		"to be merged":   {func(s *scene) { s.Spec.Promotion = pullRequests(); s.look(); s.finish(opened(7)) }, conditions{ready: "ReconciliationSucceeded", reconciling: "WaitingForMerge"}},
+		"to be granted": {func(s *scene) {
+			s.set(1, Target{Problem: Problem{Reason: pipelines.ReasonReferenceNotPermitted, Message: "may not be referred to"}})
+		}, conditions{ready: "RefNotPermitted", reconciling: "RefNotPermitted"}},
+		"of no kind that is permitted": {func(s *scene) {
+			s.set(1, Target{Problem: Problem{Reason: pipelines.ReasonKindNotPermitted, Message: "is of the wrong kind"}})
+		}, conditions{ready: "KindNotPermitted", stalled: "Invalid"}},
+		"rejected": {func(s *scene) {
+			s.Spec.Promotion = manual(notifications())
+			s.look()
+			s.ask(pipelines.RequestReject, "b", "1")
+		}, conditions{ready: "Rejected", stalled: "Rejected"}},
 		"suspended":       {func(s *scene) { s.Spec.Suspend = true }, conditions{ready: "ReconciliationSucceeded", reconciling: "Suspended"}},
 		"to look at only": {func(s *scene) { s.Spec.Promotion = nil }, conditions{ready: "ReconciliationSucceeded"}},
-		"invalid":         {func(s *scene) { s.Spec.Environments[0].MinHealthy = "x" }, conditions{ready: "ReconciliationSucceeded", stalled: "Invalid"}},
+		"invalid":         {func(s *scene) { s.Spec.Environments[0].MinHealthy = "x" }, conditions{ready: "Invalid", stalled: "Invalid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
@@ -138,6 +151,9 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 					return c.Reason
 				}
 				return ""
+			}
+			if ready := meta.IsStatusConditionTrue(s.Status.Conditions, pipelines.ConditionReady); ready != (test.want.ready == "ReconciliationSucceeded") {
+				t.Errorf("Ready is %t with the reason %s", ready, reason(pipelines.ConditionReady))
 			}
 			got := conditions{
 				reason(pipelines.ConditionReady), reason(pipelines.ConditionReconciling), reason(pipelines.ConditionStalled), reason(pipelines.ConditionPromotionPending),

@@ -66,7 +66,7 @@ func (w *world) runs(namespace, version string) {
 func (w *world) pair(name string) (builder *testkit.PipelineBuilder, dev, prod string) {
 	w.Helper()
 	w.server.InstallCRD(w.T, testkit.FluxKinds(w.T)...)
-	dev, prod = w.server.Namespace(w.T), w.server.Namespace(w.T)
+	dev, prod = w.server.GrantedNamespace(w.T, w.namespace), w.server.GrantedNamespace(w.T, w.namespace)
 	w.runs(dev, "1.1.0")
 	w.runs(prod, "1.0.0")
 	return testkit.Pipeline(w.namespace, name).App(helmV2, "HelmRelease", "app").Environment("dev", dev).Environment("prod", prod), dev, prod

@@ -12,7 +12,8 @@ import (
 	"espalier.dev/internal/testkit/parts"
 )
 
-// The application is a Kustomization. In dev it follows a branch; in production it has the commit that a second repository names.
+// The application is a Kustomization. In dev it follows a branch; in production it has the commit that a second repository names, and nothing
+// but the commit, so that Flux reports the one as main@sha1:COMMIT and the other as sha1:COMMIT.
 func byCommit(t *testing.T, l leaves) {
 	t.Parallel()
 	w, gitea := newWorld(t), parts.Gitea(t)
@@ -24,7 +25,7 @@ func byCommit(t *testing.T, l leaves) {
 	first := application.Head(t, "main")
 	pinned := func(commit string) string {
 		return fmt.Sprintf("apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: app}\nspec:\n  interval: 1s\n  url: %s\n  secretRef: {name: app}\n  ref:\n"+
-			"    branch: main\n    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.namespace)
+			"    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.namespace)
 	}
 	fleet := gitea.Repository(t, map[string]string{"prod/source.yaml": pinned(first)})
 	testkit.Create(t, dev.leaf, append(parts.GitSource(dev.namespace, "app", application), parts.Kustomization(dev.namespace, "app", "app", "./app"))...)
@@ -50,12 +51,15 @@ func byCommit(t *testing.T, l leaves) {
 		t.Errorf("written for %s is %q", promotion.Revision, promotion.Value)
 	}
 	fleet.Merge(t, int(promotion.PullRequest.Number))
-	w.untilComplete("app", "main@sha1:"+second)
+	p := w.untilComplete("app", "main@sha1:"+second)
 	if got := fleet.File(t, "main", "prod/source.yaml"); got != pinned(second) {
 		t.Errorf("the repository holds\n%s, want\n%s", got, pinned(second))
 	}
 	if got := prod.running(t, "app"); got != "two" {
 		t.Errorf("production runs %q", got)
+	}
+	if got := p.Status.Environments["prod"].Targets[0].Revision; got != "sha1:"+second {
+		t.Errorf("production reports %s", got)
 	}
 	if all := fleet.PullRequests(t); len(all) != 1 {
 		t.Errorf("the pull requests are %+v", all)

@@ -55,7 +55,7 @@ func TestPIP04_PIP05_PIP06_ATargetFromNothingToHealthy(t *testing.T) {
 		})
 		w.says(leaf.Client(), application{apiVersion: a.apiVersion, kind: a.kind, namespace: a.namespace})
 		target("there, and not ready", true, func(s pipelines.TargetStatus) bool {
-			return !s.Ready && strings.Contains(s.Error, "as the test says") && s.Revision == ""
+			return !s.Ready && s.Error == "" && strings.Contains(s.Message, "as the test says") && s.Revision == ""
 		})
 		w.says(leaf.Client(), application{apiVersion: a.apiVersion, kind: a.kind, namespace: a.namespace, ready: true})
 		target("ready at nothing", false, func(s pipelines.TargetStatus) bool { return !s.Ready && s.Error != "" && s.Revision == "" })

@@ -45,6 +45,11 @@ type RunStatus struct {
 	// +optional
 	JobIDRequested string `json:"jobIDRequested,omitempty"`
 
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was answered last, by asking
+	// for a reconcile.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
 	// transitionTimes are the times at which the current or last job reached its stages.
 	// +optional
 	TransitionTimes *TransitionTimes `json:"transitionTimes,omitempty"`

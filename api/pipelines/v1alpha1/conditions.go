@@ -5,7 +5,7 @@ package v1alpha1
 
 // Types of the conditions of a Pipeline.
 const (
-	// ConditionReady is True when all targets of the pipeline can be read.
+	// ConditionReady is True when all targets of the pipeline can be read, and nothing has failed or stalled.
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while a revision is on its way, or waits for something.
 	ConditionReconciling = "Reconciling"
@@ -25,6 +25,10 @@ const (
 	ReasonTargetClusterNotReady = "TargetClusterNotReady"
 	// ReasonTargetNotReadable says that the application on a target cannot be read.
 	ReasonTargetNotReadable = "TargetNotReadable"
+	// ReasonReferenceNotPermitted says that the pipeline refers to another namespace, which does not permit it.
+	ReasonReferenceNotPermitted = "RefNotPermitted"
+	// ReasonKindNotPermitted says that spec.appRef names a kind that is not among those that pipelines may follow.
+	ReasonKindNotPermitted = "KindNotPermitted"
 	// ReasonEnvironmentNotReady says that the targets of an environment are not all healthy at one revision.
 	ReasonEnvironmentNotReady = "EnvironmentNotReady"
 )

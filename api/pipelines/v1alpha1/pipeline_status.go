@@ -12,8 +12,13 @@ type PipelineStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions tell about single aspects of the state. Ready says whether all targets can be read; PromotionPending is
-	// there while the first environment has not settled on one healthy revision.
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that was answered last: since it
+	// was seen, everything has been looked at again.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// conditions tell about single aspects of the state. Ready says whether all targets can be read and nothing has
+	// failed; PromotionPending is there while the first environment has not settled on one healthy revision.
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -179,6 +184,11 @@ const (
 	HoldNoTargets HoldReason = "NoTargets"
 	// HoldHeld waits until somebody releases what somebody holds.
 	HoldHeld HoldReason = "Held"
+	// HoldReferenceNotPermitted waits until another namespace permits a reference into it.
+	HoldReferenceNotPermitted HoldReason = "RefNotPermitted"
+	// HoldNeverDeployed waits until somebody deploys the application to an environment for the first time, or lets the
+	// pipeline do so.
+	HoldNeverDeployed HoldReason = "NeverDeployed"
 	// HoldInvalid waits until the spec is corrected.
 	HoldInvalid HoldReason = "Invalid"
 	// HoldWithdrawing waits until the pull request of an older promotion is closed.
@@ -281,9 +291,21 @@ type TargetStatus struct {
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// error says why the application is not healthy or cannot be read.
+	// error says why the application cannot be read. It is empty if it can, also if the application is not healthy.
 	// +optional
 	Error string `json:"error,omitempty"`
+
+	// reason is one word for why the application cannot be read, as in the condition Ready.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// neverDeployed says that the application can be read and has not run any revision yet.
+	// +optional
+	NeverDeployed bool `json:"neverDeployed,omitempty"`
+
+	// message says why the application is not healthy, if it can be read.
+	// +optional
+	Message string `json:"message,omitempty"`
 
 	// unreadableSince is when the target was last readable, if it is not now. revision is as old as that.
 	// +optional

@@ -14,7 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="App Name",type=string,JSONPath=`.spec.appRef.name`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.latestRevision`
 // +kubebuilder:printcolumn:name="Waiting",type=string,priority=1,JSONPath=`.status.holds[*].reason`
 // +kubebuilder:printcolumn:name="Suspended",type=boolean,priority=1,JSONPath=`.spec.suspend`
@@ -105,8 +105,8 @@ type AppReference struct {
 	// +required
 	APIVersion string `json:"apiVersion"`
 
-	// kind of the application: HelmRelease, Kustomization, Installation, or any kind with a condition Ready and the
-	// field status.lastAppliedRevision.
+	// kind of the application: HelmRelease, Kustomization, Terraform, Installation, or another kind with a condition
+	// Ready and the field status.lastAppliedRevision that the operator has added to the kinds of applications.
 	// +required
 	Kind string `json:"kind"`
 
@@ -136,6 +136,11 @@ type Environment struct {
 	// revision goes on at once.
 	// +optional
 	MinHealthy Duration `json:"minHealthy,omitempty"`
+
+	// firstRelease lets a revision be promoted to this environment although the application on one of its targets exists
+	// there without ever having been deployed. Otherwise the first deployment is left to people.
+	// +optional
+	FirstRelease bool `json:"firstRelease,omitempty"`
 
 	// windows say when promotions to this environment may begin. If there are windows of kind Allow, only within one of
 	// them; never within one of kind Deny. What has begun is not stopped.
@@ -183,7 +188,8 @@ const (
 
 // Target is a place where the application runs.
 type Target struct {
-	// namespace of the application on the cluster.
+	// namespace of the application on the cluster. Without a clusterRef, another namespace than that of the Pipeline must
+	// permit the reference by a ReferenceGrant of espalier.dev.
 	// +required
 	Namespace string `json:"namespace"`
 
@@ -207,7 +213,8 @@ type ClusterReference struct {
 	// +required
 	Name string `json:"name"`
 
-	// namespace of the object. If it is empty, it is the namespace of the Pipeline.
+	// namespace of the object. If it is empty, it is the namespace of the Pipeline. Another namespace must permit the
+	// reference by a ReferenceGrant of espalier.dev.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }

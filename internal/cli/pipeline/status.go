@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,7 +117,7 @@ func targetRows(printer display.Printer, e environmentView) [][]display.Cell {
 			since = display.Cell{Text: printer.Age(t.UnreadableSince.Time), Style: display.Faint}
 		}
 		rows = append(rows, []display.Cell{
-			{Text: branch + display.Clean(nameOf(t))}, {Text: stateOf(t)}, display.OrDash(display.Clean(t.Revision)), {}, {}, since, {Text: display.Clean(t.Error)},
+			{Text: branch + display.Clean(nameOf(t))}, {Text: stateOf(t)}, display.OrDash(display.Clean(t.Revision)), {}, {}, since, {Text: display.Clean(cmp.Or(t.Error, t.Message))},
 		})
 	}
 	return rows
@@ -129,6 +130,7 @@ var (
 	}
 	needsSomebody = []pipelines.HoldReason{
 		pipelines.HoldSuspended, pipelines.HoldWaitingForApproval, pipelines.HoldWaitingForMerge, pipelines.HoldNoStrategy, pipelines.HoldNoTargets,
+		pipelines.HoldReferenceNotPermitted, pipelines.HoldNeverDeployed,
 		pipelines.HoldHeld,
 	}
 )

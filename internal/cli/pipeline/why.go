@@ -32,7 +32,9 @@ func newWhy(env cli.Environment) *cobra.Command {
 		Use:   "why NAME",
 		Short: "Say why a revision does not go on",
 		Long: `Say why a revision does not go on in a pipeline. The first line names the environment,
-the reason and what to know about it; then come all environments, and what to do.
+the reason and what to know about it; then come all environments, and what to do. If a
+reference into another namespace is not permitted, the ReferenceGrant that permits it is
+printed, ready to be applied there.
 
 It asks the function by which the controller decides. It changes nothing, and its exit
 code is 0 whatever the answer is.`,
@@ -67,7 +69,34 @@ func (a explanation) print(printer display.Printer) error {
 			lines = append(lines, "  "+command)
 		}
 	}
-	return printer.Lines(lines...)
+	return printer.Lines(append(lines, a.grantLines()...)...)
+}
+
+// grantLines are the grants that are missing, for whoever owns the other namespaces: everything from the first line with three dashes on can
+// be applied as it is.
+func (a explanation) grantLines() []string {
+	var lines []string
+	for _, line := range a.lines {
+		for _, manifest := range a.grants(line) {
+			if len(lines) == 0 {
+				lines = append(lines, "", "Whoever owns the other namespace permits the reference by kubectl apply:")
+			}
+			lines = append(lines, "---")
+			lines = append(lines, strings.Split(strings.TrimSuffix(manifest, "\n"), "\n")...)
+		}
+	}
+	return lines
+}
+
+func (a explanation) grants(line pipeline.Explanation) []string {
+	if line.Reason != pipelines.HoldReferenceNotPermitted {
+		return nil
+	}
+	var manifests []string
+	for _, reference := range pipeline.MissingGrants(a.subject.Pipeline, line.Environment) {
+		manifests = append(manifests, reference.Manifest())
+	}
+	return manifests
 }
 
 // cause is the first hold; ok is false if nothing is held.
@@ -187,6 +216,8 @@ type reportedLine struct {
 	Until       *metav1.Time         `json:"until,omitempty"`
 	Remedy      string               `json:"remedy,omitempty"`
 	Next        []string             `json:"next,omitempty"`
+	// Grants are manifests of the ReferenceGrants that are missing.
+	Grants []string `json:"grants,omitempty"`
 }
 
 func (a explanation) report() report {
@@ -194,7 +225,7 @@ func (a explanation) report() report {
 	for _, line := range a.lines {
 		r.Lines = append(r.Lines, reportedLine{
 			Environment: line.Environment, Reason: line.Reason, Message: line.Message, Since: timeOrNil(line.Since), Until: timeOrNil(line.Until),
-			Remedy: line.Remedy, Next: a.commands(line),
+			Remedy: line.Remedy, Next: a.commands(line), Grants: a.grants(line),
 		})
 	}
 	return r

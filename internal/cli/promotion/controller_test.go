@@ -32,7 +32,8 @@ func runController(t *testing.T, server *testkit.APIServer, namespace string) {
 func TestPIP25_PIP28_TheControllerCarriesOutDecisions(t *testing.T) {
 	server := testkit.Server(t)
 	server.InstallCRD(t, testkit.FluxKinds(t)...)
-	namespace, dev, prod := server.Namespace(t), server.Namespace(t), server.Namespace(t)
+	namespace := server.Namespace(t)
+	dev, prod := server.GrantedNamespace(t, namespace), server.GrantedNamespace(t, namespace)
 	testkit.HealthyRelease(t, server, dev, "shop", "1.3.0")
 	testkit.HealthyRelease(t, server, prod, "shop", "1.2.0")
 	shop := testkit.Pipeline(namespace, "shop").Environment("dev", dev).Environment("prod", prod).Notification().Manual().Build()

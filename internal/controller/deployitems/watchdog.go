@@ -21,6 +21,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/ending"
+	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/deployitem/watchdog"
@@ -59,6 +60,13 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	b := l.Controller(mgr, opts.Workers).WithEventFilter(filter())
 	err = ending.Watch(b, mgr.GetClient(), &lsv1alpha1.DeployItemList{}).Complete(l)
+	if err == nil {
+		err = requests.Setup(mgr, requests.Kind[*lsv1alpha1.DeployItem]{
+			Name: Name, New: func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
+			Obeys:  func(i *lsv1alpha1.DeployItem) bool { return deployitem.FlowOf(i) == lsv1alpha1.FlowContinuous },
+			Status: func(i *lsv1alpha1.DeployItem) *lsv1alpha1.RunStatus { return &i.Status.RunStatus },
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/ending"
+	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/loop"
@@ -52,6 +53,13 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	err := ending.Watch(l.Controller(mgr, opts.Workers), mgr.GetClient(), &lsv1alpha1.ExecutionList{}).
 		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
 		Complete(l)
+	if err == nil {
+		err = requests.Setup(mgr, requests.Kind[*lsv1alpha1.Execution]{
+			Name: Name, New: func() *lsv1alpha1.Execution { return &lsv1alpha1.Execution{} },
+			Obeys:  func(e *lsv1alpha1.Execution) bool { return execution.FlowOf(e) == lsv1alpha1.FlowContinuous },
+			Status: func(e *lsv1alpha1.Execution) *lsv1alpha1.RunStatus { return &e.Status.RunStatus },
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/ending"
+	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
@@ -70,6 +71,15 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importersOfSecret), builder.OnlyMetadata, builder.WithPredicates(appears())).
 		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindConfigMap)), builder.OnlyMetadata, builder.WithPredicates(appears())).
 		Complete(l)
+	if err == nil {
+		err = requests.Setup(mgr, requests.Kind[*lsv1alpha1.Installation]{
+			Name: Name, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
+			Obeys: func(i *lsv1alpha1.Installation) bool {
+				return installation.IsRoot(i) || installation.FlowOf(i) == lsv1alpha1.FlowContinuous
+			},
+			Status: func(i *lsv1alpha1.Installation) *lsv1alpha1.RunStatus { return &i.Status.RunStatus },
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)
 	}

@@ -36,6 +36,8 @@ const (
 // installer promotes by writing the revision into Installations.
 type installer struct {
 	clientFor func(fleet.ClusterKey) (client.Client, error)
+	// permitted asks the API server whether a reference into another namespace holds now.
+	permitted func(context.Context, pipeline.Reference) error
 }
 
 // install changes the Installation on each target. One that has the key of the promotion was changed by an attempt before.
@@ -46,13 +48,22 @@ func (i *installer) install(ctx context.Context, p *pipelines.Pipeline, e pipeli
 	}
 	var problems []error
 	for _, target := range e.Targets {
-		application, err := fleet.ApplicationOf(p, target)
-		if err == nil {
-			err = i.change(ctx, application, e)
-		}
-		problems = append(problems, err)
+		problems = append(problems, i.changeTarget(ctx, p, target, e))
 	}
 	return pipeline.Result{}, errors.Join(problems...)
+}
+
+func (i *installer) changeTarget(ctx context.Context, p *pipelines.Pipeline, target pipelines.Target, e pipeline.Promote) error {
+	application, err := fleet.ApplicationOf(p, target)
+	if err != nil {
+		return err
+	}
+	if reference, foreign := pipeline.ReferenceOf(p.Namespace, p.Spec.AppRef, target); foreign {
+		if err := i.permitted(ctx, reference); err != nil {
+			return err
+		}
+	}
+	return i.change(ctx, application, e)
 }
 
 func (i *installer) change(ctx context.Context, at fleet.Application, e pipeline.Promote) error {

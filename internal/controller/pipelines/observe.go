@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/fleet"
 	"espalier.dev/internal/pipeline"
 )
@@ -29,6 +30,7 @@ func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) 
 		Deleted:          !p.DeletionTimestamp.IsZero(),
 		Finalizer:        slices.Contains(p.Finalizers, pipeline.Finalizer),
 		KeepPullRequests: p.Annotations[pipeline.KeepPullRequestsAnnotation] == "true",
+		RequestedAt:      p.Annotations[requests.Annotation],
 		Requests:         pipeline.ReadRequests(p.Annotations),
 		UserHolds:        pipeline.ReadHolds(p.Annotations),
 		RolloutDeadline:  k.rolloutDeadline,
@@ -36,43 +38,91 @@ func (k *kind) Observe(_ context.Context, p *pipelines.Pipeline, now time.Time) 
 	}
 	o.Environments = k.observeTargets(p, o.Deleted)
 	k.pulls.observe(p, &o)
+	if o.RequestedAt != "" && o.RequestedAt != p.Status.LastHandledReconcileAt {
+		k.lookAgain(p)
+	}
 	return o, nil
 }
 
-// observeTargets reads the state of all applications. A pipeline that is going means none of them any more.
+// lookAgain does not wait for what would be looked at later: clusters that could not be connected to, and pull requests.
+func (k *kind) lookAgain(p *pipelines.Pipeline) {
+	k.fleet.LookAgain(client.ObjectKeyFromObject(p))
+	for _, environment := range p.Status.Environments {
+		promotion := environment.Promotion
+		if promotion == nil || promotion.PullRequest == nil || promotion.PullRequest.Repository == nil {
+			continue
+		}
+		if source, known := k.pulls.news.source(p.Namespace, *promotion.PullRequest.Repository); known {
+			k.pulls.news.lookNow(source.Repository)
+		}
+	}
+}
+
+// observeTargets reads the state of all applications that the pipeline may refer to. Of the others nothing is read, here or elsewhere, and
+// nothing is watched on the pipeline's account. A pipeline that is going means none of them any more.
 func (k *kind) observeTargets(p *pipelines.Pipeline, deleted bool) []pipeline.Environment {
 	owner := client.ObjectKeyFromObject(p)
 	environments := make([]pipeline.Environment, len(p.Spec.Environments))
 	if deleted {
 		k.fleet.Forget(owner)
+		k.grants.ask(owner, nil)
 		return environments
 	}
+	k.grants.ask(owner, referencesOf(p))
 	var meant []fleet.Application
-	var problem error
-	for _, environment := range p.Spec.Environments {
+	admitted := make([][]admission, len(p.Spec.Environments))
+	for i, environment := range p.Spec.Environments {
 		for _, target := range environment.Targets {
-			application, err := fleet.ApplicationOf(p, target)
-			if err != nil {
-				problem = err
-				continue
+			a := k.admit(p, target)
+			if admitted[i] = append(admitted[i], a); a.problem == (pipeline.Problem{}) {
+				meant = append(meant, a.application)
 			}
-			meant = append(meant, application)
 		}
 	}
 	k.fleet.Refer(owner, meant)
-	for i, environment := range p.Spec.Environments {
-		for range environment.Targets {
-			if problem != nil {
-				environments[i].Targets = append(environments[i].Targets, pipeline.Target{Problem: pipeline.Problem{
-					Reason: pipelines.ReasonTargetNotReadable, Message: problem.Error(),
-				}})
-				continue
+	for i, targets := range admitted {
+		for _, a := range targets {
+			facts := pipeline.Target{Problem: a.problem}
+			if facts.Readable() {
+				facts = factsOf(k.fleet.Read(a.application))
 			}
-			environments[i].Targets = append(environments[i].Targets, factsOf(k.fleet.Read(meant[0])))
-			meant = meant[1:]
+			environments[i].Targets = append(environments[i].Targets, facts)
 		}
 	}
 	return environments
+}
+
+// admission is what a target means, or why it must not be looked at.
+type admission struct {
+	application fleet.Application
+	problem     pipeline.Problem
+}
+
+func (k *kind) admit(p *pipelines.Pipeline, target pipelines.Target) admission {
+	application, err := fleet.ApplicationOf(p, target)
+	if err != nil {
+		return admission{problem: pipeline.Problem{Reason: pipelines.ReasonTargetNotReadable, Message: err.Error()}}
+	}
+	if refused := pipeline.KindRefused(p.Spec.AppRef, k.kinds); refused != (pipeline.Problem{}) {
+		return admission{problem: refused}
+	}
+	if reference, foreign := pipeline.ReferenceOf(p.Namespace, p.Spec.AppRef, target); foreign {
+		return admission{application: application, problem: k.grants.refusal(reference)}
+	}
+	return admission{application: application}
+}
+
+// referencesOf are all references of a pipeline into other namespaces.
+func referencesOf(p *pipelines.Pipeline) []pipeline.Reference {
+	var references []pipeline.Reference
+	for _, environment := range p.Spec.Environments {
+		for _, target := range environment.Targets {
+			if reference, foreign := pipeline.ReferenceOf(p.Namespace, p.Spec.AppRef, target); foreign {
+				references = append(references, reference)
+			}
+		}
+	}
+	return references
 }
 
 func factsOf(state fleet.State) pipeline.Target {
@@ -80,6 +130,7 @@ func factsOf(state fleet.State) pipeline.Target {
 		UnreadableSince:   state.UnreadableSince,
 		Healthy:           state.Healthy,
 		Revision:          state.Revision,
+		NeverDeployed:     state.NeverDeployed,
 		AttemptedRevision: state.AttemptedRevision,
 		Failing:           state.Failing,
 		Suspended:         state.Suspended,

@@ -43,7 +43,7 @@ func TestPIP10_PromotionIsPendingUntilTheFirstEnvironmentAgrees(t *testing.T) {
 	w.deploy(w.cluster, at[0], "1.2.0", false)
 	w.until("p", "one revision, not healthy", func(p *pipelines.Pipeline) bool {
 		targets := p.Status.Environments["dev"].Targets
-		return targets[0].Revision == "1.2.0" && !targets[0].Ready && pending(p) && targets[0].Error != ""
+		return targets[0].Revision == "1.2.0" && !targets[0].Ready && pending(p) && targets[0].Error == "" && targets[0].Message != ""
 	})
 	if got := w.promoteEvents("p"); len(got) > 0 {
 		t.Fatalf("promoted: %v", got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -48,6 +49,8 @@ type Options struct {
 	AttemptTimeout time.Duration
 	// ConcurrentPullRequests is how many repositories are worked in at once, ConcurrentAttempts how many other attempts are made at once.
 	ConcurrentPullRequests, ConcurrentAttempts int
+	// ApplicationKinds are those that spec.appRef may name; pipeline.DefaultKinds if it is empty.
+	ApplicationKinds []schema.GroupKind
 	// Dialer says where clusters, Git servers and receivers of events may be.
 	Dialer dial.Rules
 }
@@ -67,6 +70,9 @@ func (o Options) withDefaults() Options {
 	if o.ConcurrentAttempts == 0 {
 		o.ConcurrentAttempts = 16
 	}
+	if len(o.ApplicationKinds) == 0 {
+		o.ApplicationKinds = pipeline.DefaultKinds()
+	}
 	return o
 }
 
@@ -76,6 +82,8 @@ type pipelineLoop = loop.Loop[*pipelines.Pipeline, pipeline.Observed, pipeline.P
 type kind struct {
 	cluster         client.Client
 	fleet           *fleet.Fleet
+	grants          *grants
+	kinds           []schema.GroupKind
 	pulls           *pulls
 	installer       *installer
 	notifier        *notifier
@@ -96,10 +104,16 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
 	}
 	wakes := &wakes{}
+	grants, err := setupGrants(mgr, wakes.wake)
+	if err != nil {
+		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
+	}
 	k := &kind{
 		cluster:         mgr.GetClient(),
 		fleet:           leaves,
-		installer:       &installer{clientFor: leaves.Client},
+		grants:          grants,
+		kinds:           options.ApplicationKinds,
+		installer:       &installer{clientFor: leaves.Client, permitted: grants.confirm},
 		notifier:        &notifier{cluster: mgr.GetClient(), alerts: &alerts{live: mgr.GetAPIReader()}, address: options.EventsAddress, http: &http.Client{Transport: options.Dialer.Transport(nil)}},
 		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
 		others:          newPool(options.ConcurrentAttempts),
@@ -125,6 +139,19 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
 	}
 	return c, nil
+}
+
+// setupGrants has the manager watch grants, through a client of their own: the manager's may know some namespaces only.
+func setupGrants(mgr ctrl.Manager, wake func(types.NamespacedName)) (*grants, error) {
+	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGrants(watching, mgr.GetAPIReader(), wake)
+	if err != nil {
+		return nil, err
+	}
+	return g, mgr.Add(g)
 }
 
 // Controller is the running controller, as far as others have something to say to it.
@@ -176,6 +203,7 @@ func (k *kind) Status(p *pipelines.Pipeline) any { return &p.Status }
 // forget drops everything that is kept for a pipeline that is gone.
 func (k *kind) forget(p types.NamespacedName) {
 	k.fleet.Forget(p)
+	k.grants.ask(p, nil)
 	k.pulls.forget(p)
 	k.attempts.forget(p)
 }

@@ -69,12 +69,12 @@ func (w *world) create(objects ...client.Object) {
 	testkit.Create(w.T, w.server, objects...)
 }
 
-// places makes a namespace for each environment.
+// places makes a namespace for each environment, which permits the pipelines of the world to refer to it.
 func (w *world) places(number int) []string {
 	w.Helper()
 	var names []string
 	for range number {
-		names = append(names, w.server.Namespace(w.T))
+		names = append(names, w.server.GrantedNamespace(w.T, w.namespace))
 	}
 	return names
 }

@@ -75,7 +75,7 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 		APIServer: server, t: t, namespace: server.Namespace(t), at: map[string]string{}, ledger: &ledger{}, approved: map[invariant.Approval]bool{},
 	}
 	for _, environment := range []string{"dev", "staging", "prod"} {
-		s.at[environment] = server.Namespace(t)
+		s.at[environment] = server.GrantedNamespace(t, s.namespace)
 	}
 	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(&pipelines.Pipeline{}))
 	s.forge = s.forgeFront(d.outside)

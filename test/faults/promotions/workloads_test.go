@@ -35,7 +35,7 @@ var workloads = []workload{
 	{name: "remove", git: true, acts: []func(*scene){propose, closeByHand, reopen, remove}},
 	{name: "approve", approvals: true, acts: []func(*scene){ask, click, askAgain, request}},
 	{name: "notify", acts: []func(*scene){notify, arriveNotified, notifyNext}},
-	{name: "install", acts: []func(*scene){install, finishInstalled}},
+	{name: "install", acts: []func(*scene){install, finishInstalled, revoke}},
 	{name: "doubt", acts: []func(*scene){sick, unreadable, halfReadable, recovered}},
 }
 
@@ -259,6 +259,28 @@ func finishInstalled(s *scene) {
 	s.finish("staging", "second")
 	s.reaches("prod", "1.1.0", pipelines.PromotionComplete)
 	s.rest("arrived", s.installed("prod"), s.installed("staging"))
+}
+
+// revoke takes back what lets the pipeline refer to one of the two targets. The next revision then reaches none of them.
+func revoke(s *scene) {
+	if err := s.Client().Delete(s.t.Context(), testkit.Grant(s.at["prod"], s.namespace)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.held("prod", pipelines.HoldReferenceNotPermitted)
+	inst := s.installation("dev")
+	before := inst.DeepCopy()
+	inst.Spec.ComponentDescriptor.Reference.Version = "1.2.0"
+	if err := s.Client().Patch(s.t.Context(), inst, client.MergeFrom(before)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.finish("dev", "third")
+	s.until("a run of 1.2.0", func(p *pipelines.Pipeline) bool { return p.Status.LatestRevision == "1.2.0" })
+	s.rest("revoked", s.installed("prod"), s.installed("staging"))
+	for _, target := range []string{"prod", "staging"} {
+		if got := s.installation(target).Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" {
+			s.t.Errorf("I12: nothing was to be promoted, but the Installation in %s has version %s", target, got)
+		}
+	}
 }
 
 // Doubt: an environment before the last one is sick; then it is well, but the first and the last one cannot be read; then only the last

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package requests lets the annotation by which tools of Flux ask for a reconcile ask for one here, too.
+//
+// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the one by the
+// other and remembers the value; the status, by which tools see that they were heard, follows. A crash between the two writes loses and
+// repeats nothing.
+package requests
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/loop"
+)
+
+const (
+	// Annotation is how tools of Flux ask for a reconcile: any value that was not there before.
+	Annotation = "reconcile.fluxcd.io/requestedAt"
+	// TakenAnnotation is the value that was turned into an operation last.
+	TakenAnnotation = "espalier.dev/requested-at-taken"
+)
+
+// Kind is a kind whose objects can be asked for a reconcile.
+type Kind[T client.Object] struct {
+	// Name of the controller.
+	Name string
+	New  func() T
+	// Obeys tells whether operation=reconcile has an effect on the object itself. Other objects are reached by way of their parents.
+	Obeys  func(T) bool
+	Status func(T) *lsv1alpha1.RunStatus
+}
+
+// Setup adds the controller that hears requests for a kind.
+func Setup[T client.Object](mgr ctrl.Manager, kind Kind[T]) error {
+	asks := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetAnnotations()[Annotation] != "" })
+	return ctrl.NewControllerManagedBy(mgr).Named(kind.Name+"-requests").
+		For(kind.New(), builder.WithPredicates(asks)).
+		Complete(hearing[T]{kind: kind, cluster: mgr.GetClient()})
+}
+
+type hearing[T client.Object] struct {
+	kind    Kind[T]
+	cluster client.Client
+}
+
+// Reconcile hears what one object is asked for.
+func (h hearing[T]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	object := h.kind.New()
+	if err := h.cluster.Get(ctx, request.NamespacedName, object); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	err := h.hear(ctx, object)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return reconcile.Result{}, nil // whoever changed it causes another look
+	}
+	return reconcile.Result{}, err
+}
+
+func (h hearing[T]) hear(ctx context.Context, object T) error {
+	asked := object.GetAnnotations()[Annotation]
+	status := h.kind.Status(object)
+	if asked == "" || status.LastHandledReconcileAt == asked || object.GetDeletionTimestamp() != nil || !h.kind.Obeys(object) {
+		return nil
+	}
+	if object.GetAnnotations()[TakenAnnotation] != asked {
+		operation := lsv1alpha1.Operation(object.GetAnnotations()[lsv1alpha1.OperationAnnotation])
+		if operation != "" && operation != lsv1alpha1.OperationReconcile {
+			return nil // what somebody asked for before comes first; its end is seen
+		}
+		err := loop.PatchMetadata(ctx, h.cluster, object, func(m metav1.Object) {
+			m.GetAnnotations()[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
+			m.GetAnnotations()[TakenAnnotation] = asked
+		})
+		if err != nil {
+			return err
+		}
+	}
+	before := object.DeepCopyObject().(client.Object)
+	h.kind.Status(object).LastHandledReconcileAt = asked
+	if err := h.cluster.Status().Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("note that the request of %s was heard: %w", client.ObjectKeyFromObject(object), err)
+	}
+	return nil
+}

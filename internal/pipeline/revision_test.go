@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"testing"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// What the first environment reports, what is written for it, and what Flux then reports in the next one, for each kind of source.
+var arrivals = []struct{ name, reported, written, then string }{
+	{"branch, pinned by commit", "main@sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"branch, pinned by commit on a branch", "main@sha1:0123abc", "0123abc", "main@sha1:0123abc"},
+	{"branch, pinned by commit on another branch", "main@sha1:0123abc", "0123abc", "release@sha1:0123abc"},
+	{"reference, pinned by commit", "refs/heads/main@sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"commit in both", "sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"tag", "v1.2.3@sha1:0123abc", "v1.2.3", "v1.2.3@sha1:0123abc"},
+	{"tag by its reference", "refs/tags/v1.2.3@sha1:0123abc", "v1.2.3", "v1.2.3@sha1:0123abc"},
+	{"branch with an at sign", "user@fix@sha1:0123abc", "0123abc", "sha1:0123abc"},
+	{"artifact by its tag", "1.2.3@sha256:0123abc", "1.2.3", "1.2.3@sha256:0123abc"},
+	{"newest artifact, pinned by digest", "latest@sha256:0123abc", "sha256:0123abc", "sha256:0123abc"},
+	{"artifact by digest in both", "sha256:0123abc", "sha256:0123abc", "sha256:0123abc"},
+	{"artifact by its tag, pinned by digest", "1.2.3@sha256:0123abc", "1.2.3", "sha256:0123abc"},
+}
+
+func TestPIP11_PIP23_APinnedRevisionArrives(t *testing.T) {
+	for _, mode := range []pipelines.Mode{pipelines.ModeSuperseding, pipelines.ModePairwise} {
+		for _, test := range arrivals {
+			t.Run(string(mode)+" "+test.name, func(t *testing.T) {
+				s := newScene(t, notifications(), []Target{at(test.reported)}, []Target{at("main@sha1:fff")}, []Target{at("sha1:fff")})
+				s.Spec.AppRef.Kind, s.Spec.Mode = "Kustomization", mode
+				s.look()
+				for i, name := range []string{"b", "c"} {
+					promotion := s.record(name)
+					if value := promotion.Value; value != test.written && !(value == "" && promotion.Revision == test.written) {
+						t.Fatalf("%q is written for %s", value, promotion.Revision)
+					}
+					s.finish(Attempt{State: AttemptDone}).look()
+					s.set(i+1, at(test.then)).look()
+					s.wantState(name, pipelines.PromotionComplete)
+					if got := s.Status.Environments[name].Targets[0].Revision; got != test.then {
+						t.Errorf("the status says %s, where Flux reports %s", got, test.then)
+					}
+				}
+				if s.Status.Run.CompletionTime == nil || s.Status.Run.Number != 1 || s.Status.Run.Revision != test.reported {
+					t.Errorf("the run is %+v", s.Status.Run)
+				}
+				if done := s.look(); len(done) > 0 {
+					t.Errorf("at rest it does %v", done)
+				}
+			})
+		}
+	}
+}
+
+func TestRevisionsThatMeanTheSame(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		same bool
+	}{
+		{"1.0.0", "1.0.0", true},
+		{"1.0.0", "1.0.1", false},
+		{"main@sha1:a", "sha1:a", true},
+		{"main@sha1:a", "sha1:b", false},
+		{"main@sha1:a", "main@sha1:b", false},
+		{"sha1:a", "sha256:a", false},
+		{"v1.0.0@sha1:a", "sha1:a", true},
+		{"v1.0.0@sha1:a", "main@sha1:a", true},
+		{"v1.0.0-rc.1@sha1:a", "v1.0.0@sha1:a", false},
+		{"refs/tags/v1.0.0@sha1:a", "v1.0.0@sha1:a", true},
+		{"build-7@sha256:a", "build-8@sha256:a", false},
+		{"main@sha1:a", "main", false},
+		{"user@host", "other@host", false},
+		{"", "sha1:a", false},
+	} {
+		if sameRevision(test.a, test.b) != test.same || sameRevision(test.b, test.a) != test.same {
+			t.Errorf("%s and %s: %t, want %t", test.a, test.b, !test.same, test.same)
+		}
+	}
+}
+
+// A release that has the content of its candidate is promoted nevertheless: it is what the other environments should say that they run.
+func TestAReleaseFollowsItsCandidate(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("v1.0.0@sha1:a")}, []Target{at("v1.0.0-rc.1@sha1:a")})
+	s.Spec.AppRef.Kind = "Kustomization"
+	s.look()
+	s.wantState("b", pipelines.PromotionAttempting)
+}
+
+// What is rolled back is recognised, however it is spelled.
+func TestARollbackIsSeenInEverySpelling(t *testing.T) {
+	s := newScene(t, notifications(), []Target{at("main@sha1:a")}, []Target{at("sha1:b")})
+	s.Spec.AppRef.Kind = "Kustomization"
+	s.look()
+	s.finish(Attempt{State: AttemptDone}).look()
+	s.set(1, Target{Revision: "sha1:b", AttemptedRevision: "sha1:a", Failing: true, Message: "it does not start"}).look()
+	s.wantState("b", pipelines.PromotionStalled)
+}
+
+func TestPIP06_WhereNothingWasDeployedNothingIsPromotedUnlessAskedFor(t *testing.T) {
+	empty := Target{NeverDeployed: true, Message: "it has no condition Ready yet"}
+	for name, environment := range map[string][]Target{"alone": {empty}, "beside another": {at("0"), empty}} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, notifications(), []Target{at("1")}, environment)
+			if done := s.look(); len(done) > 0 || s.Status.Environments["b"].Promotion != nil {
+				t.Fatalf("it does %v", done)
+			}
+			if hold := s.Status.Holds[0]; hold.Reason != pipelines.HoldNeverDeployed || hold.Environment != "b" {
+				t.Errorf("the hold is %+v", hold)
+			}
+			s.Spec.Environments[1].FirstRelease = true
+			s.Generation++
+			s.look()
+			s.wantState("b", pipelines.PromotionAttempting)
+		})
+	}
+}
