@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/approval"
 	"espalier.dev/internal/controller/pipelines"
 	"espalier.dev/internal/dial"
@@ -92,37 +89,8 @@ func (o *PipelineOptions) trustedProxies() ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// setupPipelines adds the controller of pipelines and the server for approvals. A cluster in which only installations are known does not
-// need them.
+// setupPipelines adds the controller of pipelines and the server for approvals.
 func setupPipelines(mgr ctrl.Manager, opts Options) error {
-	served, err := knowsPipelines(mgr.GetRESTMapper())
-	if err != nil {
-		return err
-	}
-	if !served && !slices.Contains(opts.Controllers, pipelines.Name) {
-		mgr.GetLogger().Info("The cluster does not serve Pipelines, so there are none to promote. Install the custom resource definition and start again to have them")
-		return nil
-	}
-	if !served {
-		return fmt.Errorf("--controllers asks for %s, but the cluster does not serve %s of %s: install the custom resource definitions first",
-			pipelines.Name, "Pipeline", pipelinesv1alpha1.SchemeGroupVersion)
-	}
-	return addPipelines(mgr, opts)
-}
-
-func knowsPipelines(mapper meta.RESTMapper) (bool, error) {
-	version := pipelinesv1alpha1.SchemeGroupVersion
-	_, err := mapper.RESTMapping(version.WithKind("Pipeline").GroupKind(), version.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("ask whether the cluster serves Pipelines: %w", err)
-	}
-	return true, nil
-}
-
-func addPipelines(mgr ctrl.Manager, opts Options) error {
 	o := opts.Pipelines
 	controller, err := pipelines.Setup(mgr, pipelines.Options{
 		Workers:         opts.workersOf(pipelines.Name),
