@@ -73,7 +73,7 @@ func (f *follower) run(ctx context.Context) {
 
 // pause is how long to wait after a failure: not longer than requests would fail at once anyhow.
 func (f *follower) pause(failures int, err error) time.Duration {
-	length := f.timing.pause(failures)
+	length := f.timing.pauseFor(failures, err)
 	var unreachable *target.Unreachable
 	if errors.As(err, &unreachable) {
 		if left := time.Until(unreachable.Until); left > 0 {

@@ -63,7 +63,7 @@ func (n *names) run(ctx context.Context, name objectName) {
 		if failures++; err == nil && seen {
 			failures = 1
 		}
-		if !wait(ctx, n.timing.pause(failures), nil) {
+		if !wait(ctx, n.timing.pauseFor(failures, err), nil) {
 			return
 		}
 	}

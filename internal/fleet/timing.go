@@ -7,6 +7,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // timing of links and feeds; tests shorten it.
@@ -32,6 +34,8 @@ var defaultTiming = timing{
 const (
 	firstPause = 500 * time.Millisecond
 	lastPause  = 30 * time.Second
+	// unservedPause is the longest pause if nothing is wrong but that a kind is not served: it may be installed any moment.
+	unservedPause = 5 * time.Second
 	// streamGrace is what a watch may last beyond its time, before it counts as stuck.
 	streamGrace = time.Minute
 )
@@ -39,6 +43,15 @@ const (
 // pauseAfter doubles from the first pause to the last one, with a fifth of jitter either way.
 func pauseAfter(failures int) time.Duration {
 	return jitter(min(firstPause<<min(max(failures-1, 0), 10), lastPause))
+}
+
+// pauseFor is how long to wait after that many failures in a row, of which this was the last one.
+func (t timing) pauseFor(failures int, err error) time.Duration {
+	length := t.pause(failures)
+	if meta.IsNoMatchError(err) {
+		length = min(length, jitter(unservedPause))
+	}
+	return length
 }
 
 func jitter(length time.Duration) time.Duration {

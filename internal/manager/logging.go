@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
+	uberzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -56,7 +57,26 @@ func NewLogger(w io.Writer, opts LogOptions) (logr.Logger, error) {
 	if err != nil {
 		return logr.Discard(), err
 	}
-	return zap.New(zap.WriteTo(w), zap.Level(level), encoder), nil
+	// A stack tells where an error was logged, not where it arose, so each event stays one line.
+	return zap.New(zap.WriteTo(w), zap.Level(level), encoder, zap.StacktraceLevel(zapcore.PanicLevel), zap.RawZapOpts(uberzap.WrapCore(lowerRetries))), nil
+}
+
+// reconcilerError is what controller-runtime says of every pass that ends with an error.
+const reconcilerError = "Reconciler error"
+
+// retries makes a warning of what controller-runtime calls an error and tries again: what fails for good is told by the status and an
+// event, and by a line of its own.
+type retries struct{ zapcore.Core }
+
+func lowerRetries(core zapcore.Core) zapcore.Core { return retries{core} }
+
+func (r retries) With(fields []zapcore.Field) zapcore.Core { return retries{r.Core.With(fields)} }
+
+func (r retries) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if entry.Level == zapcore.ErrorLevel && entry.Message == reconcilerError {
+		entry.Level, entry.Message = zapcore.WarnLevel, "Not done yet; it is tried again"
+	}
+	return r.Core.Check(entry, checked)
 }
 
 // UseLogger makes it the logger of controller-runtime and of Kubernetes' client

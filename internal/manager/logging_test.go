@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,54 @@ func TestLogLevels(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestEachEventIsOneLine(t *testing.T) {
+	for _, format := range []string{LogJSON, LogConsole} {
+		var out bytes.Buffer
+		log, err := NewLogger(&out, LogOptions{Format: format, Level: "debug"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.WithName("x").WithValues("a", 1).Error(errors.New("one\ntwo"), "problem")
+		log.WithName("x").WithValues("a", 1).Error(errors.New("not there yet"), reconcilerError)
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 2 || strings.Contains(out.String(), "stacktrace") {
+			t.Fatalf("%s: got %d lines:\n%s", format, len(lines), out.String())
+		}
+		if first := strings.ToLower(lines[0]); !strings.Contains(first, "error") || !strings.Contains(first, "problem") {
+			t.Errorf("%s: a problem is told as %s", format, lines[0])
+		}
+		second := strings.ToLower(lines[1])
+		if !strings.Contains(second, "warn") || strings.Contains(second, strings.ToLower(reconcilerError)) || !strings.Contains(second, "tried again") || !strings.Contains(second, "not there yet") {
+			t.Errorf("%s: what is tried again is told as %s", format, lines[1])
+		}
+	}
+}
+
+func TestWarningsAreToldOnce(t *testing.T) {
+	var out bytes.Buffer
+	log, err := NewLogger(&out, DefaultLogOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &warnings{log: log}
+	tell := func(code int, text string) { w.HandleWarningHeaderWithContext(t.Context(), code, "-", text) }
+	for range 3 {
+		tell(299, `metadata.finalizers: "finalizer.landscaper.gardener.cloud": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`)
+		tell(299, "v1 Thing is deprecated")
+		tell(299, "")
+		tell(110, "stale")
+	}
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "v1 Thing is deprecated") {
+		t.Errorf("got:\n%s", got)
+	}
+	for i := range 2 * manyWarnings {
+		tell(299, strconv.Itoa(i))
+	}
+	if len(w.told) > manyWarnings {
+		t.Errorf("%d warnings are remembered", len(w.told))
 	}
 }
 

@@ -29,9 +29,19 @@ const LeaseName = "espalier-controller"
 // syncPatience is how long a readiness probe waits for the caches.
 const syncPatience = time.Second
 
+// Manager runs controllers.
+type Manager struct {
+	ctrl.Manager
+	late *latecomers
+}
+
+// Waiting lists the selected controllers that do not run yet, since the cluster does not serve a kind they need. They begin
+// by themselves once it does. Until then the manager is not ready.
+func (m *Manager) Waiting() []Waiting { return m.late.describe() }
+
 // New builds a manager with the selected controllers. It talks to no server but to
 // find out which kinds there are; nothing runs until the manager is started.
-func New(config *rest.Config, opts Options, log logr.Logger) (ctrl.Manager, error) {
+func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -43,20 +53,21 @@ func New(config *rest.Config, opts Options, log logr.Logger) (ctrl.Manager, erro
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(opts, scheme, log))
+	mgr, err := ctrl.NewManager(listeningTo(config, log), managerOptions(opts, scheme, log))
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
+	late := &latecomers{manager: mgr, opts: opts}
 	for _, c := range selected {
-		if err := c.Setup(mgr, opts); err != nil {
+		if err := late.setUp(c); err != nil {
 			return nil, err
 		}
 	}
-	if err := addProbes(mgr); err != nil {
+	if err := errors.Join(mgr.Add(late), addProbes(mgr, late, selected)); err != nil {
 		return nil, err
 	}
 	log.Info("Controllers selected", "controllers", namesOf(selected))
-	return mgr, nil
+	return &Manager{Manager: mgr, late: late}, nil
 }
 
 // NewScheme knows the kinds of Kubernetes and of both APIs.
@@ -106,8 +117,8 @@ func cacheOptions(opts Options) cache.Options {
 }
 
 // addProbes makes the process alive when it answers and ready when its caches are
-// filled. A replica that waits for the lease is ready, too.
-func addProbes(mgr ctrl.Manager) error {
+// filled and all selected controllers can work. A replica that waits for the lease is ready, too.
+func addProbes(mgr ctrl.Manager, late *latecomers, selected []Controller) error {
 	err := errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("caches", func(request *http.Request) error {
@@ -119,6 +130,9 @@ func addProbes(mgr ctrl.Manager) error {
 			return nil
 		}),
 	)
+	for _, c := range selected {
+		err = errors.Join(err, mgr.AddReadyzCheck(c.Name, late.running(c.Name)))
+	}
 	if err != nil {
 		return fmt.Errorf("add health checks: %w", err)
 	}

@@ -96,6 +96,12 @@ func DefaultOptions() Options {
 
 // AddFlags binds the options to flags, with their present values as defaults.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.AddControllerFlags(flags)
+	o.addProcessFlags(flags)
+}
+
+// AddControllerFlags binds those options that say what the controllers do, wherever they run.
+func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Controllers, "controllers", o.Controllers, "controllers to run: * for all, names, and -name for all but that one.\n"+describe(all))
 	flags.IntVar(&o.Workers, "workers", o.Workers, "how many objects each controller works on at once")
 	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
@@ -106,6 +112,10 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.DeployerIdentity, "deployer-identity", o.DeployerIdentity, "tells apart several processes with deployers of the same type; each has a lease of its own")
 	flags.StringArrayVar(&o.DeployerTargetSelectors, "deployer-target-selector", o.DeployerTargetSelectors, "let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)")
 	o.Pipelines.addFlags(flags)
+}
+
+// addProcessFlags binds those options that matter to a process among others in a cluster.
+func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
 	l := &o.LeaderElection

@@ -8,17 +8,14 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/approval"
 	"espalier.dev/internal/controller/pipelines"
 	"espalier.dev/internal/dial"
@@ -119,37 +116,8 @@ func (o *PipelineOptions) applicationKinds() ([]schema.GroupKind, error) {
 	return kinds, nil
 }
 
-// setupPipelines adds the controller of pipelines and the server for approvals. A cluster in which only installations are known does not
-// need them.
+// setupPipelines adds the controller of pipelines and the server for approvals.
 func setupPipelines(mgr ctrl.Manager, opts Options) error {
-	served, err := knowsPipelines(mgr.GetRESTMapper())
-	if err != nil {
-		return err
-	}
-	if !served && !slices.Contains(opts.Controllers, pipelines.Name) {
-		mgr.GetLogger().Info("The cluster does not serve Pipelines, so there are none to promote. Install the custom resource definition and start again to have them")
-		return nil
-	}
-	if !served {
-		return fmt.Errorf("--controllers asks for %s, but the cluster does not serve %s of %s: install the custom resource definitions first",
-			pipelines.Name, "Pipeline", pipelinesv1alpha1.SchemeGroupVersion)
-	}
-	return addPipelines(mgr, opts)
-}
-
-func knowsPipelines(mapper meta.RESTMapper) (bool, error) {
-	version := pipelinesv1alpha1.SchemeGroupVersion
-	_, err := mapper.RESTMapping(version.WithKind("Pipeline").GroupKind(), version.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("ask whether the cluster serves Pipelines: %w", err)
-	}
-	return true, nil
-}
-
-func addPipelines(mgr ctrl.Manager, opts Options) error {
 	o := opts.Pipelines
 	kinds, err := o.applicationKinds()
 	if err != nil {

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/controller"
 	"espalier.dev/internal/controller/deployitems"
 	"espalier.dev/internal/controller/executions"
@@ -26,14 +29,31 @@ type Controller struct {
 	Name string
 	// Description says in one line what it does.
 	Description string
+	// Kinds are those without which it cannot work. It is set up once the cluster serves all of them.
+	Kinds []schema.GroupVersionKind
 	// Setup adds it to a manager.
 	Setup func(ctrl.Manager, Options) error
+}
+
+var (
+	// landscaperKinds are watched by the controllers of installations.
+	landscaperKinds = kindsOf(lsv1alpha1.SchemeGroupVersion, "Installation", "Execution", "DeployItem", "DataObject", "Target", "Context")
+	pipelineKinds   = kindsOf(pipelinesv1alpha1.SchemeGroupVersion, "Pipeline")
+)
+
+func kindsOf(version schema.GroupVersion, kinds ...string) []schema.GroupVersionKind {
+	var result []schema.GroupVersionKind
+	for _, kind := range kinds {
+		result = append(result, version.WithKind(kind))
+	}
+	return result
 }
 
 // all is in the order in which help texts list the controllers.
 var all = []Controller{
 	{
 		Name:        controller.ContextsName,
+		Kinds:       landscaperKinds,
 		Description: "keep a Context named default in every namespace",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return controller.SetupContexts(mgr, controller.ContextsOptions{
@@ -44,6 +64,7 @@ var all = []Controller{
 	},
 	{
 		Name:        installations.Name,
+		Kinds:       landscaperKinds,
 		Description: "run the jobs of installations",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return installations.Setup(mgr, installations.Options{
@@ -54,6 +75,7 @@ var all = []Controller{
 	},
 	{
 		Name:        executions.Name,
+		Kinds:       landscaperKinds,
 		Description: "run the jobs of executions: create, start, await and delete their deploy items",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return executions.Setup(mgr, executions.Options{Workers: opts.workersOf(executions.Name)})
@@ -61,6 +83,7 @@ var all = []Controller{
 	},
 	{
 		Name:        deployitems.Name,
+		Kinds:       landscaperKinds,
 		Description: "end deploy items whose time is up, and delete those that are deleted without uninstalling",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return deployitems.Setup(mgr, deployitems.Options{
@@ -71,11 +94,13 @@ var all = []Controller{
 	},
 	{
 		Name:        pipelines.Name,
+		Kinds:       pipelineKinds,
 		Description: "promote what is seen to be healthy through the environments of pipelines",
 		Setup:       setupPipelines,
 	},
 	{
 		Name:        manifest.Name,
+		Kinds:       landscaperKinds,
 		Description: "deployer that applies objects to target clusters",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return setupInClusters(mgr, manifest.New(), opts.deployerOptions(manifest.Name))
@@ -83,6 +108,7 @@ var all = []Controller{
 	},
 	{
 		Name:        mock.Name,
+		Kinds:       landscaperKinds,
 		Description: "deployer that deploys nothing and reports what the deploy item says, for tests",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return deployer.Setup(mgr, mock.New(), opts.deployerOptions(mock.Name))

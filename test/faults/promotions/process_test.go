@@ -77,7 +77,11 @@ func (s *scene) start(transport *faults.Transport, options manager.Options) *pro
 
 func newManager(config *rest.Config, options manager.Options) (ctrl.Manager, error) {
 	config.UserAgent = "espalier-controller"
-	return manager.New(config, options, log.Log)
+	mgr, err := manager.New(config, options, log.Log)
+	if err != nil {
+		return nil, err
+	}
+	return mgr, nil
 }
 
 func isDown(transport *faults.Transport) bool {

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	gitops "espalier.dev/api/gitops/v1alpha1"
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/config/crd"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
+)
+
+// Nothing is served at first, and then one group of kinds after the other, in one life of one manager.
+func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
+	server := testkit.NewServer(t)
+	options := managed.Options()
+	options.ProbeAddress = freeAddress(t)
+	mgr, err := manager.New(server.Config(), options, logr.Discard())
+	if err != nil {
+		t.Fatalf("without any kind: %v", err)
+	}
+	run(t, mgr)
+	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[-]installations failed", "[-]pipelines failed", "[+]caches ok")
+	awaitReadiness(t, options.ProbeAddress, "/pipelines", http.StatusInternalServerError, "pipelines waits until the cluster serves Pipeline of pipelines.weave.works/v1alpha1")
+	if waiting := mgr.Waiting(); len(waiting) != len(manager.Controllers()) {
+		t.Errorf("of %d controllers wait %v", len(manager.Controllers()), waiting)
+	}
+
+	server.InstallCRD(t, kindsOf(t, landscaper.GroupName)...)
+	namespace := server.Namespace(t)
+	testkit.Eventually(t, server, &landscaper.Context{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: landscaper.DefaultContextName}},
+		testkit.Is("there", func(*landscaper.Context) bool { return true }))
+	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[+]installations ok", "[-]pipelines failed")
+
+	server.InstallCRD(t, kindsOf(t, pipelines.GroupName)...)
+	line := testkit.Pipeline(namespace, "shop").Environment("dev", namespace).EnvironmentOn("east", "prod", namespace).Build()
+	testkit.Create(t, server, line)
+	testkit.Eventually(t, server, line, testkit.Is("told that HelmReleases are not served", func(p *pipelines.Pipeline) bool {
+		return p.Status.ObservedGeneration == p.Generation && saysOf(p, "dev", "does not serve the kind HelmRelease") && saysOf(p, "prod", "does not serve the kind GitopsCluster")
+	}))
+	awaitReadiness(t, options.ProbeAddress, "", http.StatusOK, "ok")
+	if waiting := mgr.Waiting(); len(waiting) > 0 {
+		t.Errorf("at the end wait %v", waiting)
+	}
+
+	server.InstallCRD(t, slices.Concat(testkit.FluxKinds(t), kindsOf(t, gitops.GroupName))...)
+	testkit.Eventually(t, server, line, testkit.Is("told what else is missing", func(p *pipelines.Pipeline) bool {
+		return saysOf(p, "dev", "is not found: create it") && saysOf(p, "prod", "is not found: create it")
+	}))
+}
+
+func saysOf(p *pipelines.Pipeline, environment, text string) bool {
+	return slices.ContainsFunc(p.Status.Environments[environment].Targets, func(target pipelines.TargetStatus) bool { return strings.Contains(target.Error, text) })
+}
+
+func kindsOf(t *testing.T, group string) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	all, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(kind *apiextensionsv1.CustomResourceDefinition) bool { return kind.Spec.Group != group })
+}
+
+func run(t *testing.T, mgr *manager.Manager) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended: %v", err)
+		}
+	})
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// awaitReadiness polls, as a kubelet does.
+func awaitReadiness(t *testing.T, address, check string, status int, texts ...string) {
+	t.Helper()
+	var last string
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		response, err := http.Get("http://" + address + "/readyz" + check)
+		if err != nil {
+			last = err.Error()
+			return false, nil
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		last = string(body)
+		lacks := slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(last, text) })
+		return err == nil && response.StatusCode == status && !lacks, nil
+	})
+	if err != nil {
+		t.Fatalf("the readiness never says %d and %q: %v; it says:\n%s", status, texts, err, last)
+	}
+}
