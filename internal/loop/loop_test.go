@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/testkit"
 )
@@ -91,6 +92,41 @@ func TestATerminalErrorEndsTheJob(t *testing.T) {
 	}
 	if want := "plant the pots: spec.fail: the soil is bad"; e != nil && e.Message != want {
 		t.Errorf("message = %q, want %q", e.Message, want)
+	}
+}
+
+// Whoever is told of an error is told the same, and nothing secret.
+func TestErrorsAreToldWithoutSecrets(t *testing.T) {
+	g := newGarden(t)
+	told := make(chan loop.News[*Plant, lsv1alpha1.Phase], 100)
+	g.start(t, g.Config(), func(_ context.Context, news loop.News[*Plant, lsv1alpha1.Phase]) { told <- news })
+	p := &Plant{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.ns, Name: "a", Annotations: map[string]string{
+			operation: string(lsv1alpha1.OperationReconcile), secret: "the soil",
+		}},
+		Spec: PlantSpec{Pots: []string{"rose"}, Fail: failForGood},
+	}
+	if err := g.client.Create(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	p = g.eventually(t, p, lsv1alpha1.PhaseFailed)
+	const want = "plant the pots: spec.fail: <masked> is bad"
+	if got := p.Status.LastError.Message; got != want {
+		t.Errorf("lastError says %q, want %q", got, want)
+	}
+	for _, condition := range p.Status.Conditions {
+		if condition.Message != want {
+			t.Errorf("condition %s says %q", condition.Type, condition.Message)
+		}
+	}
+	for news := range told {
+		if news.Err == nil {
+			continue
+		}
+		if got := news.Err.Error(); got != want || failure.KindOf(news.Err) != failure.Terminal {
+			t.Errorf("announced is %q", got)
+		}
+		return
 	}
 }
 

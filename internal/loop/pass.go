@@ -81,11 +81,14 @@ func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P
 // interrupt ends the pass without a word in the status: the view was stale or the process stops. What earlier steps
 // of the pass came to is still stored.
 func (p *pass[T, O, P, E]) interrupt(ctx context.Context, err error) {
-	if isConflict(err) {
+	switch {
+	case isConflict(err):
 		p.conflict = true
-		return
+	case ctx.Err() != nil:
+		p.err = ctx.Err() // nobody can find out any more what must not be told
+	default:
+		p.err = p.loop.tellable(ctx, p.object, err)
 	}
-	p.err = p.loop.tellable(ctx, p.object, err)
 }
 
 // fail settles a decision that an error has ended. What the decision says of itself may be the words of the error, so

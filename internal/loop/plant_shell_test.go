@@ -22,6 +22,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/loop"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/run"
 )
 
@@ -34,6 +35,8 @@ const (
 	failForGood = "for good"
 	failForNow  = "until it rains"
 	rain        = "rain"
+	// secret is an annotation with what no message may show.
+	secret = "test.espalier.dev/secret"
 )
 
 type plantLoop = loop.Loop[*Plant, facts, lsv1alpha1.Phase, effect]
@@ -49,6 +52,11 @@ func setupPlant(mgr ctrl.Manager, announce func(context.Context, loop.News[*Plan
 	l := &plantLoop{
 		Name: "plant", Kind: kind, New: func() *Plant { return &Plant{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{}, Announce: announce,
+		Confidential: func(_ context.Context, p *Plant) *masking.Values {
+			secrets := &masking.Values{}
+			secrets.AddText(p.Annotations[secret])
+			return secrets
+		},
 	}
 	return l.Controller(mgr, 2).Owns(&corev1.ConfigMap{}).Complete(l)
 }

@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// known are the keys that errors may name.
+// known are the keys that errors may name, in lower case.
 var known = knownKeys(allowedTop, allowedContext, allowedCluster, allowedUser, keys{
 	allowed: []string{"name", "context", "cluster", "user", "kubeconfig"}, ignored: slices.Collect(maps.Keys(refused)),
 })
@@ -38,7 +38,7 @@ func knownKeys(all ...keys) map[string]bool {
 	result := map[string]bool{}
 	for _, each := range all {
 		for _, key := range slices.Concat(each.allowed, each.ignored) {
-			result[key] = true
+			result[strings.ToLower(key)] = true
 		}
 	}
 	return result

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -149,7 +150,7 @@ func (n node) items() ([]node, error) {
 // shown returns a key as errors may show it: with its name if it is one that kubeconfigs have, else with its place, for it
 // may be a misplaced value.
 func shown(key *yaml.Node) string {
-	if !known[key.Value] {
+	if !known[strings.ToLower(key.Value)] {
 		return fmt.Sprintf("<key in line %d>", key.Line)
 	}
 	return key.Value

@@ -28,6 +28,9 @@ func disguises(canary string) []string {
 func (w *world) wantNone(canaries map[string]string) {
 	w.Helper()
 	for place, text := range w.everythingSaid() {
+		if text == "" {
+			w.Errorf("nothing is known of %s", place)
+		}
 		for planted, canary := range canaries {
 			for _, form := range disguises(canary) {
 				if at := strings.Index(text, form); at >= 0 {

@@ -169,6 +169,7 @@ var paths = map[string]path{
 	"export-fails":         {spec: "exports: {data: [{name: out, dataRef: INSTALLATION}]}", blueprint: "exports: [{name: out, type: data, schema: {}}]\nexportExecutions:\n- name: default\n  type: GoTemplate\n  template: |\n    exports: {out: {{ fail .imports.secret }}}\n", want: "fail"},
 	"encoded":              {blueprint: mock(`name: one, dependsOn: ["{{ .imports.secret | b64enc }}"]`), want: "deploy items"},
 	"encoded-with-another": {blueprint: mock(`name: one, dependsOn: ["{{ printf "user:%s" .imports.secret | b64enc }}"]`), want: "deploy items"},
+	"credentials":          {blueprint: mock(`name: one, dependsOn: [{{ .imports.cluster.spec.config.kubeconfig | toJson }}]`), want: "deploy items"},
 	"in-capitals":          {blueprint: mock(`name: one, dependsOn: ["{{ .imports.secret | upper }}"]`), want: "deploy items"},
 }
 
@@ -230,9 +231,6 @@ func (w *world) target(name, kubeconfig string) {
 		"spec: {type: landscaper.gardener.cloud/kubernetes-cluster, config: {kubeconfig: %s}}", name, quoted(kubeconfig)))
 }
 
-// patience is for broken tests; no assertion depends on it.
-const patience = time.Minute
-
 // told waits until somebody who looks at the object reads what went wrong, and returns that.
 func (w *world) told(t *testing.T, name string, item bool) string {
 	t.Helper()
@@ -241,7 +239,7 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 		inst.Namespace, inst.Name = w.namespace, name
 		failed := testkit.Eventually(t, w.server, inst, testkit.Is("failed", func(i *lsv1alpha1.Installation) bool {
 			return i.Status.LastError != nil || i.Status.Phase == lsv1alpha1.PhaseSucceeded
-		}), testkit.Within(patience))
+		}))
 		if failed.Status.LastError == nil {
 			t.Fatal("nothing went wrong")
 		}
@@ -260,7 +258,7 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 		}
 		return ""
 	}
-	return message(testkit.Eventually(t, w.server, deployItem, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool { return message(i) != "" }), testkit.Within(patience)))
+	return message(testkit.Eventually(t, w.server, deployItem, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool { return message(i) != "" })))
 }
 
 // quiet waits until nobody has anything to say any more.
@@ -273,7 +271,7 @@ func (w *world) quiet() {
 func TestNoErrorShowsTheValueOfAnImportedSecret(t *testing.T) {
 	w := newWorld(t)
 	w.target("cluster", w.kubeconfig)
-	canaries := map[string]string{}
+	canaries := map[string]string{"the Target": w.credential()}
 	for name, p := range paths {
 		canaries[name] = canaryOf(len(canaries))
 		w.secret(name, canaries[name])
@@ -332,7 +330,24 @@ func TestSecretsStaySecretOnTheirWay(t *testing.T) {
 	w.wantNone(canaries)
 }
 
-// kubeconfig changes the one of the test's own cluster.
+// credential is what the test's own kubeconfig has to keep secret.
+func (w *world) credential() string {
+	w.Helper()
+	var found string
+	w.kubeconfigWith(func(_, user map[string]any) {
+		for _, key := range []string{"token", "client-key-data"} {
+			if text, ok := user[key].(string); ok {
+				found = text
+			}
+		}
+	})
+	if found == "" {
+		w.Fatal("the kubeconfig has no credential")
+	}
+	return found
+}
+
+// kubeconfigWith changes the one of the test's own cluster.
 func (w *world) kubeconfigWith(change func(cluster, user map[string]any)) string {
 	w.Helper()
 	var config map[string]any
