@@ -34,7 +34,7 @@ func Judge(object *unstructured.Unstructured) (Health, Problem) {
 	}
 	verdict := judge(object)
 	health.Revision, health.AttemptedRevision, health.Failing = verdict.revision, verdict.attempted, verdict.failing
-	health.NeverDeployed = verdict.undeployed
+	health.NeverDeployed = verdict.undeployed && verdict.unready != ""
 	switch {
 	case health.Deleting:
 		health.Message = "it is being deleted"
@@ -75,7 +75,8 @@ func judgeByScheme(object *unstructured.Unstructured) verdict {
 	ready := condition(object.Object, "Ready")
 	v.unready, v.failing = unready(object, ready)
 	v.since = moment(ready, "lastTransitionTime")
-	v.undeployed = v.revision == "" && v.unready != ""
+	// A release that failed says nothing of what was there before; it was not the first decision to deploy.
+	v.undeployed = v.revision == "" && len(list(object.Object, "status", "history")) == 0
 	return v
 }
 

@@ -132,7 +132,7 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		{
 			name:   "new",
 			object: kustomization(`{}`, `{}`),
-			want:   Health{Generation: 3, Message: "it has no condition Ready yet"},
+			want:   Health{NeverDeployed: true, Generation: 3, Message: "it has no condition Ready yet"},
 		},
 		{
 			name:   "ready at no revision",
@@ -148,17 +148,17 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		{
 			name:   "everything has another form",
 			object: kustomization(`[]`, `{observedGeneration: three, lastAppliedRevision: 5, lastAttemptedRevision: {}, conditions: [7, {type: Ready, status: true}]}`),
-			want:   Health{Generation: 3, Message: "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set"},
+			want:   Health{NeverDeployed: true, Generation: 3, Message: "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set"},
 		},
 		{
 			name:   "conditions are no list",
 			object: kustomization(`{}`, `{conditions: {type: Ready}}`),
-			want:   Health{Generation: 3, Message: "it has no condition Ready yet"},
+			want:   Health{NeverDeployed: true, Generation: 3, Message: "it has no condition Ready yet"},
 		},
 		{
 			name:   "nothing at all",
 			object: `{apiVersion: v1, kind: Thing}`,
-			want:   Health{Message: "it has no condition Ready yet"},
+			want:   Health{NeverDeployed: true, Message: "it has no condition Ready yet"},
 		},
 		{
 			name: "Terraform",
@@ -279,6 +279,12 @@ func badEnd(h Health) Health {
 	return h
 }
 
+// never is the same before anything was deployed.
+func never(h Health) Health {
+	h.NeverDeployed = true
+	return h
+}
+
 func installation(spec, status string) string {
 	return "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Installation\nmetadata: {name: app, namespace: apps, generation: 3}\nspec: " + spec + "\nstatus: " + status
 }
@@ -308,7 +314,7 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 		{
 			name:   "new",
 			object: installation(component, `{}`),
-			want:   seen("it has not been processed yet"),
+			want:   never(seen("it has not been processed yet")),
 		},
 		{
 			name:   "changed since",
@@ -328,6 +334,16 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 		{
 			name:   "a ready condition does not count",
 			object: installation(component, `{observedGeneration: 3, phase: Progressing, conditions: [`+readyAt3+`]}`),
+			want:   never(seen("it is in phase Progressing")),
+		},
+		{
+			name:   "its first job",
+			object: installation(component, `{observedGeneration: 3, phase: Progressing, jobID: a}`),
+			want:   never(seen("its job is running, in phase Progressing")),
+		},
+		{
+			name:   "at work again in the continuous flow",
+			object: installation(`{flow: Continuous, componentDescriptor: {ref: {version: 1.2.0}}}`, `{observedGeneration: 3, phase: Progressing}`),
 			want:   seen("it is in phase Progressing"),
 		},
 		{
