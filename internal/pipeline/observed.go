@@ -165,6 +165,8 @@ type Result struct {
 	// other strategies have none, and there is none if the base branch holds the revision already, or if there was nothing to
 	// withdraw.
 	PullRequest PullRequest
+	// Present says that the base branch holds the revision already. A pull request that is open nevertheless is of no use.
+	Present bool
 	// BaseCommit is the commit of the base branch that the change was made on.
 	BaseCommit string
 	// Message says more, for example that nobody listens to an event.

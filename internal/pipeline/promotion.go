@@ -102,11 +102,15 @@ func (d *draft) absorbResult(name string, p *pipelines.PromotionStatus, result R
 	}
 	if result.PullRequest.Number == 0 && result.PullRequest.URL == "" {
 		d.change(name, func(e *pipelines.EnvironmentStatus) { e.Promotion.PullRequest = nil })
-		d.move(name, pipelines.PromotionSucceeded, sentence("the base branch holds the revision already", result.Message))
+		d.move(name, pipelines.PromotionSucceeded, present)
 		return
 	}
-	d.absorbPullRequest(name, result.PullRequest, result.BaseCommit)
+	if d.absorbPullRequest(name, result.PullRequest, result.BaseCommit); result.Present && d.withdraw(name, present) {
+		d.move(name, pipelines.PromotionSucceeded, present)
+	}
 }
+
+const present = "the base branch holds the revision already"
 
 func (d *draft) absorbError(name string, failed AttemptError) {
 	d.change(name, func(e *pipelines.EnvironmentStatus) {

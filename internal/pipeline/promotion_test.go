@@ -4,6 +4,7 @@
 package pipeline
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,24 @@ func TestPIP21_NotificationStates(t *testing.T) {
 	if p := s.record("b"); p.Attempts != 1 || p.Run != 2 || p.Key == key {
 		t.Errorf("a new revision does not begin anew: %+v", p)
 	}
+}
+
+// Somebody has changed the base branch by hand while the answer to an attempt was lost: its pull request changes nothing any more.
+func TestPIP22_APullRequestOfNoUseIsClosed(t *testing.T) {
+	s := newScene(t, pullRequests(), []Target{at("1")}, []Target{at("0")})
+	s.look()
+	of := opened(7)
+	of.Result.Present = true
+	effects := s.finish(of).look()
+	s.wantState("b", pipelines.PromotionSucceeded)
+	withdrawn := slices.ContainsFunc(effects, func(e Effect) bool { w, ok := e.(Withdraw); return ok && w.PullRequest.Number == 7 })
+	if !withdrawn || !s.Finalizer {
+		t.Errorf("it stays open: %v, finalizer %v", effects, s.Finalizer)
+	}
+	s.finish(Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestClosed}}}).look()
+	s.wantState("b", pipelines.PromotionSucceeded)
+	s.set(1, at("1")).look()
+	s.wantState("b", pipelines.PromotionComplete)
 }
 
 func TestPIP22_PullRequestStates(t *testing.T) {

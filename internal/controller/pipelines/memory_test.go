@@ -20,12 +20,18 @@ var otherForges = []pipelines.GitProviderType{pipelines.GitProviderBitbucketServ
 // wipe takes the memory of a pipeline away, as whoever restores it from a backup without status does.
 func (w *world) wipe(name string) {
 	w.Helper()
+	w.restore(name, pipelines.PipelineStatus{})
+}
+
+// restore gives a pipeline another status.
+func (w *world) restore(name string, status pipelines.PipelineStatus) {
+	w.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 		if err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(p), p); err != nil {
 			return err
 		}
-		p.Status = pipelines.PipelineStatus{}
+		p.Status = status
 		return w.cluster.Status().Update(w.Context(), p)
 	})
 	if err != nil {
@@ -88,6 +94,34 @@ func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t
 			h.merge(2)
 			w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
 		})
+	}
+}
+
+// An old status is restored while the controller runs. It counts other runs than those that pull requests were opened for since; what is open
+// for the revision is taken up nevertheless.
+func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	h := w.newHub(pipelines.GitProviderAzureDevOps)
+	builder, at := h.pipeline()
+	w.create(builder.Build())
+	old := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	for _, revision := range []string{"1.2.0", "1.3.0"} {
+		w.deploy(w.cluster, at[0], revision, true)
+		w.untilState("p", "prod", revision, pipelines.PromotionCreated)
+	}
+	h.expect(t, "closed", "closed", "open")
+	w.restore("p", old.Status)
+	p := w.untilState("p", "prod", "1.3.0", pipelines.PromotionCreated)
+	if promotion := p.Status.Environments["prod"].Promotion; promotion.PullRequest.Number != 3 || promotion.Run != 2 {
+		t.Errorf("the promotion is %+v with %+v", promotion, promotion.PullRequest)
+	}
+	h.expect(t, "closed", "closed", "open")
+	w.deploy(w.cluster, at[0], "1.4.0", true)
+	w.untilState("p", "prod", "1.4.0", pipelines.PromotionCreated)
+	h.expect(t, "closed", "closed", "closed", "open")
+	if branches := h.repository.Branches(); len(branches) != 2 {
+		t.Errorf("branches %v", branches)
 	}
 }
 

@@ -4,6 +4,7 @@
 package pipelines
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -160,13 +161,10 @@ func resultOf(made proposal.Proposal, e pipeline.Promote) pipeline.Result {
 	result := pipeline.Result{BaseCommit: made.BaseCommit}
 	if made.PullRequest != nil {
 		result.PullRequest = factsOfPullRequest(*made.PullRequest)
-		result.PullRequest.Environment, result.PullRequest.Key = e.ID.Environment, e.ID.Key
+		result.PullRequest.Environment, result.PullRequest.Key = e.ID.Environment, cmp.Or(made.Key, e.ID.Key)
 		result.PullRequest.Revision, result.PullRequest.Run = e.Revision, e.Run
 	}
-	if made.Outcome == proposal.AlreadyPresent {
-		result.PullRequest = pipeline.PullRequest{}
-		result.Message = "the base branch holds the revision already"
-	}
+	result.Present = made.Outcome == proposal.AlreadyPresent
 	return result
 }
 

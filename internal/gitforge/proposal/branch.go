@@ -21,6 +21,8 @@ type prepared struct {
 	baseCommit, headCommit string
 	// files that the branch changes; not known if nobody had to look.
 	files []string
+	// reclaimed is an open pull request for the same revision that was made under another key; nil if there is none.
+	reclaimed *reclaimed
 }
 
 // attempt looks at both branches, and makes or remakes ours if need be. An error of the class Conflict means that somebody pushed
@@ -49,14 +51,12 @@ func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prep
 			return prepared{baseCommit: base, headCommit: head}, nil
 		}
 	}
+	if reclaimed, err := r.reclaim(ctx, remote, found); reclaimed != nil || err != nil {
+		return prepared{reclaimed: reclaimed, baseCommit: base}, err
+	}
 	work := branchWork{request: r, remote: remote, base: base, head: head, found: found}
 	result, err := work.do(ctx)
-	switch {
-	case err == nil:
-		p.verdicts.put(q, verdict{present: result.present, branchCommit: result.headCommit})
-	case isVerdict(err):
-		p.verdicts.put(q, verdict{problem: err})
-	}
+	p.verdicts.learn(q, result, err)
 	return result, err
 }
 

@@ -94,7 +94,16 @@ func (f *forge) Get(_ context.Context, number int64) (gitforge.PullRequest, erro
 }
 
 func (f *forge) List(context.Context, gitforge.Cursor) (gitforge.Listing, error) {
-	return gitforge.Listing{}, errors.New("nobody lists here")
+	listing := gitforge.Listing{Complete: true}
+	err := f.call("list", func() error {
+		for _, p := range f.all {
+			if p.State == gitforge.Open {
+				listing.PullRequests = append(listing.PullRequests, p)
+			}
+		}
+		return nil
+	})
+	return listing, err
 }
 
 func (f *forge) History(context.Context) ([]gitforge.PullRequest, error) {

@@ -72,6 +72,8 @@ type Proposal struct {
 	PullRequest *gitforge.PullRequest
 	// Adopted says that the pull request was there before.
 	Adopted bool
+	// Key is the one that the pull request carries, if it is another one than that of the request.
+	Key string
 	// BaseCommit is the tip of the base branch on which the answer rests, and HeadCommit that of the branch; empty if nobody had to look.
 	BaseCommit, HeadCommit string
 }

@@ -495,6 +495,62 @@ func TestPIP22_AWithdrawalClosesAndSaysWhy(t *testing.T) {
 	}
 }
 
+// Somebody who has lost track of the runs makes another key for a promotion that has its pull request. It is taken up if it is for the same
+// revision, and replaced if it is not; what only looks like it is left alone.
+func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
+	const other, otherKey = "promotion-default-podinfo-prod-89abcdef", "89abcdef89abcdef"
+	begin := func(t *testing.T) (*world, int64) {
+		w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
+		number := w.propose().PullRequest.Number
+		w.request.Branch, w.request.Key = other, otherKey
+		return w, number
+	}
+	t.Run("the same revision", func(t *testing.T) {
+		w, number := begin(t)
+		if got := w.propose(); got.PullRequest.Number != number || got.Outcome != proposal.Open || !got.Adopted || got.Key != key {
+			t.Errorf("%+v", got)
+		}
+		if branches := w.repository.Branches(); len(w.forge.all) != 1 || len(branches) != 2 {
+			t.Errorf("pull requests %v, branches %v", w.forge.all, branches)
+		}
+	})
+	t.Run("another revision", func(t *testing.T) {
+		w, number := begin(t)
+		w.request.Revision = "1.3.0"
+		got := w.propose()
+		if got.PullRequest.Number == number || got.Key != "" || len(w.forge.open()) != 1 || len(w.forge.comments[number]) != 1 {
+			t.Errorf("%+v, open are %v", got, w.forge.open())
+		}
+		if branches := w.repository.Branches(); len(branches) != 2 || w.repository.Tip(other) == "" {
+			t.Errorf("branches %v", branches)
+		}
+	})
+	for name, change := range map[string]func(*gitforge.PullRequest){
+		"from a fork":              func(p *gitforge.PullRequest) { p.Fork = true },
+		"of another environment":   func(p *gitforge.PullRequest) { p.Body = strings.ReplaceAll(p.Body, "/podinfo/prod", "/podinfo/dev") },
+		"with the key of another":  func(p *gitforge.PullRequest) { p.Body = strings.ReplaceAll(p.Body, key, "ffff"+key) },
+		"of a person":              func(p *gitforge.PullRequest) { p.Body = "mine" },
+		"into another branch":      func(p *gitforge.PullRequest) { p.Base = "release" },
+		"that somebody has closed": func(p *gitforge.PullRequest) { p.State = gitforge.Closed },
+		"that somebody has merged": func(p *gitforge.PullRequest) { p.State = gitforge.Merged },
+		"of a pipeline with a prefix": func(p *gitforge.PullRequest) {
+			p.Body = strings.ReplaceAll(p.Body, "default/podinfo/", "default/podinfo-2/")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, number := begin(t)
+			w.forge.edit(number, change)
+			before := w.forge.all[number-1].State
+			if got := w.propose(); got.PullRequest.Number == number || got.Adopted {
+				t.Errorf("%+v", got)
+			}
+			if after := w.forge.all[number-1].State; after != before || w.repository.Tip(branch) == "" {
+				t.Errorf("it is %s, branches %v", after, w.repository.Branches())
+			}
+		})
+	}
+}
+
 // A token may permit to comment and not to close. Each attempt fails then, and none of them says anything.
 func TestPIP22_AWithdrawalThatIsNotPermittedLeavesNoComments(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0")})

@@ -41,8 +41,11 @@ func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
 		// to lose sight of it.
 		return Proposal{Outcome: Open, PullRequest: found.ours, Adopted: true}, nil
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return Proposal{}, err
+	case prepared.reclaimed != nil:
+		return Proposal{Outcome: Open, PullRequest: &prepared.reclaimed.PullRequest, Key: prepared.reclaimed.key, Adopted: true, BaseCommit: prepared.baseCommit}, nil
 	}
 	return r.open(ctx, found, prepared)
 }
@@ -110,10 +113,12 @@ func (p *Proposer) prepare(ctx context.Context, r Request, found findings) (prep
 func (r Request) open(ctx context.Context, found findings, done prepared) (Proposal, error) {
 	result := Proposal{Outcome: Open, BaseCommit: done.baseCommit, HeadCommit: done.headCommit}
 	if done.present {
-		result.Outcome = AlreadyPresent
+		// Whether a doubtful one is of use is for others to say.
+		result.Outcome, result.PullRequest, result.Adopted = AlreadyPresent, found.ours, found.ours != nil
+		return result, nil
 	}
-	if existing := found.open(); existing != nil || done.present {
-		result.PullRequest, result.Adopted = existing, existing != nil
+	if existing := found.open(); existing != nil {
+		result.PullRequest, result.Adopted = existing, true
 		return result, nil
 	}
 	created, err := r.Forge.Create(ctx, gitforge.NewPullRequest{Head: r.Branch, Base: r.Base, Title: r.title(), Body: r.body(done.files)})

@@ -44,6 +44,16 @@ func (v *verdicts) get(q question) (verdict, bool) {
 	return found, ok
 }
 
+// learn remembers what an attempt has found, unless it may be otherwise the next time.
+func (v *verdicts) learn(q question, result prepared, err error) {
+	switch {
+	case err == nil:
+		v.put(q, verdict{present: result.present, branchCommit: result.headCommit})
+	case isVerdict(err):
+		v.put(q, verdict{problem: err})
+	}
+}
+
 func (v *verdicts) put(q question, answer verdict) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -40,6 +41,21 @@ func (r *Remote) Tips(ctx context.Context, branches ...string) (map[string]strin
 		}
 	}
 	return tips, nil
+}
+
+// Branches returns the names of all branches that begin with a prefix, as the last call of Tips has seen them.
+func (r *Remote) Branches(prefix string) []string {
+	if r.known == nil {
+		return nil
+	}
+	var names []string
+	for reference := range r.known.tips {
+		if name, isBranch := strings.CutPrefix(reference, "refs/heads/"); isBranch && strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (r *Remote) advertised(ctx context.Context, service, operation string) (*advertisement, error) {

@@ -24,6 +24,7 @@ const (
 	records      = "internal/pipeline/records.go"
 	withdrawal   = "internal/pipeline/withdrawal.go"
 	recall       = "internal/controller/pipelines/recall.go"
+	reclaim      = "internal/gitforge/proposal/reclaim.go"
 )
 
 var bugs = []bug{
@@ -86,8 +87,9 @@ var bugs = []bug{
 			{File: recall, Old: "listed := entry.ended >= need", New: "listed := entry.ended > 0 && need > 0"},
 			{File: recall, Old: "if len(entry.needs) == 0 && !entry.running {", New: "if false {"},
 			{File: recall, Old: "if len(entry.needs) == 0 {", New: "if false {"},
+			{File: reclaim, Old: "if len(siblings) == 0 ||", New: "if len(siblings) >= 0 ||"},
 		},
-		runs: []string{"supersede lose@20", "supersede lose@16", "supersede lose@18", "supersede lose@14", "supersede lose@12"},
+		runs: []string{"supersede lose@6"},
 	},
 	{
 		name:  "a pull request that somebody has closed is lost sight of",
