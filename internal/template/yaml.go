@@ -299,14 +299,19 @@ func decodeBinary(node *yamlv3.Node) (any, error) {
 	return string(content), nil
 }
 
-// EncodeYAML writes a plain value as YAML, with sorted keys.
-func (m *Meter) EncodeYAML(value any) (string, error) {
+// WriteYAML counts what it takes to write a value as YAML, the text itself left out.
+func (m *Meter) WriteYAML(value any) error {
 	_, before := m.Used()
 	if err := m.Measure(value); err != nil {
-		return "", err
+		return err
 	}
 	_, after := m.Used()
-	if err := m.Step(costOfYAML + (after-before)/yamlBytesPerStep); err != nil {
+	return m.Step(costOfYAML + (after-before)/yamlBytesPerStep)
+}
+
+// EncodeYAML writes a plain value as YAML, with sorted keys.
+func (m *Meter) EncodeYAML(value any) (string, error) {
+	if err := m.WriteYAML(value); err != nil {
 		return "", err
 	}
 	text, err := yaml.Marshal(value)

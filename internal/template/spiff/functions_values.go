@@ -191,11 +191,14 @@ func (c *invocation) yaml(index int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := c.env.run.meter.EncodeYAML(plain)
+	if err := c.env.run.meter.WriteYAML(plain); err != nil {
+		return "", c.explain(err)
+	}
+	text, err := asBlock(plain)
 	if err != nil {
 		return "", c.explain(err)
 	}
-	return text, nil
+	return text, c.build(int64(len(text)))
 }
 
 // callParse reads YAML or JSON. What it describes is data: expressions in it are not evaluated.

@@ -49,7 +49,7 @@ type dict struct {
 
 // sizes of what values are made of, in bytes.
 const (
-	sizeOfCell  = 128
+	sizeOfCell  = 96
 	sizeOfValue = 16
 )
 
