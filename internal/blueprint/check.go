@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
@@ -74,12 +75,43 @@ func (f *Findings) templates(b *Blueprint) {
 		for i := range list.executors {
 			at := fmt.Sprintf("%s[%d]", list.name, i)
 			if sound(at, &list.executors[i]) {
-				if _, err := compileExecutor(at, &list.executors[i], b.Files); err != nil {
+				compiled, err := compileExecutor(at, &list.executors[i], b.Files)
+				if err != nil {
 					f.Errors = append(f.Errors, withPlace(at, err))
 				}
+				f.calculations(at, compiled, b)
 			}
 		}
 	}
+}
+
+// calculations warns where an imported number means something else in Landscaper.
+func (f *Findings) calculations(at string, x executor, b *Blueprint) {
+	if x.spiff == nil {
+		return
+	}
+	for _, c := range x.spiff.Calculations(numbersOf(b.Imports)) {
+		meaning := "a division there keeps the fraction"
+		if c.Operator != "/" {
+			meaning = "a comparison with one is always false there"
+		}
+		f.odd(at, "at %s: (( %s )): in Landscaper imported numbers are floats, and %s", c.Path, strings.TrimSpace(c.Expression), meaning)
+	}
+}
+
+// numbersOf returns the names of the imports whose schemas say that they are numbers.
+func numbersOf(imports []lsv1alpha1.ImportDefinition) []string {
+	var names []string
+	for i := range imports {
+		var schema struct {
+			Type any `json:"type"`
+		}
+		if text := imports[i].Schema; text != nil && text.Decode(&schema) == nil && (schema.Type == "integer" || schema.Type == "number") {
+			names = append(names, imports[i].Name)
+		}
+		names = append(names, numbersOf(imports[i].ConditionalImports)...)
+	}
+	return names
 }
 
 // sound tells whether an executor is complete enough to be compiled.

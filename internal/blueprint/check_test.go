@@ -88,6 +88,8 @@ var odd = map[string]checked{
 	"what anchors refer to":           {files("x-anchors: {a: 1}"), `unknown field "x-anchors": it has no effect`},
 	"one of a subinstallation's file": {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nmetadata: {}"), `s.yaml: unknown field "metadata": it has no effect`},
 	"an import that nothing uses":     {files("imports: [{name: a, schema: {}}, {name: b, targetType: t}]\ndeployExecutions: [{name: d, type: GoTemplate, template: '{{ .imports.a }}'}]"), `imports[1]: nothing in the blueprint uses the import "b"`},
+	"a division of an import":         {files("imports: [{name: a, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a / 2 ))}}]"), "deployExecutions[0]: at x: (( imports.a / 2 )): in Landscaper imported numbers are floats, and a division there keeps the fraction"},
+	"a comparison of an import":       {files("imports: [{name: a, schema: {type: number}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a > 2 ))}}]"), "deployExecutions[0]: at x: (( imports.a > 2 )): in Landscaper imported numbers are floats, and a comparison with one is always false there"},
 	"an option of the other language": {executorOf("type: Spiff, template: {}, allowMissingKeys: true"), "deployExecutions[0].allowMissingKeys: goes with GoTemplate"},
 	"data without schema":             {importOf("type: data"), "imports[0].schema: is missing: any value is accepted"},
 	"a target without type":           {importOf("type: target"), "imports[0].targetType: is missing: targets of any type are accepted"},
@@ -156,7 +158,7 @@ func TestCheckAgreesWithParse(t *testing.T) {
 	}
 	for name, c := range odd {
 		b, err := Parse(c.files)
-		if err != nil || name != "a nested blueprint" && !slices.Equal(b.Warnings, Check(c.files).Warnings) {
+		if err != nil || name != "a nested blueprint" && !strings.HasSuffix(name, "of an import") && !slices.Equal(b.Warnings, Check(c.files).Warnings) {
 			t.Errorf("%s: Parse says %v, %v", name, b, err)
 		}
 	}

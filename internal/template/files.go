@@ -57,6 +57,16 @@ func (f Files) Read(name string) (string, error) {
 	return string(content), nil
 }
 
+// Has tells whether there is a file, or a directory, of a name. One that leads out of the blueprint is not there.
+func (f Files) Has(name string, directory bool) (bool, error) {
+	clean, err := f.locate(name)
+	if err != nil {
+		return false, f.meter.Reached()
+	}
+	info, err := fs.Stat(f.root, clean)
+	return err == nil && info.IsDir() == directory, nil
+}
+
 // List returns the entries of a directory, sorted by name.
 func (f Files) List(name string) ([]Entry, error) {
 	clean, err := f.locate(name)

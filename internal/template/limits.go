@@ -21,13 +21,13 @@ type Limits struct {
 }
 
 // The defaults. Objects of the API have at most about 1.5 MiB, so that nobody meets the first and the third by accident.
-// The steps take less than a second.
+// The steps take a second or two, and are enough for lists of ninety thousand items.
 const (
 	DefaultSource  = 1 << 20
-	DefaultSteps   = 1_000_000
+	DefaultSteps   = 2_000_000
 	DefaultMemory  = 64 << 20
 	DefaultOutput  = 4 << 20
-	DefaultDepth   = 100
+	DefaultDepth   = 1000
 	DefaultNesting = 200
 )
 

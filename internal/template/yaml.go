@@ -51,6 +51,49 @@ func (m *Meter) DecodeYAMLPlaces(text string, note func(value, path string, line
 	return d.value(document, "", 0)
 }
 
+// DecodeYAMLDocuments returns the plain values of all documents of a text. Empty documents at its end do not count.
+func (m *Meter) DecodeYAMLDocuments(text string) ([]any, error) {
+	if err := m.Step(costOfYAML + int64(len(text))/yamlBytesPerStep); err != nil {
+		return nil, err
+	}
+	documents, err := parseDocuments(text)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]any, len(documents))
+	for i := range documents {
+		if isEmpty(&documents[i]) {
+			continue
+		}
+		if values[i], err = (yamlDecoder{meter: m}).value(documents[i].Content[0], "", 0); err != nil {
+			return nil, err
+		}
+	}
+	for len(values) > 1 && values[len(values)-1] == nil {
+		values = values[:len(values)-1]
+	}
+	return values, nil
+}
+
+func parseDocuments(text string) (documents []yamlv3.Node, err error) {
+	defer func() {
+		if recover() != nil {
+			documents, err = nil, Problemf("the text is not valid YAML")
+		}
+	}()
+	decoder := yamlv3.NewDecoder(strings.NewReader(text))
+	for {
+		var next yamlv3.Node
+		switch err := decoder.Decode(&next); {
+		case errors.Is(err, io.EOF):
+			return documents, nil
+		case err != nil:
+			return nil, yamlProblem(err)
+		}
+		documents = append(documents, next)
+	}
+}
+
 // parseYAML returns the only document of a text, or nil if the text is empty.
 func parseYAML(text string) (document *yamlv3.Node, err error) {
 	defer func() {
@@ -299,14 +342,19 @@ func decodeBinary(node *yamlv3.Node) (any, error) {
 	return string(content), nil
 }
 
-// EncodeYAML writes a plain value as YAML, with sorted keys.
-func (m *Meter) EncodeYAML(value any) (string, error) {
+// WriteYAML counts what it takes to write a value as YAML, the text itself left out.
+func (m *Meter) WriteYAML(value any) error {
 	_, before := m.Used()
 	if err := m.Measure(value); err != nil {
-		return "", err
+		return err
 	}
 	_, after := m.Used()
-	if err := m.Step(costOfYAML + (after-before)/yamlBytesPerStep); err != nil {
+	return m.Step(costOfYAML + (after-before)/yamlBytesPerStep)
+}
+
+// EncodeYAML writes a plain value as YAML, with sorted keys.
+func (m *Meter) EncodeYAML(value any) (string, error) {
+	if err := m.WriteYAML(value); err != nil {
 		return "", err
 	}
 	text, err := yaml.Marshal(value)

@@ -30,10 +30,14 @@ func (p *plan) stages(inst *lsv1alpha1.Installation) [][]write {
 	if p.execution != nil {
 		children = append(children, []write{p.writeExecution})
 	}
+	stages := slices.Concat([][]write{p.context}, children)
 	if inst.Spec.Flow != lsv1alpha1.FlowContinuous {
-		return [][]write{p.states, slices.Concat(p.context, slices.Concat(children...))}
+		stages = [][]write{slices.Concat(p.context, slices.Concat(children...))}
 	}
-	return slices.Concat([][]write{p.states, p.context}, children)
+	if len(p.states) == 0 {
+		return stages
+	}
+	return slices.Insert(stages, 0, p.states)
 }
 
 // generations puts nested installations behind those that they import from. Those of a cycle, which another check refuses, come last.

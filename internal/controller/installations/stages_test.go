@@ -30,7 +30,7 @@ func TestWhatIsImportedIsWrittenFirst(t *testing.T) {
 		return wantedSub{name: name, object: builder.Build(), write: note(name)}
 	}
 	p := &plan{
-		context: []write{note("target")},
+		states: []write{note("state")}, context: []write{note("target")},
 		subs: []wantedSub{
 			sub("fruit", func(b *testkit.InstallationBuilder) {
 				b.ImportData("flower", "flower").ImportTarget("cluster", "cluster")
@@ -54,13 +54,13 @@ func TestWhatIsImportedIsWrittenFirst(t *testing.T) {
 		}
 		return all
 	}
-	if diff := cmp.Diff([]int{1, 1, 1, 1, 2, 1}, sizes(lsv1alpha1.FlowContinuous)); diff != "" {
+	if diff := cmp.Diff([]int{1, 1, 1, 1, 1, 2, 1}, sizes(lsv1alpha1.FlowContinuous)); diff != "" {
 		t.Errorf("stages (-want +got):\n%s", diff)
 	}
-	if want := []string{"target", "root", "flower", "fruit", "egg", "hen", "execution"}; !slices.Equal(written, want) {
+	if want := []string{"state", "target", "root", "flower", "fruit", "egg", "hen", "execution"}; !slices.Equal(written, want) {
 		t.Errorf("written %v, want %v", written, want)
 	}
-	if diff := cmp.Diff([]int{7}, sizes(lsv1alpha1.FlowJob)); diff != "" {
+	if diff := cmp.Diff([]int{1, 7}, sizes(lsv1alpha1.FlowJob)); diff != "" {
 		t.Errorf("in the job flow, which goes on after a crash whatever its children do (-want +got):\n%s", diff)
 	}
 }

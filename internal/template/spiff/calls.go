@@ -32,6 +32,8 @@ type invocation struct {
 	args []value
 	// told is what the arguments tell about their values.
 	told info
+	// complaint is what the author of the template has to say about a condition that is not met.
+	complaint string
 }
 
 // builtin is a function of the engine. Its arguments are resolved.

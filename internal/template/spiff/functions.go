@@ -12,7 +12,6 @@ import (
 const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it; import the value instead"
 	becauseOutside     = "a template must not start programs or write files; import the result instead"
-	becauseFiles       = "a template cannot search for files; name a file of the blueprint and use read instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
 	becauseChance      = "its result is a different one every time, and evaluating twice must give the same; import the value instead"
 	becauseNoState     = "nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
@@ -23,14 +22,12 @@ const (
 	becauseNetworks    = "it reads the networks of BOSH manifests; calculate with addresses instead, as in min_ip(network) + 5"
 	becausePools       = "it reads the resource pools of BOSH manifests; write the value instead"
 	becauseTags        = "there is only one document; refer to the value by its path instead"
-	becauseStubs       = "there are no stubs other than the state; use &template instead"
 )
 
 // refused maps functions of the original language to the reason why they are missing here.
 var refused = refusals(map[string]string{
 	becauseEnvironment: "env features",
 	becauseOutside:     "exec exec_uncached pipe pipe_uncached write tempfile mkdir",
-	becauseFiles:       "lookup_file lookup_dir list_files list_dirs",
 	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
 	becauseChance:   "bcrypt md5crypt",
@@ -42,7 +39,7 @@ var refused = refusals(map[string]string{
 })
 
 // refusedMarkers maps markers of the original language to the reason why they are missing here.
-var refusedMarkers = map[string]string{"dynamic": becauseStubs, "tag": becauseTags}
+var refusedMarkers = map[string]string{"tag": becauseTags}
 
 func refusals(reasons map[string]string) map[string]string {
 	byName := map[string]string{}
@@ -73,6 +70,7 @@ func init() {
 
 		"type": callType, "string": callString, "integer": callInteger, "float": callFloat, "bool": callBool,
 		"asjson": callAsJSON, "asyaml": callAsYAML, "parse": callParse, "read": callRead, "read_uncached": callRead,
+		"list_files": listFunction(false), "list_dirs": listFunction(true), "lookup_file": lookupFunction(false), "lookup_dir": lookupFunction(true),
 
 		"min_ip": networkFunction(firstOfNetwork), "max_ip": networkFunction(lastOfNetwork),
 		"num_ip": networkFunction(sizeOfNetwork), "contains_ip": callContainsIP,

@@ -255,12 +255,12 @@ func (c *invocation) order(less *lambda, a, b value) (int, error) {
 		if y, ok := b.(string); ok {
 			return strings.Compare(x, y), c.env.run.meter.Read(int64(min(len(x), len(y))))
 		}
-	case int64:
-		if y, ok := b.(int64); ok {
-			return compareIntegers(x, y), nil
+	case int64, float64:
+		if order, ok := compareNumbers(a, b); ok {
+			return order, nil
 		}
 	}
-	return 0, problem("function sort: the items have to be all strings or all integers")
+	return 0, problem("function sort: the items have to be all strings or all numbers")
 }
 
 // orderBy asks a lambda, which answers with a boolean or with an integer.

@@ -191,11 +191,14 @@ func (c *invocation) yaml(index int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := c.env.run.meter.EncodeYAML(plain)
+	if err := c.env.run.meter.WriteYAML(plain); err != nil {
+		return "", c.explain(err)
+	}
+	text, err := asBlock(plain)
 	if err != nil {
 		return "", c.explain(err)
 	}
-	return text, nil
+	return text, c.build(int64(len(text)))
 }
 
 // callParse reads YAML or JSON. What it describes is data: expressions in it are not evaluated.
@@ -217,14 +220,47 @@ func callParse(c *invocation) (value, error) {
 	case "import", "yaml":
 	case "text":
 		return text, nil
+	case "template":
+		return c.template(text, true)
+	case "multiyaml", "importmulti":
+		return c.documents(text)
 	default:
-		return nil, problem("function parse: this mode is not available in blueprints")
+		return nil, problem("function parse: the mode has to be import, yaml, multiyaml, importmulti, template or text")
 	}
 	plain, err := c.env.run.meter.DecodeYAML(text)
 	if err != nil {
 		return nil, c.explain(err)
 	}
 	return c.taken(fromPlain(plain))
+}
+
+// documents reads all documents of a text. What they describe is data.
+func (c *invocation) documents(text string) (value, error) {
+	plain, err := c.env.run.meter.DecodeYAMLDocuments(text)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	return c.taken(fromPlain(plain))
+}
+
+// template makes a template of a text. If the text is no file of the blueprint, errors do not show anything of it.
+func (c *invocation) template(text string, hidden bool) (*blank, error) {
+	plain, err := c.env.run.meter.DecodeYAML(text)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	return c.compiled(plain, hidden)
+}
+
+func (c *invocation) compiled(plain any, hidden bool) (*blank, error) {
+	compiled, failed := (&compiler{meter: c.env.run.meter, hidden: hidden}).node(plain, "", 0)
+	if failed != nil && hidden {
+		return nil, problem("function %s: the text is not a template", c.name)
+	}
+	if failed != nil {
+		return nil, c.explain(failed.cause)
+	}
+	return &blank{compiled, plain, c.env}, nil
 }
 
 // taken returns the value of a cell that was made of a plain value.
@@ -268,24 +304,109 @@ func (c *invocation) interpret(content, mode string) (value, error) {
 	case "binary":
 		encoded := &invocation{env: c.env, name: c.name, args: []value{content, int64(60)}}
 		return callBase64(encoded)
-	case "yaml", "import", "template":
-	default:
-		return nil, problem("function read: this mode is not available in blueprints")
+	case "template":
+		return c.template(content, false)
+	case "importmulti":
+		return c.documents(content)
+	case "multiyaml":
+		plain, err := c.env.run.meter.DecodeYAMLDocuments(content)
+		if err != nil {
+			return nil, c.explain(err)
+		}
+		return c.evaluated(plain)
+	case "yaml", "import":
+		plain, err := c.env.run.meter.DecodeYAML(content)
+		if err != nil {
+			return nil, c.explain(err)
+		}
+		return c.evaluated(plain)
 	}
-	plain, err := c.env.run.meter.DecodeYAML(content)
+	return nil, problem("function read: the mode has to be yaml, import, multiyaml, importmulti, template, text or binary")
+}
+
+// evaluated evaluates what a file contains here.
+func (c *invocation) evaluated(plain any) (value, error) {
+	b, err := c.compiled(plain, false)
 	if err != nil {
-		return nil, c.explain(err)
-	}
-	compiled, failed := (&compiler{meter: c.env.run.meter}).node(plain, "", 0)
-	if failed != nil {
-		return nil, c.explain(failed.cause)
-	}
-	b := &blank{compiled, plain, c.env}
-	if mode == "template" {
-		return b, nil
+		return nil, err
 	}
 	out, err := c.env.instantiate(b)
 	return out.value, err
+}
+
+// listFunction makes a function that lists the files, or the directories, in a directory of the blueprint.
+func listFunction(directories bool) builtin {
+	return func(c *invocation) (value, error) {
+		if err := c.takes(1, 1); err != nil {
+			return nil, err
+		}
+		name, err := c.text(0)
+		if err != nil {
+			return nil, err
+		}
+		entries, err := c.env.run.files.List(name)
+		if err != nil {
+			return nil, c.explain(err)
+		}
+		var names []string
+		for _, entry := range entries {
+			if entry.IsDir == directories {
+				names = append(names, entry.Name)
+			}
+		}
+		return c.texts(names)
+	}
+}
+
+// lookupFunction makes a function that tells in which of some directories of the blueprint there is a file, or a directory.
+func lookupFunction(directories bool) builtin {
+	return func(c *invocation) (value, error) {
+		if err := c.takes(2, -1); err != nil {
+			return nil, err
+		}
+		name, err := c.text(0)
+		if err != nil {
+			return nil, err
+		}
+		candidates := []string{name}
+		if !strings.HasPrefix(name, "/") {
+			if candidates, err = c.below(name); err != nil {
+				return nil, err
+			}
+		}
+		var found []string
+		for _, candidate := range candidates {
+			there, err := c.env.run.files.Has(candidate, directories)
+			if err != nil {
+				return nil, err
+			}
+			if there {
+				found = append(found, candidate)
+			}
+		}
+		return c.texts(found)
+	}
+}
+
+// below returns the paths of a name in the directories that are the other arguments, or items of these.
+func (c *invocation) below(name string) ([]string, error) {
+	var paths []string
+	for i := 1; i < len(c.args); i++ {
+		l, ok := c.args[i].(*list)
+		if !ok {
+			l = newList([]value{c.args[i]})
+		}
+		for _, item := range l.cells {
+			directory, ok := item.value.(string)
+			if !ok && item.value != nil {
+				return nil, c.wrong(i, "a string or a list of strings")
+			}
+			if directory != "" {
+				paths = append(paths, directory+"/"+name)
+			}
+		}
+	}
+	return paths, nil
 }
 
 // networkFunction makes a function of one that tells something about a network.

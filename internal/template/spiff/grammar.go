@@ -20,7 +20,7 @@ func (p *parser) dynaml() parsed {
 
 // markers are the words behind an ampersand.
 var markers = map[string]flags{
-	"template": isTemplate, "temporary": isTemporary, "local": isLocal, "inject": isInject, "state": isState, "default": isDefault,
+	"template": isTemplate, "temporary": isTemporary, "local": isLocal, "inject": isInject, "state": isState, "default": isDefault, "dynamic": isDynamic,
 }
 
 // marked reads markers and the expression in brackets that may follow them.

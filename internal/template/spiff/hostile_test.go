@@ -193,7 +193,7 @@ func TestStepsAreCharged(t *testing.T) {
 	}{
 		"conditions": {"a: (( check(1, [\"and\", " + many + "]) ))", 100 * costOfCondition},
 		"overlays":   {"a: (( merge({" + strings.ReplaceAll(manyNames(100), "$n", "$m") + "}, {$x = 1}) ))", 200 * costOfOverlay},
-		"calls":      {"f: (( |x|->x ))\na: (( map[[1..100]|x|->.f(x)] ))", 400 * costOfCall},
+		"calls":      {"f: (( |x|->x ))\na: (( map[[1..100]|x|->.f(x)] ))", 390 * costOfCall},
 		"parsing":    {"a: (( eval(\"1" + strings.Repeat(" + 1", 100) + "\") ))", 400 * costOfByte},
 	} {
 		compiled := mustCompile(t, c.text)
@@ -211,5 +211,29 @@ func TestStepsAreCharged(t *testing.T) {
 	}
 	if steps, _ := meter.Used(); steps < 5*costOfByte {
 		t.Errorf("reading an expression takes %d steps", steps)
+	}
+}
+
+// What people really do has room in the limits.
+func TestLimitsLeaveRoom(t *testing.T) {
+	items := make([]any, 90_000)
+	for i := range items {
+		items[i] = "item"
+	}
+	for text, want := range map[string]int{
+		"a: (( map[imports.items|x|->x \"-\"] ))":                                                     90_000,
+		"a: (( map[[1..90000]|x|->x + 1] ))":                                                          90_000,
+		"a: (( select[imports.items|i,x|->i >= 0] ))":                                                 90_000,
+		"f: (( &temporary(|x|->x <= 0 ? [] :_(x - 1) x) ))\na: (( .f(990) ))":                         990,
+		"n: (( &temporary(sum[[1..90000]|0|s,x|->s + 1]) ))\na: (( n == 90000 ? imports.items :[] ))": 90_000,
+	} {
+		result, err := mustCompile(t, text).Evaluate(Input{Bindings: map[string]any{"imports": map[string]any{"items": items}}})
+		if err != nil {
+			t.Errorf("%s: %v", text, messageIn(t, err))
+			continue
+		}
+		if got := len(result.Value.(map[string]any)["a"].([]any)); got != want {
+			t.Errorf("%s: got %d items, want %d", text, got, want)
+		}
 	}
 }

@@ -4,6 +4,7 @@
 package spiff
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,7 +185,8 @@ func (r *run) equal(left, right value) (bool, error) {
 	case bool:
 		return equalBoolean(a, right), nil
 	case float64:
-		return left == right, nil
+		b, ok := number(right)
+		return ok && a == b, nil
 	case *list:
 		return r.equalLists(a, right)
 	case *dict:
@@ -208,6 +210,8 @@ func equalInteger(a int64, right value) bool {
 	switch b := right.(type) {
 	case int64:
 		return a == b
+	case float64:
+		return float64(a) == b
 	case string:
 		n, err := strconv.ParseInt(b, 10, 64)
 		return err == nil && a == n
@@ -274,16 +278,15 @@ func (r *run) equalMaps(a *dict, right value) (bool, error) {
 	return true, nil
 }
 
-// ordered compares two integers or two strings.
+// ordered compares two numbers or two strings.
 func (r *run) ordered(operator string, left, right value) (bool, error) {
 	order := 0
 	switch a := left.(type) {
-	case int64:
-		b, ok := right.(int64)
-		if !ok {
-			return false, problem("an integer can only be compared with an integer, not with a value of type %s", typeOf(right))
+	case int64, float64:
+		var ok bool
+		if order, ok = compareNumbers(left, right); !ok {
+			return false, problem("a number can only be compared with a number, not with a value of type %s", typeOf(right))
 		}
-		order = compareIntegers(a, b)
 	case string:
 		b, ok := right.(string)
 		if !ok {
@@ -299,14 +302,15 @@ func (r *run) ordered(operator string, left, right value) (bool, error) {
 	return comparisons[operator](order), nil
 }
 
-func compareIntegers(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+// compareNumbers compares integers exactly and other numbers as floats.
+func compareNumbers(left, right value) (order int, ok bool) {
+	a, integer := left.(int64)
+	if b, alsoInteger := right.(int64); integer && alsoInteger {
+		return cmp.Compare(a, b), true
 	}
-	return 0
+	x, ok := number(left)
+	y, alsoOK := number(right)
+	return cmp.Compare(x, y), ok && alsoOK
 }
 
 var comparisons = map[string]func(order int) bool{

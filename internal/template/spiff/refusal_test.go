@@ -32,7 +32,14 @@ func TestMessagesOfTheAuthor(t *testing.T) {
 		`(|m|->error(m))("x")`:                              withheld,
 		`eval("error(\"x\")")`:                              "the expression was put together from values and cannot be evaluated",
 		`error()`:                                           withheld,
-		`catch[error("caught")|v,e|->error("again")]`:       "again",
+		`validate(imports.count, |x|->[x > 5, "more than five", "not more than five"])`: "function validate: condition 1: not more than five",
+		`validate(imports.count, ["type", "int"], |x|->[x > 5, "too few"])`:             "function validate: condition 2: too few",
+		`validate(imports.count, ["and", |x|->([false, "", "no"])])`:                    "function validate: condition 1: no",
+		`validate(imports.name, |x|->[false, "", "bad name: " x])`:                      "function validate: the value does not meet condition 1",
+		`validate(imports.count, [|x,m|->[x > m, "", "at most " m], 5])`:                "function validate: the value does not meet condition 1",
+		`validate(imports.count, |x|->false)`:                                           "function validate: the value does not meet condition 1",
+		`validate(imports.name, lambda "|x|->[false, \"\", \"text\"]")`:                 "function validate: the value does not meet condition 1",
+		`catch[error("caught")|v,e|->error("again")]`:                                   "again",
 	} {
 		text := jsonText(map[string]any{"a": "(( " + expression + " ))"})
 		input := Input{Bindings: bindings(), Files: files, Functions: map[string]Function{"own": func(args []any) (any, error) { return args[0], nil }}}

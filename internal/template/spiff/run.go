@@ -11,7 +11,7 @@ import (
 
 // referencesPerCall is how many values may refer to each other for every level that calls may nest. A chain of references
 // is not a recursion, and may be longer.
-const referencesPerCall = 10
+const referencesPerCall = 2
 
 // deepestExpression is how deep expressions may nest, all that are being evaluated taken together. The stack of a goroutine
 // is large but not endless, and running out of it cannot be caught.

@@ -57,6 +57,8 @@ const noKey = "!"
 type compiler struct {
 	meter  *template.Meter
 	places map[string]template.Place
+	// hidden says that the text was put together from values, so that nothing of it may be shown.
+	hidden bool
 }
 
 // compileError says where a template cannot be compiled.
@@ -102,7 +104,7 @@ func (c *compiler) text(text, path string) (*source, *compileError) {
 	if err != nil {
 		return nil, &compileError{place: place, offset: err.offset, cause: err.problem}
 	}
-	return &source{kind: expressionKind, original: text, expr: expression, text: inner, place: place}, nil
+	return &source{kind: expressionKind, original: text, expr: expression, text: inner, place: place, hidden: c.hidden}, nil
 }
 
 func (c *compiler) mapping(entries map[string]any, path string, level int) (*source, *compileError) {

@@ -21,6 +21,10 @@ var files = fstest.MapFS{
 	"template.yaml": {Data: []byte("value: (( x + 1 ))\n")},
 	"broken.yaml":   {Data: []byte("a: b: c")},
 	"wrong.yaml":    {Data: []byte("a: (( [ ))")},
+	"several.yaml":  {Data: []byte("name: (( imports.name ))\n---\nx: 1\n---\n")},
+	"d/a.txt":       {Data: []byte("a")},
+	"d/b.txt":       {Data: []byte("b")},
+	"d/e/f.txt":     {Data: []byte("f")},
 }
 
 // hostileFiles has a file that reads itself.

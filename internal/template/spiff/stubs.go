@@ -3,6 +3,8 @@
 
 package spiff
 
+import "strings"
+
 // override returns the counterpart of a value in the stubs if there is one.
 func (e *env) override(own result, overridable bool) (result, error) {
 	if !overridable {
@@ -12,7 +14,29 @@ func (e *env) override(own result, overridable bool) (result, error) {
 	if err != nil || c == nil || c.flags.has(isDefault) && !c.flags.has(isInject) {
 		return own, err
 	}
-	return result{value: c.value, flags: own.flags | c.flags}, nil
+	v, err := e.revived(c.value)
+	return result{value: v, flags: own.flags | c.flags}, err
+}
+
+// revived returns a value of the state. A lambda was written down there as the text that it stands for.
+func (e *env) revived(v value) (value, error) {
+	text, ok := v.(string)
+	if !ok || !strings.Contains(text, "->") {
+		return v, nil
+	}
+	inner, ok := isExpression(text)
+	if !ok {
+		return v, nil
+	}
+	parsed, err := e.parse(inner)
+	if err != nil {
+		return v, e.run.meter.Reached()
+	}
+	if _, ok := parsed.expr.(*function); !ok {
+		return v, nil
+	}
+	out, err := e.withNode(parsed).eval(parsed.expr)
+	return out.value, err
 }
 
 // overrideOutcome is override for the value of an expression. A map or a list that is preferred is not replaced by its

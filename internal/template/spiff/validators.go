@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"net/netip"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -47,6 +48,9 @@ func callValidate(c *invocation) (value, error) {
 		return nil, err
 	case failed == 0:
 		return c.args[0], nil
+	}
+	if c.complaint != "" {
+		return nil, refusal("function validate: condition "+strconv.Itoa(failed)+": "+c.complaint, true)
 	}
 	return nil, problem("function validate: the value does not meet condition %d%s", failed, named(c.args[failed]))
 }
@@ -132,7 +136,7 @@ func (c *invocation) meetsNamed(v value, name string, args []value) (bool, error
 }
 
 // meetsLambda calls a lambda with the value and the arguments. It yields something that counts as true or false, or a list
-// that begins with it; the messages that may follow are not shown, because they may contain values.
+// that begins with it; the messages that may follow are shown only if they are made of text of the template.
 func (c *invocation) meetsLambda(v value, l *lambda, args []value) (bool, error) {
 	if len(l.parameters) != len(args)+1 {
 		return false, problem("function %s: the lambda of a condition takes %d arguments, not %d", c.name, len(l.parameters), len(args)+1)
@@ -152,7 +156,27 @@ func (c *invocation) meetsLambda(v value, l *lambda, args []value) (bool, error)
 	if len(items) == 0 || len(items) > 3 {
 		return false, problem("function %s: a list that the lambda of a condition yields has to have one to three items", c.name)
 	}
+	if text, isText := items[len(items)-1].value.(string); isText && !truth(items[0].value) && l.tellsLiterally(c.env.run, len(items)) {
+		c.complaint = text
+	}
 	return truth(items[0].value), nil
+}
+
+// tellsLiterally tells whether the last of so many items that a lambda yields is a message made of text of the template.
+func (l *lambda) tellsLiterally(r *run, items int) bool {
+	if l.node != nil && l.node.hidden || items < 2 {
+		return false
+	}
+	body := l.body
+	for {
+		group, ok := body.(*grouped)
+		if !ok {
+			break
+		}
+		body = group.inner
+	}
+	told, ok := body.(*listing)
+	return ok && len(told.items) == items && !told.items[items-1].expanded && r.constant(told.items[items-1].expr)
 }
 
 // needs checks the number of arguments of a condition.

@@ -25,6 +25,8 @@ const (
 	isInject
 	isState
 	isDefault
+	// isDynamic would have stubs evaluated again. There are none but the state, so that it has no effect.
+	isDynamic
 )
 
 func (f flags) has(flag flags) bool { return f&flag != 0 }
@@ -49,7 +51,7 @@ type dict struct {
 
 // sizes of what values are made of, in bytes.
 const (
-	sizeOfCell  = 128
+	sizeOfCell  = 96
 	sizeOfValue = 16
 )
 

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spiff
+
+import "slices"
+
+// Calculation is an expression in which an imported number is divided or compared. Landscaper hands all imported numbers to
+// the original engine as floats, so that it yields something else there.
+type Calculation struct {
+	// Path leads to the node of the template, Operator is / or one that compares.
+	Path, Expression, Operator string
+}
+
+// Calculations returns the expressions of the template that divide or compare imports, if these are among the given ones.
+func (t *Template) Calculations(imports []string) []Calculation {
+	var found []Calculation
+	t.root.each(func(s *source) {
+		visit(s.expr, func(x expr) {
+			o, ok := x.(*operation)
+			if !ok || !slices.Contains([]string{"/", "<", "<=", ">", ">="}, o.operator) {
+				return
+			}
+			if importedBy(o.left, imports) || importedBy(o.right, imports) {
+				from, to := o.where()
+				found = append(found, Calculation{Path: s.place.Path, Expression: s.text[from:to], Operator: o.operator})
+			}
+		})
+	})
+	return found
+}
+
+// importedBy tells whether an expression is nothing but one of the imports.
+func importedBy(x expr, imports []string) bool {
+	ref, ok := x.(*reference)
+	return ok && len(ref.path) == 2 && ref.path[0] == "imports" && slices.Contains(imports, ref.path[1])
+}
+
+// each visits the nodes of a template that are expressions.
+func (s *source) each(visit func(*source)) {
+	if s == nil {
+		return
+	}
+	if s.kind == expressionKind {
+		visit(s)
+	}
+	s.inserted.each(visit)
+	for _, name := range s.names {
+		s.entries[name].each(visit)
+	}
+	for _, item := range s.items {
+		item.each(visit)
+	}
+}
+
+// visit visits an expression and all that are inside.
+func visit(x expr, see func(expr)) {
+	if x == nil {
+		return
+	}
+	see(x)
+	for _, inner := range partsOf(x) {
+		visit(inner, see)
+	}
+}
+
+// partsOf returns the expressions that an expression is made of.
+//
+//house:allow complexity the kinds of expressions, one by one
+func partsOf(x expr) []expr {
+	switch x := x.(type) {
+	case *grouped:
+		return []expr{x.inner}
+	case *prefer:
+		return []expr{x.inner}
+	case *marked:
+		return []expr{x.inner}
+	case *not:
+		return []expr{x.inner}
+	case *conditional:
+		return []expr{x.condition, x.yes, x.no}
+	case *operation:
+		return []expr{x.left, x.right}
+	case *mapping:
+		var parts []expr
+		for _, a := range x.assignments {
+			parts = append(parts, a.key, a.value)
+		}
+		return parts
+	case *scoped:
+		return []expr{x.names, x.inner}
+	case *listing:
+		return argumentsOf(x.items)
+	case *call:
+		parts := append([]expr{x.function}, argumentsOf(x.positional)...)
+		for _, named := range x.named {
+			parts = append(parts, named.expr)
+		}
+		return parts
+	case *qualified:
+		return []expr{x.base}
+	case *dynamic:
+		return []expr{x.base, x.index}
+	case *slice:
+		return []expr{x.base, x.bounds}
+	case *interval:
+		return []expr{x.from, x.to}
+	case *projection:
+		return []expr{x.base, x.inner}
+	case *function:
+		return []expr{x.body}
+	case *lambdaReference:
+		return []expr{x.inner}
+	case *iteration:
+		return []expr{x.source, x.apply}
+	case *aggregation:
+		return []expr{x.source, x.initial, x.apply}
+	case *catch:
+		return []expr{x.source, x.apply}
+	case *substitution:
+		return []expr{x.template}
+	}
+	return nil
+}
+
+func argumentsOf(all []argument) []expr {
+	parts := make([]expr, len(all))
+	for i := range all {
+		parts[i] = all[i].expr
+	}
+	return parts
+}
