@@ -56,12 +56,14 @@ func (mock) Deploy(_ context.Context, work deployer.Work) (deployer.Progress, er
 		return deployer.Progress{}, failure.Terminalf(failure.Details{Operation: "Deploy", Reason: "MockFailure"},
 			"spec.config asks for the phase %s", phase)
 	}
+	progress := deployer.Progress{Recheck: time.Hour, Waiting: decision.Reason{
+		Code: lsv1alpha1.ReasonWaitingForReadiness, Message: fmt.Sprintf("spec.config asks for the phase %s", phase),
+	}}
 	if config.InitialPhase != nil && !stopped(work.Item) {
+		progress.Recheck = time.Second
 		work.Wake()
 	}
-	return deployer.Progress{Waiting: decision.Reason{
-		Code: lsv1alpha1.ReasonWaitingForReadiness, Message: fmt.Sprintf("spec.config asks for the phase %s", phase),
-	}, Recheck: time.Hour}, nil
+	return progress, nil
 }
 
 // phaseOf is the initial phase until the item has been seen in it, and the phase to end in then.

@@ -173,13 +173,21 @@ func TestAnItemEndsInThePhaseItAsksFor(t *testing.T) {
 		"failed":          {phased("", lsv1alpha1.PhaseFailed), lsv1alpha1.PhaseFailed},
 		"step-by-step":    {phased(lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded), lsv1alpha1.PhaseSucceeded},
 		"step-to-failure": {phased(lsv1alpha1.PhaseInit, lsv1alpha1.PhaseFailed), lsv1alpha1.PhaseFailed},
+		"initial-alone":   {phased(lsv1alpha1.PhaseProgressing, ""), lsv1alpha1.PhaseSucceeded},
+		"initial-init":    {phased(lsv1alpha1.PhaseInit, ""), lsv1alpha1.PhaseSucceeded},
+		"initial-unknown": {phased("Pending", ""), lsv1alpha1.PhaseSucceeded},
 		"failed-at-once":  {phased(lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseSucceeded), lsv1alpha1.PhaseFailed},
 	}
 	for name, test := range tests {
 		item := testkit.DeployItem(ns, name).Mock(test.config).Build()
-		testkit.Create(t, server, item)
+		without := testkit.DeployItem(ns, name+"-without-a-job").Mock(test.config).Build()
+		without.Spec.Flow = lsv1alpha1.FlowContinuous
+		testkit.Create(t, server, item, without)
 		begin(t, item, "job-1")
 		testkit.EventuallyFinished(t, server, item, test.want)
+		testkit.Eventually(t, server, without, testkit.Is("in phase "+string(test.want), func(i *lsv1alpha1.DeployItem) bool {
+			return i.Status.Phase == test.want
+		}))
 	}
 	stepped := testkit.DeployItem(ns, "step-by-step").Build()
 	if waits := recorder.Of(stepped).Transitions("status.transitionTimes.waitTime"); len(waits) < 2 {
