@@ -23,6 +23,7 @@ func Look(s Snapshot) Observed {
 		InterruptAsked:   e.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationInterrupt),
 		Interrupted:      interruptedJob(e) != "" && interruptedJob(e) == e.Status.JobID,
 		Complete:         s.Complete,
+		FlowOnly:         onlyFlowChanged(e),
 	}
 	o = o.at(&e.Status.RunStatus)
 	if !o.Running() || o.Continuous {

@@ -47,6 +47,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	err := l.Controller(mgr, opts.Workers).
 		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
+		Watches(&lsv1alpha1.DataObject{}, loop.Urgent(exporterOf(mgr.GetClient())), builder.WithPredicates(vanishes())).
 		Complete(l)
 	if err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)

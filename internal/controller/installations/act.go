@@ -35,6 +35,8 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return o, k.cleanUp(ctx, inst)
 	case installation.Raise:
 		return o, e.Err
+	case installation.Observe:
+		return o, nil
 	default:
 		return k.changeMetadata(ctx, inst, o, effect)
 	}
