@@ -126,9 +126,12 @@ var bugs = []bug{
 		runs:  []string{"graft ", "growth "},
 	},
 	{
-		name:  "continuous: who leaves the flow does not take note of it",
-		edits: []edit{{"internal/continuous/installation_settle.go", "if o.FlowOnly || status.ObservedSpec == \"\" {", "if false {"}},
-		runs:  []string{"seasons "},
+		name: "continuous: who leaves the flow does not take note of it",
+		edits: []edit{
+			{"internal/continuous/installation_settle.go", "if o.FlowOnly || status.ObservedSpec == \"\" {", "if false {"},
+			{installationDecide, "case !o.Job.Running() && o.FlowOnly:", "case false:"},
+		},
+		runs: []string{"seasons "},
 	},
 	{
 		name:  "continuous: another flow is taken for another spec",
