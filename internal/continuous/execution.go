@@ -26,6 +26,8 @@ type Execution struct {
 	Ignored bool
 	// Own is set if the phase Failed is the execution's own, Aborted if it was aborted.
 	Own, Aborted bool
+	// ExportGone says that the object with the exports has vanished.
+	ExportGone bool
 	// Generations tell what the last update of each item was based on. One without numbers asks for an update in any case.
 	Generations []lsv1alpha1.DeployItemGeneration
 }
@@ -106,7 +108,8 @@ func (o Execution) pair(item execution.Item) Pair {
 	}
 	recorded := o.Generations[known]
 	if recorded.ExecutionGeneration != o.Generation || recorded.DeployItemGeneration != item.Object.Generation {
-		pair.Redo = recorded.ExecutionGeneration == 0 || item.State == execution.StateFailed
+		flow := recorded.ExecutionGeneration == o.Generation && item.OnlyFlow
+		pair.Redo = recorded.ExecutionGeneration == 0 || item.State == execution.StateFailed && !flow
 		return pair
 	}
 	switch item.State {

@@ -11,6 +11,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
 )
 
 // DecideExecution says what an execution of the continuous flow does next. It is total.
@@ -26,6 +27,8 @@ func DecideExecution(o Execution) execution.Decision {
 		return deleteExecution(o)
 	case o.Operation != "":
 		return answer(o)
+	case o.follows():
+		return followExecution(o)
 	case o.Phase.IsCompleted() && o.UpToDate:
 		return recheckExecution(o)
 	default:
@@ -70,8 +73,10 @@ func recheckExecution(o Execution) execution.Decision {
 	switch {
 	case o.Own:
 		return idle(ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
-	case o.Phase == lsv1alpha1.PhaseFailed && len(of(pairs, Broken)) > 0:
+	case o.Phase == lsv1alpha1.PhaseFailed && len(of(pairs, Broken)) > 0 && len(working(o, pairs)) == 0:
 		return idle(ReasonIdle, "deploy items have failed: "+execution.Names(of(pairs, Broken)))
+	case o.Phase == lsv1alpha1.PhaseSucceeded && o.ExportGone:
+		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonExportsGone, "the object with its exports has vanished and is written anew")}
 	case o.Phase == lsv1alpha1.PhaseSucceeded && len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0:
 		return idle(ReasonIdle, "nothing has changed")
 	default:
@@ -101,18 +106,41 @@ func reconcile(o Execution) execution.Decision {
 	if orphans := deletable(o.Leaving); len(orphans) > 0 {
 		return execution.Decision{Do: []execution.Effect{execution.DeleteItems{Items: orphans}}, Why: because(ReasonUpdated, "deploy items that the spec does not contain are deleted")}
 	}
+	if strange := strangersGoing(o.Leaving); len(strange) > 0 {
+		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(ReasonUpdated, "deploy items of another flow are deleted")}
+	}
 	pairs := o.Pairs()
 	if broken := append(of(pairs, Broken), failedDeletions(o.Leaving)...); len(broken) > 0 {
 		text, codes := execution.Problems(broken)
+		if busy := working(o, pairs); len(busy) > 0 {
+			return waitForItems(o, "waiting for deploy items "+execution.Names(busy)+"; then it fails: "+text)
+		}
 		return refuse("deploy the items", failure.Terminalf(failure.Details{Operation: "DeployItems", Reason: ReasonSubObjectFailed, Codes: codes}, "%s", text))
 	}
 	if len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0 {
 		return execution.Collect(o.Observed)
 	}
 	if do := updates(pairs); len(do) > 0 {
-		return execution.Decision{Do: do, Why: because(ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due)))}
+		return execution.Decision{
+			Do: do, Why: because(ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due))),
+			// Items change over from another flow: that this has begun is known before.
+			SaveFirst: len(o.Generations) == 0 && slices.ContainsFunc(do, converts),
+		}
 	}
 	return await(o, pairs)
+}
+
+func converts(effect execution.Effect) bool { _, yes := effect.(execution.ConvertItems); return yes }
+
+// working are the items on which deployers work: nothing is called failed before they have come to their end.
+func working(o Execution, pairs []Pair) []execution.Item {
+	busy := of(pairs, InWork)
+	for _, item := range o.Leaving {
+		if item.Terminating && item.State != execution.StateFailed {
+			busy = append(busy, item)
+		}
+	}
+	return busy
 }
 
 func refuse(doing string, err error) execution.Decision {
@@ -195,7 +223,11 @@ func await(o Execution, pairs []Pair) execution.Decision {
 	default:
 		message += "the deletion of deploy items " + execution.Names(o.Leaving)
 	}
-	return execution.Decision{Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
+	return waitForItems(o, message)
+}
+
+func waitForItems(o Execution, message string) execution.Decision {
+	return execution.Decision{Wait: true, Again: run.Recheck(o.PhaseSince, o.Now), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
 }
 
 // abortExecution ends the work on all items, and stays.
@@ -218,31 +250,4 @@ func abortExecution(o Execution) execution.Decision {
 		d.Do = []execution.Effect{execution.InterruptItems{Items: cut}}
 	}
 	return d
-}
-
-// leaves tells whether the execution is to leave the continuous flow now.
-func (o Execution) leaves() bool {
-	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal())
-}
-
-// leaveExecution tells the items of the other flow, as soon as no deployer works on them.
-func leaveExecution(o Execution) execution.Decision {
-	var convert, busy []execution.Item
-	for _, item := range slices.Concat(o.Wanted, o.Leaving) {
-		switch {
-		case item.State == execution.StateRunning || item.State == execution.StateUnseen:
-			busy = append(busy, item)
-		case item.Flow != "" && item.Flow != o.Chosen:
-			convert = append(convert, item)
-		}
-	}
-	why := because(ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen))
-	switch {
-	case len(busy) > 0:
-		return execution.Decision{Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once deploy items are completed: "+execution.Names(busy))}
-	case len(convert) > 0:
-		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: o.Chosen, Items: convert}}, Why: why}
-	default:
-		return execution.Decision{Do: []execution.Effect{execution.LeaveFlow{}}, Wait: true, Again: time.Millisecond, Why: why}
-	}
 }

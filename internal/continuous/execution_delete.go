@@ -25,7 +25,7 @@ func deleteExecution(o Execution) execution.Decision {
 	case o.Phase != lsv1alpha1.PhaseDeleting:
 		return execution.Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
 	case len(o.Leaving) > 0:
-		return execution.Decision{Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of deploy items "+execution.Names(o.Leaving))}
+		return waitForItems(o, "waiting for the deletion of deploy items "+execution.Names(o.Leaving))
 	case !o.Complete:
 		return execution.Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
 	default:
@@ -41,7 +41,22 @@ func deletions(o Execution) []execution.Effect {
 	if ready := deletable(o.Leaving); len(ready) > 0 {
 		return []execution.Effect{execution.DeleteItems{Items: ready}}
 	}
+	if strange := strangersGoing(o.Leaving); len(strange) > 0 {
+		return []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}
+	}
 	return nil
+}
+
+// strangersGoing are the items of the job flow that were asked to go: there they would wait for a job. They are deleted before
+// they change their flow, so that nothing begins anew.
+func strangersGoing(leaving []execution.Item) []execution.Item {
+	var strange []execution.Item
+	for _, item := range leaving {
+		if item.Terminating && item.Flow == lsv1alpha1.FlowJob {
+			strange = append(strange, item)
+		}
+	}
+	return strange
 }
 
 // answerDeletion has items that could not be deleted try again, if that is asked for.

@@ -77,10 +77,17 @@ var executionRules = map[string]executionRule{
 		stuck := slices.ContainsFunc(o.Leaving, func(i execution.Item) bool { return i.Terminating && i.State == execution.StateFailed })
 		return d.Next != lsv1alpha1.PhaseFailed || broken || stuck || o.Invalid != nil || o.Operation == lsv1alpha1.OperationAbort && !o.Deleted
 	},
+	"failure comes when no deployer works any more": func(o continuous.Execution, d execution.Decision) bool {
+		broken := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.Broken })
+		works := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.InWork })
+		return d.Next != lsv1alpha1.PhaseFailed || o.Deleted || o.Invalid != nil || o.Operation == lsv1alpha1.OperationAbort || !broken || !works
+	},
 	"an item in class 1B ends it in Failed, unless something was asked for": func(o continuous.Execution, d execution.Decision) bool {
 		broken := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.Broken })
 		due := atWork(o) && broken && !isAsked(o) && o.Operation == "" && o.Invalid == nil && o.Phase == lsv1alpha1.PhaseProgressing
-		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0
+		works := slices.ContainsFunc(o.Leaving, func(i execution.Item) bool { return i.Terminating && i.State != execution.StateFailed }) ||
+			slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.InWork })
+		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0 || works && d.Wait && len(d.Do) == 0
 	},
 	"all of class 2A are updated, and only they": func(o continuous.Execution, d execution.Decision) bool {
 		if !atWork(o) || len(updated(d)) == 0 {
@@ -123,11 +130,12 @@ var executionRules = map[string]executionRule{
 		})
 	},
 	"a request is answered after it was stored what it has led to": func(o continuous.Execution, d execution.Decision) bool {
-		return !doesTo[execution.DropOperation](d) || !isAsked(o) || o.Deleted || d.SaveFirst
+		leaves := o.Chosen == lsv1alpha1.FlowJob && (o.Phase == "" || o.Phase.IsFinal()) // there is nothing like that in the other flow
+		return !doesTo[execution.DropOperation](d) || !isAsked(o) || o.Deleted || leaves || d.SaveFirst
 	},
 	"an abort ends everything that is in work, and misses nothing": func(o continuous.Execution, d execution.Decision) bool {
 		cut := concerned(d, func(e execution.InterruptItems) []execution.Item { return e.Items })
-		aborts := atWork(o) && o.Operation == lsv1alpha1.OperationAbort && d.Next == lsv1alpha1.PhaseFailed
+		aborts := !frozen(o) && o.Finalizer && !o.Deleted && o.Operation == lsv1alpha1.OperationAbort && d.Next == lsv1alpha1.PhaseFailed
 		if !aborts {
 			return len(cut) == 0
 		}

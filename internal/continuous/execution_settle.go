@@ -16,7 +16,12 @@ import (
 func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision, err error) Execution {
 	status := &e.Status
 	if observes(o, d, status.Phase) {
-		status.ObservedGeneration, o.UpToDate = e.Generation, true
+		if o.FlowOnly {
+			o = o.carry(status.ObservedGeneration)
+			status.DeployItemGenerations = o.Generations
+		}
+		execution.ObserveSpec(e)
+		o.UpToDate, o.FlowOnly = true, false
 	}
 	if err == nil {
 		for _, effect := range d.Do {
@@ -43,9 +48,13 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 // it is gone and what it has deployed cannot be deleted. The deletion makes a generation of its own, so that a failure of
 // before is told from this one.
 func observes(o Execution, d execution.Decision, phase lsv1alpha1.Phase) bool {
+	takesNote := slices.ContainsFunc(d.Do, func(e execution.Effect) bool { _, yes := e.(execution.Observe); return yes })
+	leaves := slices.ContainsFunc(d.Do, func(e execution.Effect) bool { _, yes := e.(execution.LeaveFlow); return yes })
 	switch {
 	case o.Deleted:
 		return d.Next == lsv1alpha1.PhaseFailed
+	case takesNote || leaves && o.FlowOnly:
+		return true
 	case d.Why.Code == lsv1alpha1.ReasonAborted:
 		return d.Next == lsv1alpha1.PhaseFailed
 	default:

@@ -66,12 +66,7 @@ func elsewhere(scope dataflow.Scope, name string, labels map[string]string) bool
 
 // Mark is what the objects that an installation exports carry, and by which its importers know that they are of its
 // present state: the version of its last update, or its last job.
-func Mark(exporter *lsv1alpha1.Installation) string {
-	if installation.FlowOf(exporter) == lsv1alpha1.FlowContinuous {
-		return exporter.Status.ConfigGeneration
-	}
-	return exporter.Status.JobIDFinished
-}
+func Mark(exporter *lsv1alpha1.Installation) string { return installation.ExportMark(&exporter.Status) }
 
 // Versions tells of all imports which version they have. Imports that installations export have the versions of those,
 // marks by name; all others have a hash of their content.

@@ -11,6 +11,8 @@ import (
 // InstallationSnapshot is what was read about an installation and the objects around it.
 type InstallationSnapshot struct {
 	installation.Snapshot
+	// ExportsGone names objects that the installation has exported and that do not exist.
+	ExportsGone []string
 	// Imports are as they were read; nil if nobody has read them, which counts as if they had not changed.
 	Imports *Read
 }
@@ -33,6 +35,10 @@ type Installation struct {
 	// be used at all.
 	ImportsChanged []string
 	ImportsMissing error
+	// ExportsGone names what the installation has exported and somebody has deleted.
+	ExportsGone []string
+	// Stuck names the nested installations that only wait for what has ended badly beside them.
+	Stuck map[string]bool
 	// UsedHash is a hash of the imports that the last update has used.
 	UsedHash string
 
@@ -55,13 +61,15 @@ func LookAtInstallation(s InstallationSnapshot) Installation {
 		Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
 		Ignored:   inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true",
 		Own:       own(&status.RunStatus),
-		Entered:   status.ConfigGeneration != "",
+		Entered:   installation.Entered(status),
 		UsedHash:  status.ImportsHash,
 		attempt: installation.Prepared{
 			Generation: inst.Generation, ImportsHash: status.ImportsHash, Imports: status.Imports, ConfigGeneration: status.ConfigGeneration,
 			Subs: status.SubInstCache, ExecutionRef: status.ExecutionReference,
 		},
 	}
+	o.ExportsGone = s.ExportsGone
+	o.Stuck = stuckOnes(inst, s.Subinstallations)
 	behind := behindSiblings(s.Subinstallations)
 	for i, c := range o.Children {
 		if c.Kind == installation.ChildInstallation && behind[c.Name] {
@@ -101,9 +109,17 @@ func filter(children []installation.Child, keep func(installation.Child) bool) [
 	return kept
 }
 
-// Busy tells whether a child must not be touched.
+// Busy tells whether a child must not be touched. One of the job flow does nothing without a job, whatever its phase is and
+// whichever spec it has seen.
 func Busy(c installation.Child) bool {
-	return c.Presence == installation.Unseen || c.Presence == installation.Present && (!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting || asked(c.Operation))
+	switch {
+	case c.Presence != installation.Present:
+		return c.Presence == installation.Unseen
+	case c.Flow == lsv1alpha1.FlowJob:
+		return c.Deleting || c.Job.Running() || c.Phase != "" && !c.Phase.IsFinal()
+	default:
+		return !c.Phase.IsCompleted() || !c.UpToDate || c.Deleting || asked(c.Operation)
+	}
 }
 
 func asked(operation lsv1alpha1.Operation) bool {
@@ -124,13 +140,13 @@ func (o Installation) combined() lsv1alpha1.Phase {
 // would be called completed without being so.
 func (o Installation) NeedsCertainty() bool {
 	all := o.every()
-	if o.Deleting || len(all) == 0 || len(filter(all, Busy)) > 0 {
+	if o.Deleting || len(all) == 0 || len(o.busy()) > 0 {
 		return false
 	}
 	if o.outdated() != "" || o.Operation != "" || o.Phase == lsv1alpha1.PhasePendingDependencies {
 		return o.Trouble == nil && o.ImportsMissing == nil && len(unready(o.Predecessors)) == 0
 	}
-	return !o.Own && o.combined() != o.Phase
+	return !o.Own && !o.standstill() && o.combined() != o.Phase
 }
 
 // misfits are the children whose spec names another flow.

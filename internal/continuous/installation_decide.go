@@ -6,17 +6,13 @@ package continuous
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/run"
 )
-
-// Leave is the effect by which an installation or execution leaves the continuous flow. The status write does it.
-type Leave struct{}
-
-// String implements installation.Effect.
-func (Leave) String() string { return "leave the continuous flow" }
 
 // Inform is the effect that tells children of an update. It belongs to the update: one that not all know of counts as not made.
 type Inform struct{}
@@ -37,6 +33,8 @@ func DecideInstallation(o Installation) installation.Decision {
 		return afterUpdate(o)
 	case o.Deleting:
 		return deleteInstallation(o)
+	case o.follows():
+		return follow(o)
 	default:
 		return proceed(o)
 	}
@@ -73,9 +71,22 @@ func (o Installation) outdated() string {
 		return "nothing has been done in the continuous flow yet"
 	case len(o.ImportsChanged) > 0:
 		return "imports have changed: " + list(o.ImportsChanged)
+	case o.importsGone():
+		return "imports are missing: " + o.ImportsMissing.Error()
 	case len(misfits) > 0:
 		return misfits[0].String() + " follows another flow"
+	default:
+		return o.lost()
 	}
+}
+
+// importsGone tells whether imports that the last update has used are not there any more.
+func (o Installation) importsGone() bool {
+	return o.ImportsMissing != nil && failure.KindOf(o.ImportsMissing) == failure.Retryable
+}
+
+// lost names a child that somebody has deleted.
+func (o Installation) lost() string {
 	for _, c := range o.Children {
 		if c.Presence == installation.Gone {
 			return c.String() + " is gone"
@@ -93,7 +104,11 @@ func recheck(o Installation) installation.Decision {
 	if combined == "" {
 		combined = lsv1alpha1.PhaseSucceeded
 	}
-	if busy := filter(o.every(), Busy); len(busy) == 0 && combined == o.Phase {
+	busy := filter(o.every(), Busy)
+	switch {
+	case len(busy) == 0 && combined == lsv1alpha1.PhaseSucceeded && len(o.ExportsGone) > 0:
+		return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonExportsGone, "it exports anew what has vanished: "+list(o.ExportsGone))}
+	case len(busy) == 0 && combined == o.Phase:
 		return rest(ReasonIdle, "nothing has changed")
 	}
 	return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "the state of what is below has changed")}
@@ -101,18 +116,25 @@ func recheck(o Installation) installation.Decision {
 
 // standard is the usual way: wait for what is below, update it if need be, and take over its state.
 func standard(o Installation) installation.Decision {
-	if busy := filter(o.every(), Busy); len(busy) > 0 {
+	if strange := o.strangersGoing(); len(strange) > 0 {
+		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}}, Why: because(ReasonUpdated, "what is below and goes changes its flow")}
+	}
+	if busy := o.busy(); len(busy) > 0 {
 		message := "waiting for " + names(busy)
 		if why := o.outdated(); why != "" {
 			message += fmt.Sprintf("; %s, which has no effect before (annotation %s=%s does not wait)", why, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)
 		}
-		return waitIn(lsv1alpha1.PhaseProgressing, lsv1alpha1.ReasonWaitingForSubObjects, message)
+		return waitIn(o, lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message))
 	}
-	retry := o.Operation == lsv1alpha1.OperationReconcile && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted)
-	if o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry {
+	retry := o.Operation == lsv1alpha1.OperationReconcile && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
+	switch {
+	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry:
 		return update(o)
+	case o.standstill():
+		return waitIn(o, lsv1alpha1.PhaseProgressing, because(ReasonStandstill, o.deadlock()))
+	default:
+		return complete(o)
 	}
-	return complete(o)
 }
 
 // update updates what is below once dependencies and imports allow it. With force, the state of dependencies does not
@@ -125,13 +147,15 @@ func update(o Installation) installation.Decision {
 		return raise(o.Trouble)
 	}
 	if waiting := unready(o.Predecessors); len(waiting) > 0 && o.Operation != lsv1alpha1.OperationForceReconcile {
-		return waitIn(o.Phase, lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting))
+		return waitIn(o, o.Phase, because(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)))
 	}
 	if o.ImportsMissing != nil {
 		return raise(o.ImportsMissing)
 	}
 	return installation.Decision{
 		Do: []installation.Effect{installation.Prepare{}, Inform{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated: "+o.occasion()),
+		// What is below changes over from another flow: that this has begun is known before.
+		SaveFirst: !o.Entered && len(o.every()) > 0,
 	}
 }
 
@@ -144,7 +168,7 @@ func (o Installation) occasion() string {
 
 func raise(err error) installation.Decision {
 	return installation.Decision{
-		Do: []installation.Effect{installation.Raise{Err: err}}, Wait: true, Again: safetyRecheck, Why: because(lsv1alpha1.ReasonWaitingForImports, err.Error()),
+		Do: []installation.Effect{installation.Raise{Err: err}}, Wait: true, Why: because(lsv1alpha1.ReasonWaitingForImports, err.Error()),
 	}
 }
 
@@ -195,12 +219,16 @@ func (o Installation) Untold() installation.Ask {
 			return c.Presence == installation.Present && !c.Deleting && c.Operation != o.Operation
 		})}
 	}
-	retry := o.Entered || o.Operation == lsv1alpha1.OperationReconcile
 	renewed := o.Prepared != nil && o.Prepared.ImportsHash != o.UsedHash
 	return installation.Ask{Operation: lsv1alpha1.OperationReconcile, Children: filter(o.every(), func(c installation.Child) bool {
-		concerned := retry && c.Phase != lsv1alpha1.PhaseSucceeded || renewed && c.Kind == installation.ChildInstallation
-		return c.Presence == installation.Present && !Busy(c) && concerned
+		concerned := o.retries() && c.Phase != lsv1alpha1.PhaseSucceeded || renewed && c.Kind == installation.ChildInstallation
+		return c.Presence == installation.Present && (!Busy(c) || o.standsStill(c)) && concerned
 	})}
+}
+
+// retries tells whether an update has what has failed try again. A change of the flow is no reason to.
+func (o Installation) retries() bool {
+	return o.Entered && !o.FlowOnly || o.Operation == lsv1alpha1.OperationReconcile
 }
 
 func ask(operation lsv1alpha1.Operation, children []installation.Child) installation.Decision {
@@ -253,9 +281,9 @@ func succeed(o Installation) installation.Decision {
 
 // abort stops what is below, and stays.
 func abort(o Installation) installation.Decision {
-	if o.Phase == lsv1alpha1.PhaseAborted && o.Own && !o.Changed {
+	if o.aborted() && !o.Changed && !o.FlowOnly {
 		d := dropOperation("it is aborted", true)
-		d.Wait = true
+		d.Wait = !o.strays() && len(o.misfits(lsv1alpha1.FlowContinuous)) == 0
 		return d
 	}
 	d := installation.Decision{Next: lsv1alpha1.PhaseAborted, Why: because(lsv1alpha1.ReasonAborted,
@@ -269,32 +297,13 @@ func abort(o Installation) installation.Decision {
 	return d
 }
 
-// leaves tells whether the installation is to leave the continuous flow now.
-func (o Installation) leaves() bool {
-	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal())
-}
-
-// leave tells what is below of the other flow, as soon as nothing of it is on its way.
-func leave(o Installation) installation.Decision {
-	if busy := filter(o.every(), func(c installation.Child) bool { return c.Flow == lsv1alpha1.FlowContinuous && Busy(c) }); len(busy) > 0 {
-		d := rest(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+names(busy))
-		d.Again = safetyRecheck
-		return d
-	}
-	why := because(ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen))
-	if misfits := o.misfits(o.Chosen); len(misfits) > 0 {
-		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: o.Chosen, Children: misfits}}, Why: why}
-	}
-	return installation.Decision{Do: []installation.Effect{Leave{}}, Wait: true, Again: time.Millisecond, Why: why}
-}
-
 func rest(code, message string) installation.Decision {
 	return installation.Decision{Wait: true, Why: because(code, message)}
 }
 
 // waitIn waits in a phase for something that an event tells about.
-func waitIn(phase lsv1alpha1.Phase, code, message string) installation.Decision {
-	return installation.Decision{Next: phase, Wait: true, Again: safetyRecheck, Why: because(code, message)}
+func waitIn(o Installation, phase lsv1alpha1.Phase, why decision.Reason) installation.Decision {
+	return installation.Decision{Next: phase, Wait: true, Again: run.Recheck(o.Since, o.Now), Why: why}
 }
 
 // maxNames is how many objects a message names.

@@ -21,7 +21,8 @@ func deleteInstallation(o Installation) installation.Decision {
 	case o.Operation != "" && !o.forced() && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation(fmt.Sprintf("operation %s has no effect on a deletion", o.Operation), false)
 	case o.needed(standing):
-		return waitIn(lsv1alpha1.PhaseDeleting, lsv1alpha1.ReasonWaitingForSuccessors, "it is not deleted while others import from it: "+siblings(o.Successors))
+		return waitIn(o, lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSuccessors, fmt.Sprintf(
+			"it is not deleted while others import from it: %s (annotation %s=true does not wait)", siblings(o.Successors), lsv1alpha1.DeleteIgnoreSuccessorsAnnotation)))
 	case len(left) == 0:
 		return installation.Decision{
 			Do: []installation.Effect{installation.CleanUp{}, installation.Release{}}, Wait: true, Why: because(ReasonDeleting, "everything below is gone"),
@@ -43,33 +44,30 @@ func (o Installation) needed(standing []installation.Child) bool {
 	return !begun && !o.forced() && !o.IgnoreSuccessors && len(o.Successors) > 0
 }
 
-// beginDeletion deletes what is below.
+// beginDeletion deletes what is below. What only waits is deleted at once, whatever it waits for.
 func beginDeletion(o Installation, standing []installation.Child) installation.Decision {
-	busy, misfits := filter(standing, Busy), o.misfits(lsv1alpha1.FlowContinuous)
+	waiting := filter(standing, o.onlyWaits)
+	busy := filter(standing, func(c installation.Child) bool { return Busy(c) && !o.onlyWaits(c) })
 	switch {
-	case len(busy) > 0 && !o.forced():
-		return waitIn(o.Phase, lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("before it is deleted, %s has to be completed (annotation %s=%s does not wait)",
-			names(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile))
-	case len(misfits) > 0:
-		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: misfits}}, Why: deleting()}
-	case len(standing) == len(o.every()) && o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0):
-		return updateBeforeDeletion(o, standing)
+	case len(busy) > 0 && !o.forced() && !o.WithoutUninstall:
+		return waitIn(o, o.Phase, because(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("before it is deleted, %s has to be completed (annotation %s=%s does not wait)",
+			names(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)))
+	case len(standing) == len(o.every()) && (len(waiting) == 0 || o.forced()) && o.outdatedBelow():
+		return installation.Decision{Do: []installation.Effect{installation.Prepare{}}, Why: because(ReasonUpdated, "what is below is updated before it is deleted")}
 	default:
 		return deleteChildren(standing)
 	}
 }
 
-// updateBeforeDeletion brings what is below up to date: what it has installed is removed as the present spec and imports
-// say. With force, what cannot be brought up to date is deleted as it is.
-func updateBeforeDeletion(o Installation, standing []installation.Child) installation.Decision {
-	switch {
-	case o.ImportsMissing == nil:
-		return installation.Decision{Do: []installation.Effect{installation.Prepare{}}, Why: because(ReasonUpdated, "what is below is updated before it is deleted")}
-	case o.forced():
-		return deleteChildren(standing)
-	default:
-		return raise(o.ImportsMissing)
-	}
+// onlyWaits tells whether a child does nothing but wait.
+func (o Installation) onlyWaits(c installation.Child) bool {
+	return c.Presence == installation.Present && c.Phase == lsv1alpha1.PhasePendingDependencies || o.stuck(c)
+}
+
+// outdatedBelow tells whether what is below is to be brought up to date, so that what it has installed is removed as the
+// present spec and imports say. Without its imports that is not possible, and it is deleted as it is: so every deletion ends.
+func (o Installation) outdatedBelow() bool {
+	return o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0) && o.ImportsMissing == nil && !o.WithoutUninstall
 }
 
 // deleteChildren comes before children are told of force: one that is not deleted yet would take that for an update.
@@ -80,18 +78,30 @@ func deleteChildren(standing []installation.Child) installation.Decision {
 // awaitDeletion waits for children that are being deleted, unless nothing more can be expected of them.
 func awaitDeletion(o Installation, left []installation.Child) installation.Decision {
 	failed, keep := filter(left, notDeletable), filter(left, o.unawareOfKeeping)
-	switch {
+	switch strange := o.strangersGoing(); {
+	case len(strange) > 0:
+		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}}, Why: deleting()}
 	case len(keep) > 0:
 		return installation.Decision{Do: []installation.Effect{installation.DeleteChildren{Children: keep}}, Why: deleting()}
 	case o.Operation != "":
 		return passOn(o, left, failed)
 	case len(failed) < len(left):
-		return waitIn(lsv1alpha1.PhaseDeleting, lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left))
+		return waitIn(o, lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left)))
 	case o.Phase == lsv1alpha1.PhaseFailed:
 		return rest(ReasonNotDeleted, problems(left))
 	default:
 		return installation.Decision{Next: lsv1alpha1.PhaseFailed, Wait: true, Why: because(ReasonNotDeleted, problems(left))}
 	}
+}
+
+// strangersGoing are the children of the job flow that were asked to go: there they would wait for a job. They are deleted before
+// they change their flow, so that nothing begins anew.
+func (o Installation) strangersGoing() []installation.Child {
+	return filter(o.misfits(lsv1alpha1.FlowContinuous), func(c installation.Child) bool {
+		going := c.Deleting
+		c.Deleting = false
+		return going && !Busy(c)
+	})
 }
 
 // passOn tells children what the installation is asked for: of force all, as soon as they can be seen, and of anything else
@@ -108,7 +118,7 @@ func passOn(o Installation, left, failed []installation.Child) installation.Deci
 	case len(untold) > 0:
 		return ask(o.Operation, untold)
 	case o.forced() && len(unseen) > 0:
-		return waitIn(lsv1alpha1.PhaseDeleting, lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left))
+		return waitIn(o, lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left)))
 	default:
 		return dropOperation("operation "+string(o.Operation)+" is passed on", true)
 	}

@@ -15,7 +15,7 @@ type installationRule func(continuous.Installation, installation.Decision) bool
 
 func busyBelow(o continuous.Installation) bool {
 	for _, c := range o.Children {
-		if continuous.Busy(c) {
+		if continuous.Busy(c) && !o.Stuck[c.Name] {
 			return true
 		}
 	}
@@ -41,8 +41,33 @@ var rules = map[string]installationRule{
 		return !busyBelow(o) && !o.Changed && o.Entered && len(o.ImportsChanged) == 0 && does[installation.Export](d)
 	},
 	"what is busy is updated by force only": func(o continuous.Installation, d installation.Decision) bool {
-		touches := does[installation.Prepare](d) || does[installation.Convert](d)
-		return !touches || !busyBelow(o) || forced(o)
+		return !does[installation.Prepare](d) || !busyBelow(o) || forced(o)
+	},
+	"what changes its flow is at rest, or is of jobs and goes": func(o continuous.Installation, d installation.Decision) bool {
+		for _, effect := range d.Do {
+			convert, _ := effect.(installation.Convert)
+			for _, c := range convert.Children {
+				going := c.Deleting && c.Flow == lsv1alpha1.FlowJob
+				if c.Deleting = false; continuous.Busy(c) || (o.Deleting && !going) {
+					return false
+				}
+			}
+		}
+		return true
+	},
+	"what has nothing but another flow is neither updated nor asked for anything": func(o continuous.Installation, d installation.Decision) bool {
+		asleep := o.FlowOnly && o.Entered && len(o.ImportsChanged) == 0 && o.ImportsMissing == nil && o.Operation == "" && o.Chosen == lsv1alpha1.FlowContinuous
+		for _, c := range o.Children {
+			asleep = asleep && c.Presence != installation.Gone
+		}
+		return !asleep || !does[installation.Prepare](d) && !does[installation.Ask](d)
+	},
+	"a deletion never waits for imports, nor for what only waits": func(o continuous.Installation, d installation.Decision) bool {
+		busy := busyBelow(o) || len(o.Successors) > 0 || o.Ignored
+		for _, c := range o.Children {
+			busy = busy || c.Deleting
+		}
+		return !o.Deleting || busy || !does[installation.Raise](d) && (len(d.Do) > 0 || d.Next == lsv1alpha1.PhaseDeleting || !o.Finalizer)
 	},
 	"an update needs its imports, and predecessors that are ready": func(o continuous.Installation, d installation.Decision) bool {
 		ready := true
@@ -69,7 +94,13 @@ var rules = map[string]installationRule{
 		return !does[installation.Export](d) || d.Next == lsv1alpha1.PhaseSucceeded
 	},
 	"Aborted is left on request or with a new spec": func(o continuous.Installation, d installation.Decision) bool {
-		stays := o.Phase == lsv1alpha1.PhaseAborted && o.Own && o.Operation == "" && !o.Changed && !o.Deleting && o.Finalizer && !o.Updated
+		for _, c := range o.Children {
+			follows := !o.Entered || c.Presence == installation.Present && c.Flow == lsv1alpha1.FlowJob
+			if o.Phase == lsv1alpha1.PhaseAborted && follows && d.Next == "" && !does[installation.Prepare](d) {
+				return true // what is below follows the flow
+			}
+		}
+		stays := o.Phase == lsv1alpha1.PhaseAborted && o.Own && o.Operation == "" && !o.Changed && !o.FlowOnly && !o.Deleting && o.Finalizer && !o.Updated
 		return !stays || o.Chosen == lsv1alpha1.FlowJob || d.Wait && len(d.Do) == 0 && d.Next == ""
 	},
 }

@@ -34,6 +34,7 @@ func child(phase lsv1alpha1.Phase, change ...func(*installation.Child)) installa
 func behind(c *installation.Child)  { c.UpToDate = false }
 func leaving(c *installation.Child) { c.Deleting = true }
 func nested(c *installation.Child)  { c.Kind, c.Name = installation.ChildInstallation, "n" }
+func stuck(c *installation.Child)   { c.Kind, c.Name = installation.ChildInstallation, "stuck" }
 func ofJobs(c *installation.Child)  { c.Flow = lsv1alpha1.FlowJob }
 func queued(c *installation.Child)  { c.Operation = lsv1alpha1.OperationReconcile }
 
@@ -49,6 +50,10 @@ var families = [][]installation.Child{
 	{child(lsv1alpha1.PhaseSucceeded, behind)},
 	{child(lsv1alpha1.PhaseSucceeded, queued)},
 	{child(lsv1alpha1.PhaseSucceeded, ofJobs)},
+	{child("", ofJobs, behind)},
+	{child(lsv1alpha1.PhaseFailed, ofJobs, behind), child(lsv1alpha1.PhaseSucceeded, nested)},
+	{child(lsv1alpha1.PhaseSucceeded, ofJobs, leaving)},
+	{child(lsv1alpha1.PhaseFailed, nested), child(lsv1alpha1.PhasePendingDependencies, stuck)},
 	{child(lsv1alpha1.PhaseDeleting, leaving)},
 	{child(lsv1alpha1.PhaseFailed, leaving)},
 	{child(lsv1alpha1.PhaseSucceeded), child(lsv1alpha1.PhaseAborted, nested)},
@@ -77,7 +82,7 @@ var neighbourhoods = []installation.Observed{
 
 var errMissing = error(&failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports, For: "DataObject ns/a"})
 
-const switches = 10
+const switches = 11
 
 func facts(bits int, o continuous.Installation) continuous.Installation {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
@@ -92,6 +97,9 @@ func facts(bits int, o continuous.Installation) continuous.Installation {
 	if on(8) {
 		o.Chosen = lsv1alpha1.FlowJob
 	}
+	// Whichever child has this name waits for another one that has failed.
+	o.Stuck = map[string]bool{"stuck": true}
+	o.FlowOnly = on(10) && o.Phase.IsCompleted() && !o.Changed
 	o.Own = on(9) && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted)
 	return o
 }
@@ -105,8 +113,10 @@ func telling(bits int, o continuous.Installation) bool {
 		return false
 	case o.Ignored && !o.Phase.IsCompleted():
 		return false
+	case o.FlowOnly && (o.Updated || o.Ignored || !o.Finalizer || o.Deleting):
+		return false
 	default:
-		return o.Own == (bits&(1<<(switches-1)) != 0)
+		return o.Own == (bits&(1<<9) != 0) && o.FlowOnly == (bits&(1<<10) != 0)
 	}
 }
 
@@ -192,6 +202,9 @@ func pass(o continuous.Installation) (continuous.Installation, []installation.De
 	inst := &lsv1alpha1.Installation{}
 	inst.Generation = 1
 	inst.Spec.Flow, inst.Status.Phase = o.Chosen, o.Phase
+	if !o.Changed && !o.FlowOnly {
+		inst.Status.ObservedGeneration = 1
+	}
 	if o.Entered {
 		inst.Status.ConfigGeneration = "c"
 	}

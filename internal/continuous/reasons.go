@@ -5,7 +5,6 @@ package continuous
 
 import (
 	"slices"
-	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
@@ -30,6 +29,10 @@ const (
 	ReasonOperation = "Operation"
 	// ReasonFlowChanged says that the object leaves the continuous flow.
 	ReasonFlowChanged = "FlowChanged"
+	// ReasonStandstill says that nothing below goes on by itself, because of what has failed there.
+	ReasonStandstill = "Standstill"
+	// ReasonExportsGone says that exported objects have vanished.
+	ReasonExportsGone = "ExportsGone"
 	// ReasonDeleting says that what is below is being deleted.
 	ReasonDeleting = "Deleting"
 	// ReasonNotDeleted says that something below could not be deleted.
@@ -37,9 +40,6 @@ const (
 	// ReasonFlowChangeRefused says that spec.flow was changed at a time at which it cannot be.
 	ReasonFlowChangeRefused = "FlowChangeRefused"
 )
-
-// safetyRecheck is when an object that waits is looked at again, should the event that it waits for not come.
-const safetyRecheck = 10 * time.Minute
 
 func because(code, message string) decision.Reason {
 	return decision.Reason{Code: code, Message: message}

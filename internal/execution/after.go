@@ -90,7 +90,10 @@ func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
 	case UpdateItems:
 		i.updated(o, e)
 	case ConvertItems:
-		i.Flow, i.Write, i.SpecDiffers, i.OnlyFlow = e.Flow, nil, false, false
+		i.Flow, i.Write, i.SpecDiffers, i.OnlyFlow, i.Halfway = e.Flow, nil, false, false, false
+		if i.Terminating {
+			i.follow(o, StateRunning)
+		}
 	case AskItems:
 		i.follow(o, StateRunning)
 	case KeepDeployed:

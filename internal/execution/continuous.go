@@ -27,6 +27,25 @@ func FlowOf(e *lsv1alpha1.Execution) lsv1alpha1.Flow {
 	return run.FlowOf(e.Spec.Flow, &e.Status.RunStatus)
 }
 
+// onlyFlowChanged tells whether the present spec differs in nothing but its flow from the one that the status speaks of,
+// although it has another generation.
+func onlyFlowChanged(e *lsv1alpha1.Execution) bool {
+	status := &e.Status
+	return e.DeletionTimestamp.IsZero() && e.Generation != status.ObservedGeneration && status.ObservedSpec != "" &&
+		status.ObservedSpec == specMark(e, status.ObservedGeneration)
+}
+
+func specMark(e *lsv1alpha1.Execution, generation int64) string {
+	spec := e.Spec
+	spec.Flow = ""
+	return run.SpecMark(e.UID, generation, spec)
+}
+
+// ObserveSpec has the status speak of the present spec.
+func ObserveSpec(e *lsv1alpha1.Execution) {
+	run.Observe(&e.Status.RunStatus, e.Generation, specMark(e, e.Generation))
+}
+
 // LookWithoutJob turns what was read about an execution of the continuous flow into what a decision depends on.
 func LookWithoutJob(s Snapshot) Observed {
 	o := Look(s)
@@ -69,7 +88,8 @@ func (l *looker) judge(item *Item, removing bool) {
 
 func (l *looker) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing bool) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
-	item.Current = object.Status.ObservedGeneration >= object.Generation
+	item.Halfway = l.isHalfway(item, object)
+	item.Current = object.Status.ObservedGeneration >= object.Generation || item.Halfway
 	item.Since = time.Time{}
 	switch status := &object.Status; {
 	case removing && !item.Terminating:
@@ -89,6 +109,16 @@ func (l *looker) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing
 		other.Flow = object.Spec.Flow
 		item.OnlyFlow = item.SpecDiffers && item.Current && sameSpec(object.Spec, other)
 	}
+}
+
+// isHalfway tells whether the execution has changed the flow of an object to that of jobs and not said yet, in its status, that
+// this is nothing to deploy: nobody else makes that one generation since the last that is remembered.
+func (l *looker) isHalfway(item *Item, object *lsv1alpha1.DeployItem) bool {
+	seen := object.Status.ObservedGeneration
+	return item.Flow == lsv1alpha1.FlowJob && seen == object.Generation-1 && slices.ContainsFunc(l.Execution.Status.DeployItemGenerations,
+		func(g lsv1alpha1.DeployItemGeneration) bool {
+			return g.Name == item.Name && g.DeployItemGeneration == seen
+		})
 }
 
 // InWork tells whether a deployer works on an item of the continuous flow, or is about to.

@@ -8,6 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
 )
 
 // Decide says what to do next. It is total.
@@ -129,16 +130,8 @@ func (o Observed) await(code string, item Item) Decision {
 	return Decision{Wait: true, Why: because(code, message), Again: o.recheck()}
 }
 
-// Bounds of the safety net under the events that end a wait.
-const (
-	minRecheck = time.Minute
-	maxRecheck = 30 * time.Minute
-)
+// minRecheck is when to look again at something that is about to be known.
+const minRecheck = run.MinRecheck
 
-// recheck is when to look again should no event come: after as long as the phase lasts already, within bounds.
-func (o Observed) recheck() time.Duration {
-	if o.PhaseSince.IsZero() {
-		return minRecheck
-	}
-	return min(maxRecheck, max(minRecheck, o.Now.Sub(o.PhaseSince)))
-}
+// recheck is when to look again should no event come.
+func (o Observed) recheck() time.Duration { return run.Recheck(o.PhaseSince, o.Now) }

@@ -63,6 +63,9 @@ type (
 	RedoItems struct{ Items []Item }
 	// LeaveFlow makes the execution one of another flow. The status write does it.
 	LeaveFlow struct{}
+	// Observe has the status speak of the present generation, in which nothing but the flow is another one. The status write
+	// does it.
+	Observe struct{}
 	// WriteExport stores the exports.
 	WriteExport struct {
 		Object *lsv1alpha1.DataObject
@@ -96,6 +99,7 @@ func (DropOperation) effect()   {}
 func (NoteItems) effect()       {}
 func (RedoItems) effect()       {}
 func (LeaveFlow) effect()       {}
+func (Observe) effect()         {}
 func (WriteExport) effect()     {}
 func (RemoveExport) effect()    {}
 func (Refuse) effect()          {}
@@ -124,6 +128,7 @@ func (DropOperation) String() string  { return "remove the operation annotation"
 func (e NoteItems) String() string    { return "note deploy items " + list(e.Items) }
 func (e RedoItems) String() string    { return "do deploy items " + list(e.Items) + " again" }
 func (LeaveFlow) String() string      { return "leave the continuous flow" }
+func (Observe) String() string        { return "take note of the flow" }
 func (WriteExport) String() string    { return "store the exports" }
 func (e RemoveExport) String() string { return "delete DataObject " + e.Name }
 func (e Refuse) String() string       { return e.Doing }

@@ -26,6 +26,7 @@ func Look(s Snapshot) Observed {
 		InterruptAsked:   e.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationInterrupt),
 		Interrupted:      wasInterrupted(e),
 		Complete:         s.Complete,
+		FlowOnly:         onlyFlowChanged(e),
 	}
 	o = o.at(&e.Status.RunStatus)
 	if !o.NamespaceEnds && (!o.Running() || o.Continuous) {

@@ -30,6 +30,8 @@ type Observed struct {
 	Finalizer     bool
 	// WithoutUninstall asks the deletion to leave alone what was deployed.
 	WithoutUninstall bool
+	// FlowOnly says that the spec has another generation than the status speaks of, and differs in nothing but its flow.
+	FlowOnly bool
 	// Begun says that the job has started an item to deploy it, whether or not the status tells so yet.
 	Begun bool
 	// InterruptAsked is set while the annotation is there. Interrupted says that the current job was cut short by it.
@@ -72,10 +74,10 @@ type Item struct {
 	// Write is what to create or update; nil if the object is as it should be.
 	Write *lsv1alpha1.DeployItem
 	// Flow is that of the object. SpecDiffers says that Write has another spec than the object, OnlyFlow that nothing but
-	// the flow is another one, Current that the status speaks of the object's present spec. They matter in the continuous
-	// flow.
-	Flow                           lsv1alpha1.Flow
-	SpecDiffers, OnlyFlow, Current bool
+	// the flow is another one, Current that the status speaks of the object's present spec or would if a change of its flow
+	// had not stopped Halfway. They matter in the continuous flow.
+	Flow                                    lsv1alpha1.Flow
+	SpecDiffers, OnlyFlow, Current, Halfway bool
 	// CutShort is the status that an interrupt gives to the object; nil if it has none to give.
 	CutShort *lsv1alpha1.DeployItemStatus
 }

@@ -14,8 +14,11 @@ import (
 
 // Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
-	if o.NamespaceEnds || o.Continuous || !o.Running() || o.undetermined() {
+	if o.NamespaceEnds {
 		return o
+	}
+	if o.Continuous || !o.Running() || o.undetermined() {
+		return settleRest(e, o)
 	}
 	status := &e.Status
 	removing, preparing := o.Removing(), o.preparing()
@@ -23,7 +26,7 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 		begin(status, o)
 	}
 	if preparing {
-		status.ObservedGeneration = e.Generation
+		ObserveSpec(e)
 	}
 	remember(status, o, d, err)
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: removing, Now: o.Now})
@@ -31,6 +34,15 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 		noteWait(&status.RunStatus, o.Now)
 	}
 	return o.at(&status.RunStatus)
+}
+
+// settleRest takes note of a change of the flow that has nothing to do with a job.
+func settleRest(e *lsv1alpha1.Execution, o Observed) Observed {
+	if o.FlowOnly && !o.Continuous && !o.Running() {
+		ObserveSpec(e)
+		o.FlowOnly = false
+	}
+	return o
 }
 
 // at returns the facts with those that a status tells.

@@ -12,8 +12,9 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// safetyRecheck is when an installation that waits is looked at again, should the event that it waits for not come.
-const safetyRecheck = 10 * time.Minute
+// safetyNet stands for the time at which an installation that waits is looked at again, should the event that it waits for not
+// come. Decide puts the time in its place.
+const safetyNet time.Duration = -1
 
 // Reasons of decisions beside those of the API.
 const (
@@ -30,6 +31,14 @@ const (
 
 // Decide says what an installation does next.
 func Decide(o Observed) Decision {
+	d := decide(o)
+	if d.Again == safetyNet {
+		d.Again = run.Recheck(o.Since, o.Now)
+	}
+	return d
+}
+
+func decide(o Observed) Decision {
 	switch {
 	case o.NamespaceEnds:
 		return decideEnding(o)
@@ -39,6 +48,8 @@ func Decide(o Observed) Decision {
 		return Mend(o)
 	case o.StrayRequest:
 		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
+	case !o.Job.Running() && o.FlowOnly:
+		return Decision{Do: []Effect{Observe{}}, Why: because(reasonIdle, "nothing but the flow has changed")}
 	case !o.Job.Running():
 		return decideBeginning(o)
 	case o.Phase == "" || o.Phase.IsFinal():
@@ -158,7 +169,7 @@ func rest(why string) Decision {
 
 // wait waits for something that an event tells about.
 func wait(code, message string) Decision {
-	return Decision{Wait: true, Again: safetyRecheck, Why: because(code, message)}
+	return Decision{Wait: true, Again: safetyNet, Why: because(code, message)}
 }
 
 // fail ends the job.

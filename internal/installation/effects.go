@@ -47,6 +47,9 @@ type (
 	CleanUp struct{}
 	// Release removes the finalizer.
 	Release struct{}
+	// Observe has the status speak of the present generation, in which nothing but the flow is another one. The status write
+	// does it.
+	Observe struct{}
 	// Ask sets the operation annotation of children, in the continuous flow.
 	Ask struct {
 		Operation lsv1alpha1.Operation
@@ -103,6 +106,9 @@ func (CleanUp) String() string { return "clean up" }
 
 // String implements Effect.
 func (Release) String() string { return "remove the finalizer" }
+
+// String implements Effect.
+func (Observe) String() string { return "take note of the flow" }
 
 // String implements Effect.
 func (e Ask) String() string { return "ask " + names(e.Children) + " to " + string(e.Operation) }

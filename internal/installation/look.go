@@ -5,6 +5,7 @@ package installation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +57,7 @@ func Look(s Snapshot) Observed {
 		Trouble: s.Trouble, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
 		NewJobID: s.NewJobID, Now: s.Now,
 	}
+	o.FlowOnly = !o.Deleting && onlyFlowChanged(inst)
 	if status.PhaseTransitionTime != nil {
 		o.Since = status.PhaseTransitionTime.Time
 	}
@@ -81,22 +83,72 @@ func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
 }
 
 // changed tells whether the spec has changed since a job took it into account. The deletion alone makes a new generation
-// too.
+// too, and so does a change of the flow.
 func changed(inst *lsv1alpha1.Installation) bool {
 	ahead := inst.Generation - inst.Status.ObservedGeneration
 	if !inst.DeletionTimestamp.IsZero() {
 		ahead--
 	}
-	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration
+	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration && !onlyFlowChanged(inst)
+}
+
+// onlyFlowChanged tells whether the present spec differs in nothing but its flow from the one that the status speaks of,
+// although it has another generation.
+func onlyFlowChanged(inst *lsv1alpha1.Installation) bool {
+	status := &inst.Status
+	return inst.Generation != status.ObservedGeneration && status.ObservedSpec != "" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)
+}
+
+func specMark(inst *lsv1alpha1.Installation, generation int64) string {
+	spec := inst.Spec
+	spec.Flow = ""
+	return run.SpecMark(inst.UID, generation, spec)
+}
+
+// ObserveSpec has the status speak of the present spec.
+func ObserveSpec(inst *lsv1alpha1.Installation) {
+	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
 // FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
 // what is below has been told of the change, too.
 func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
-	if inst.Status.IsFinished() && inst.Status.ConfigGeneration != "" {
+	if inst.Status.IsFinished() && Entered(&inst.Status) {
 		return lsv1alpha1.FlowContinuous
 	}
 	return run.FlowOf(inst.Spec.Flow, &inst.Status.RunStatus)
+}
+
+// left marks a version of which nothing but the exports is left: the installation has left the continuous flow since.
+const left = ".left"
+
+// Entered tells whether the continuous flow has worked on an installation that has not left it.
+func Entered(status *lsv1alpha1.InstallationStatus) bool {
+	return status.ConfigGeneration != "" && !strings.HasSuffix(status.ConfigGeneration, left)
+}
+
+// Leave has the status say that the installation has left the continuous flow. What it exports stays as it is.
+func Leave(status *lsv1alpha1.InstallationStatus) {
+	if Entered(status) {
+		status.ConfigGeneration += left
+	}
+	status.Imports = nil
+}
+
+// Enter takes back that the installation has left the continuous flow; without a version of before it has the given one.
+func Enter(status *lsv1alpha1.InstallationStatus, version string) {
+	if status.ConfigGeneration = strings.TrimSuffix(status.ConfigGeneration, left); status.ConfigGeneration == "" {
+		status.ConfigGeneration = version
+	}
+}
+
+// ExportMark is what the objects that an installation exports carry: the version of its last update in the continuous flow
+// unless there was a job since, else its last job.
+func ExportMark(status *lsv1alpha1.InstallationStatus) string {
+	if version := strings.TrimSuffix(status.ConfigGeneration, left); version != "" {
+		return version
+	}
+	return status.JobIDFinished
 }
 
 // IsRoot tells whether an installation is nested in no other one.

@@ -45,6 +45,8 @@ type Observed struct {
 	// new job.
 	Changed   bool
 	IfChanged bool
+	// FlowOnly says that the spec has another generation than the status speaks of, and differs in nothing but its flow.
+	FlowOnly bool
 	// Automatic is the next job that starts by itself, zero if there is none. Scheduled says that the spec asks for such
 	// jobs.
 	Automatic Automatic

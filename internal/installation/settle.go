@@ -51,8 +51,13 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	}
 	if o.Prepared != nil {
 		o.Prepared.Record(status)
+		ObserveSpec(inst)
 		o.Prepared.Warn(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
+	}
+	if observes(d) {
+		ObserveSpec(inst)
+		o.FlowOnly = false
 	}
 	if d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
 		status.SubInstCache.OrphanedSubs = nil
@@ -89,8 +94,15 @@ func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 		run.Begin(&status.RunStatus, o.NewJobID, first, o.Now)
 		countAutomatic(inst, o)
 	}
-	status.ObservedGeneration, o.Changed = inst.Generation, false
+	ObserveSpec(inst)
+	o.Changed, o.FlowOnly = false, false
+	// From here on the job counts, and what it exports.
+	status.ConfigGeneration, status.Imports = "", nil
 	status.DependentsToTrigger, o.Untold = nil, nil
+}
+
+func observes(d Decision) bool {
+	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, observes := e.(Observe); return observes })
 }
 
 // countAutomatic remembers a job that has started by itself because it was due.

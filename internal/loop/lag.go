@@ -60,3 +60,28 @@ func sooner(wait, other time.Duration) time.Duration {
 	}
 	return wait
 }
+
+// waits remembers since when each object has waited. The zero value is ready.
+type waits struct {
+	mu    sync.Mutex
+	begun map[reconcile.Request]time.Time
+}
+
+// since returns when the wait of an object began: now, if it is a new one.
+func (w *waits) since(req reconcile.Request, now time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.begun == nil {
+		w.begun = map[reconcile.Request]time.Time{}
+	}
+	if _, known := w.begun[req]; !known {
+		w.begun[req] = now
+	}
+	return w.begun[req]
+}
+
+func (w *waits) end(req reconcile.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.begun, req)
+}

@@ -36,6 +36,21 @@ func TestAStatusLagsTwoSecondsAtMost(t *testing.T) {
 	}
 }
 
+// What waits for an event is looked at again in growing intervals, and another wait begins anew.
+func TestJOB24_WaitsAreRememberedUntilTheyEnd(t *testing.T) {
+	var w waits
+	req, start := reconcile.Request{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, now := range []time.Time{start, start.Add(time.Minute), start.Add(time.Hour)} {
+		if since := w.since(req, now); since != start {
+			t.Errorf("at %s it waits since %s", now, since)
+		}
+	}
+	w.end(req)
+	if since := w.since(req, start.Add(time.Hour)); since != start.Add(time.Hour) {
+		t.Errorf("the next wait is said to have begun at %s", since)
+	}
+}
+
 func news(err error, phases ...lsv1alpha1.Phase) News[*lsv1alpha1.Installation, lsv1alpha1.Phase] {
 	n := News[*lsv1alpha1.Installation, lsv1alpha1.Phase]{Object: &lsv1alpha1.Installation{}, Err: err}
 	n.Object.UID = "uid"

@@ -18,6 +18,7 @@ import (
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/masking"
+	"espalier.dev/internal/run"
 )
 
 // Kind is what the loop needs to know of a kind: T is the API type, O its facts, P its phases, E its effects.
@@ -64,6 +65,7 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	ledger    ledger
 	lags      lags
 	conflicts lazyBackoff
+	waits     waits
 }
 
 // Reconcile makes one pass over one object.
@@ -77,6 +79,7 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 		}
 		l.ledger.forget(req.NamespacedName)
 		l.lags.end(req)
+		l.waits.end(req)
 		return reconcile.Result{}, nil
 	}
 	fresh, err := l.fresh(ctx, object)
@@ -136,14 +139,17 @@ func (l *Loop[T, O, P, E]) conclude(ctx context.Context, req reconcile.Request, 
 		return reconcile.Result{}, fmt.Errorf("store the status of %s %s: %w", l.Name, req.NamespacedName, err)
 	}
 	l.conflicts.get().Forget(req)
+	if failure.KindOf(p.err) != failure.Waiting {
+		l.waits.end(req)
+	}
 	if p.err == nil {
 		l.count(outcomeSettled)
 		return reconcile.Result{RequeueAfter: p.last.Again}, nil
 	}
-	return l.concludeError(ctx, p)
+	return l.concludeError(ctx, req, p)
 }
 
-func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, p *pass[T, O, P, E]) (reconcile.Result, error) {
+func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, req reconcile.Request, p *pass[T, O, P, E]) (reconcile.Result, error) {
 	switch failure.KindOf(p.err) {
 	case failure.Terminal:
 		l.count(outcomeFailed)
@@ -151,7 +157,7 @@ func (l *Loop[T, O, P, E]) concludeError(ctx context.Context, p *pass[T, O, P, E
 		return reconcile.Result{RequeueAfter: afterEnd(len(p.transitions))}, nil
 	case failure.Waiting:
 		l.count(outcomeWaiting)
-		return reconcile.Result{RequeueAfter: l.untilEndOf(p.err)}, nil
+		return reconcile.Result{RequeueAfter: l.untilEndOf(req, p.err)}, nil
 	default:
 		l.count(outcomeRetry)
 		return l.retry(ctx, p.err)
@@ -178,16 +184,16 @@ func afterEnd(transitions int) time.Duration {
 	return time.Millisecond
 }
 
-// safetyRecheck is when an object that waits because of an error of that kind is looked at again, should the event
-// that it waits for not come.
-const safetyRecheck = 5 * time.Minute
-
-func (l *Loop[T, O, P, E]) untilEndOf(err error) time.Duration {
+// untilEndOf is when an object that waits because of an error of that kind is looked at again, should the event that it waits
+// for not come: after growing intervals, and not later than the wait ends by itself.
+func (l *Loop[T, O, P, E]) untilEndOf(req reconcile.Request, err error) time.Duration {
+	now := l.Clock.Now()
+	recheck := run.Recheck(l.waits.since(req, now), now)
 	wait, ok := failure.AsWait(err)
 	if !ok || wait.Until.IsZero() {
-		return safetyRecheck
+		return recheck
 	}
-	return max(time.Millisecond, min(safetyRecheck, wait.Until.Sub(l.Clock.Now())))
+	return max(time.Millisecond, min(recheck, wait.Until.Sub(now)))
 }
 
 func isConflict(err error) bool { return err != nil && apierrors.IsConflict(err) }

@@ -6,12 +6,14 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/test/faults/invariant"
 )
@@ -26,6 +28,8 @@ var continuousWorkloads = []workload{
 	{"uproot", []act{takeRoot, uproot}},
 	{"weeds", []act{tidy, overgrow}},
 	{"minded", []act{mind}},
+	{"seasons", []act{bloom, turnToJobs, turnBack, turnAtOnce}},
+	{"blocked", []act{stall, unblock, stallAgain}},
 }
 
 // flow begins a root installation of the continuous flow.
@@ -262,6 +266,124 @@ func overgrow(t *testing.T, s *scene) {
 	s.calm(t, "patch", lsv1alpha1.PhaseSucceeded)
 	s.holds(t, "rows", "straight")
 	s.rest(t, "tidy again")
+}
+
+// A tree changes its flow: to jobs, back without one, and there and back at once. One of its items has failed. Nothing is deployed
+// because of it.
+
+func seasonal(s *scene) blueprint {
+	leaf := blueprint{items: []any{manifestItem("leaves", s.namespace, "green", "leaves"), mockItem("blighted", string(lsv1alpha1.PhaseFailed), nil)}}
+	branch := blueprint{subs: []any{sub("twig", leaf, wiring{})}, items: []any{mockItem("bark", succeeds, nil)}}
+	return blueprint{subs: []any{sub("branch", branch, wiring{})}, items: []any{mockItem("trunk", succeeds, nil)}}
+}
+
+func bloom(t *testing.T, s *scene) {
+	s.create(t, s.flow("oak", seasonal(s)).Build())
+	s.calm(t, "oak", lsv1alpha1.PhaseFailed)
+	s.holds(t, "leaves", "green")
+	s.rest(t, "in bloom")
+}
+
+func turnToJobs(t *testing.T, s *scene) { s.turn(t, "oak", "bare", lsv1alpha1.FlowJob) }
+
+func turnBack(t *testing.T, s *scene) { s.turn(t, "oak", "in bloom again", lsv1alpha1.FlowContinuous) }
+
+func turnAtOnce(t *testing.T, s *scene) {
+	s.turn(t, "oak", "after a short winter", lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous)
+}
+
+// turn gives a root one flow after the other, and waits until everything has followed. No deployer works meanwhile.
+func (s *scene) turn(t *testing.T, root, name string, flows ...lsv1alpha1.Flow) {
+	t.Helper()
+	before := s.deployments()
+	for _, flow := range flows {
+		s.patch(t, s.installation(root), `{"spec":{"flow":%q}}`, flow)
+	}
+	done := false
+	for length := restLength; length < patience && !done; length *= 2 {
+		s.recorder.Quiet(t, length)
+		done = s.followed(flows[len(flows)-1])
+	}
+	if !done {
+		t.Fatal("nothing happens any more, and not everything has followed")
+	}
+	if after := s.deployments(); after != before {
+		t.Errorf("deployers have worked %d times because of another flow", after-before)
+	}
+	s.rest(t, name)
+}
+
+// followed tells whether everything has a flow, is completed and up to date, and was asked for nothing.
+func (s *scene) followed(flow lsv1alpha1.Flow) bool {
+	for id, own := range s.recorder.History().Objects() {
+		last := own.Last()
+		if id.Kind != "Installation" && id.Kind != "Execution" && id.Kind != "DeployItem" || last.Change == testkit.Deleted {
+			continue
+		}
+		completed := lsv1alpha1.Phase(last.Field("status.phase")).IsCompleted() && last.Field("status.observedGeneration") == last.Field("metadata.generation")
+		if lsv1alpha1.Flow(last.Field("spec.flow")).OrDefault() != flow || !completed || last.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// deployments counts how often deployers have begun to work.
+func (s *scene) deployments() int {
+	begun, phases := 0, map[string]string{}
+	for _, r := range s.recorder.History() {
+		if r.Object.GetKind() != "DeployItem" {
+			continue
+		}
+		if phase := r.Field("status.phase"); phases[r.Object.GetName()] != phase {
+			if phases[r.Object.GetName()] = phase; phase == string(lsv1alpha1.PhaseProgressing) {
+				begun++
+			}
+		}
+	}
+	return begun
+}
+
+// An item fails, and what waits beside it never goes on: the corrected spec is taken, and another such tree is deleted.
+
+func clogged(s *scene, health string) blueprint {
+	well := blueprint{items: []any{mockItem("dig", health, map[string]any{"water": "wet"})}, exports: map[string]string{"water": ofItem("dig", "water")}}
+	pipe := blueprint{imports: []string{"water"}, items: []any{manifestItem("lay", s.namespace, "{{ .imports.water }}", "pipe")}}
+	middle := blueprint{subs: []any{
+		sub("well", well, wiring{exports: map[string]string{"water": "water"}}), sub("pipe", pipe, wiring{imports: map[string]string{"water": "water"}}),
+	}}
+	return blueprint{subs: []any{sub("middle", middle, wiring{})}}
+}
+
+func (s *scene) standstill(t testing.TB, name string) {
+	t.Helper()
+	testkit.Eventually(t, s.APIServer, s.installation(name), testkit.Is("standing still", func(i *lsv1alpha1.Installation) bool {
+		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+			return c.Type == lsv1alpha1.ConditionReady && c.Reason == continuous.ReasonStandstill
+		})
+	}))
+}
+
+func stall(t *testing.T, s *scene) {
+	s.create(t, s.flow("garden", clogged(s, string(lsv1alpha1.PhaseFailed))).Build())
+	s.standstill(t, "garden")
+	s.lacks(t, "pipe")
+	s.rest(t, "blocked")
+}
+
+func unblock(t *testing.T, s *scene) {
+	s.replace(t, s.flow("garden", clogged(s, succeeds)).Build())
+	s.holds(t, "pipe", "wet")
+	s.calm(t, "garden", lsv1alpha1.PhaseSucceeded)
+	s.rest(t, "flowing")
+}
+
+func stallAgain(t *testing.T, s *scene) {
+	s.create(t, s.flow("field", clogged(s, string(lsv1alpha1.PhaseFailed))).Build())
+	s.standstill(t, "field")
+	s.remove(t, "field")
+	s.gone(t, "field")
+	s.rest(t, "removed")
 }
 
 // endlessVersion is an item that nobody works on, in a version.

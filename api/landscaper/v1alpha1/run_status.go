@@ -13,6 +13,11 @@ type RunStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
 
+	// observedSpec is a hash of the spec that observedGeneration speaks of, without its flow. By it a change of the flow
+	// alone is told from any other change. Installations and Executions have it.
+	// +optional
+	ObservedSpec string `json:"observedSpec,omitempty"`
+
 	// phase is where the current or last run stands.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`

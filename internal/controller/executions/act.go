@@ -34,7 +34,7 @@ func (k *kind) Act(ctx context.Context, e *lsv1alpha1.Execution, o execution.Obs
 		err = k.answerInterrupt(ctx, e, "")
 	case execution.DropOperation:
 		err = k.dropOperation(ctx, e)
-	case execution.NoteItems, execution.RedoItems, execution.LeaveFlow:
+	case execution.NoteItems, execution.RedoItems, execution.LeaveFlow, execution.Observe:
 		// The status write alone does it.
 	case execution.WriteExport:
 		err = k.writeExport(ctx, x)

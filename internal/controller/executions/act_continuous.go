@@ -44,13 +44,17 @@ func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect
 
 // convert changes the flow of an item, which makes a new generation, and has the status say that this one is deployed if
 // the one before was. No deployer may see the new generation without that in the continuous flow: so the status comes first
-// on the way there, and last on the way back.
+// on the way there, and last on the way back. An item that is being deleted has its deletion to do in any case.
 func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem, flow lsv1alpha1.Flow) error {
-	status := map[string]any{"status": map[string]any{"observedGeneration": i.Object.Generation + 1}}
+	generation := i.Object.Generation
+	if i.Flow != flow {
+		generation++
+	}
+	status := map[string]any{"status": map[string]any{"observedGeneration": generation}}
 	spec := map[string]any{"spec": map[string]any{"flow": flow}}
 	steps := []func() error{
 		func() error {
-			if !i.Current {
+			if !i.Current || i.Terminating {
 				return nil
 			}
 			return k.patchLocked(stub, status, func(p client.Patch) error { return k.cluster.Status().Patch(ctx, stub, p) })

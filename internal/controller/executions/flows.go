@@ -5,7 +5,11 @@ package executions
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/continuous"
@@ -66,12 +70,36 @@ func (f flows) observeContinuously(ctx context.Context, e *lsv1alpha1.Execution,
 		}
 		o = continuous.LookAtExecution(s)
 	}
+	gone, err := f.exportGone(ctx, e)
+	if o.ExportGone = gone; err != nil {
+		return o, err
+	}
 	resting := continuous.DecideExecution(o).Wait && o.Phase.IsCompleted()
 	if o.Deleted && o.Complete || execution.NeedsExports(o.Observed) && !resting {
 		if err := f.readExports(ctx, &s, o.Observed); err != nil {
 			return o, err
 		}
 		o = continuous.LookAtExecution(s)
+		o.ExportGone = gone
 	}
 	return o, nil
+}
+
+// exportGone tells whether somebody has deleted the object with the exports. If the cache does not show it, the API server is
+// asked: it may have been written a moment ago.
+func (f flows) exportGone(ctx context.Context, e *lsv1alpha1.Execution) (bool, error) {
+	reference := e.Status.ExportReference
+	if reference == nil || e.Status.Phase != lsv1alpha1.PhaseSucceeded || !e.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	var object lsv1alpha1.DataObject
+	key := client.ObjectKey{Namespace: e.Namespace, Name: reference.Name}
+	err := f.cluster.Get(ctx, key, &object)
+	if apierrors.IsNotFound(err) {
+		err = f.live.Get(ctx, key, &object)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read DataObject %s with the exports: %w", reference.Name, err)
+	}
+	return err != nil, nil
 }

@@ -52,6 +52,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	err := ending.Watch(l.Controller(mgr, opts.Workers), mgr.GetClient(), &lsv1alpha1.ExecutionList{}).
 		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
+		Watches(&lsv1alpha1.DataObject{}, loop.Urgent(exporterOf(mgr.GetClient())), builder.WithPredicates(vanishes())).
 		Complete(l)
 	if err == nil {
 		err = requests.Setup(mgr, requests.Kind[*lsv1alpha1.Execution]{

@@ -6,11 +6,13 @@ package executions
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -50,6 +52,28 @@ func executionsOf(_ context.Context, item client.Object) []reconcile.Request {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: item.GetNamespace(), Name: name}})
 	}
 	return requests
+}
+
+// exporterOf returns the execution of the continuous flow that has written an object with exports and is to stay.
+func exporterOf(reader client.Reader) handler.MapFunc {
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		name, found := strings.CutPrefix(object.GetLabels()[lsv1alpha1.DataObjectSourceLabel], lsv1alpha1.ExecutionPrefix)
+		key := client.ObjectKey{Namespace: object.GetNamespace(), Name: name}
+		var e lsv1alpha1.Execution
+		if !found || reader.Get(ctx, key, &e) != nil || execution.FlowOf(&e) != lsv1alpha1.FlowContinuous || !e.DeletionTimestamp.IsZero() {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: key}}
+	}
+}
+
+// vanishes lets an object through that somebody may miss.
+func vanishes() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // worthALook lets those events of deploy items through that an execution may wait for: one has finished a job, has been

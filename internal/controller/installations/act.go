@@ -37,7 +37,7 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return o, k.cleanUp(ctx, inst)
 	case installation.Raise:
 		return o, e.Err
-	case installation.Announce: // the status write alone does it
+	case installation.Announce, installation.Observe: // the status write alone does it
 		return o, nil
 	default:
 		return k.changeMetadata(ctx, inst, o, effect)

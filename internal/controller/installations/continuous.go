@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,7 +32,7 @@ func (f flows) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 	if o.Ignored && o.Phase.IsCompleted() || !o.Finalizer {
 		return o, nil
 	}
-	for _, read := range []func(context.Context, *continuous.InstallationSnapshot) error{f.readSiblings, f.readChildren, f.readImports} {
+	for _, read := range []func(context.Context, *continuous.InstallationSnapshot) error{f.readSiblings, f.readChildren, f.readImports, f.readExported} {
 		if err := read(ctx, &s); err != nil {
 			return o, err
 		}
@@ -120,6 +122,33 @@ func (f flows) readImports(ctx context.Context, s *continuous.InstallationSnapsh
 	return err
 }
 
+// readExported finds out whether what an installation has exported still exists. What the cache does not show is asked for at the
+// API server: it may have been written a moment ago.
+func (f flows) readExported(ctx context.Context, s *continuous.InstallationSnapshot) error {
+	inst := s.Installation
+	if inst.Status.Phase != lsv1alpha1.PhaseSucceeded || !inst.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	for _, id := range exportsOf(inst) {
+		var object client.Object = &lsv1alpha1.DataObject{}
+		if id.Kind == kindTarget {
+			object = &lsv1alpha1.Target{}
+		}
+		key := client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}
+		err := f.cluster.Get(ctx, key, object)
+		if apierrors.IsNotFound(err) {
+			err = f.live.Get(ctx, key, object)
+		}
+		switch {
+		case apierrors.IsNotFound(err):
+			s.ExportsGone = append(s.ExportsGone, fmt.Sprintf("%s %s", id.Kind, id.Name))
+		case err != nil:
+			return fmt.Errorf("read %s %s, which it exports: %w", id.Kind, id.Name, err)
+		}
+	}
+	return nil
+}
+
 // exporters returns the installations of the namespace that export what this one imports, wherever they are.
 func (f flows) exporters(ctx context.Context, inst *lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
 	var all []*lsv1alpha1.Installation
@@ -175,7 +204,8 @@ func (f flows) actContinuously(ctx context.Context, inst *lsv1alpha1.Installatio
 		o.Observed, err = f.ask(ctx, inst, o.Observed, e)
 	case installation.Convert:
 		o.Observed, err = f.convert(ctx, inst, o.Observed, e)
-	case continuous.Leave:
+	case continuous.Leave, continuous.Enter:
+		// The status write alone does it.
 	case installation.DropOperation:
 		o.Operation = ""
 		o.Observed, err = f.kind.Act(ctx, inst, o.Observed, effect)
@@ -188,6 +218,10 @@ func (f flows) actContinuously(ctx context.Context, inst *lsv1alpha1.Installatio
 func (f flows) prepareContinuously(ctx context.Context, inst *lsv1alpha1.Installation, o continuous.Installation) (continuous.Installation, error) {
 	view := marked(inst, o.UpdateVersion())
 	after, resolved, err := f.prepareWith(ctx, view, o.Observed)
+	if o.Deleting && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		// Nothing can be created any more; what is below is deleted as it is.
+		return o, failure.NewTerminal(failure.Details{Operation: "UpdateBeforeDeletion", Reason: "NamespaceTerminating"}, err)
+	}
 	if err != nil {
 		return o, err
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
 	"espalier.dev/internal/testkit"
 )
 
@@ -66,7 +67,7 @@ func (w *world) flowsAre(flow lsv1alpha1.Flow) {
 	}
 	for i := range all.Items {
 		w.eventually(all.Items[i].Name, "at rest in flow "+string(flow), func(i *lsv1alpha1.Installation) bool {
-			return i.Spec.Flow.OrDefault() == flow && i.Status.Phase.IsCompleted() && (i.Status.ConfigGeneration != "") == (flow == lsv1alpha1.FlowContinuous)
+			return i.Spec.Flow.OrDefault() == flow && i.Status.Phase.IsCompleted() && installation.Entered(&i.Status) == (flow == lsv1alpha1.FlowContinuous)
 		})
 	}
 }

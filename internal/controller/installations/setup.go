@@ -68,8 +68,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
 		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindTarget)), builder.WithPredicates(appears())).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importersOfSecret), builder.OnlyMetadata, builder.WithPredicates(appears())).
-		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindConfigMap)), builder.OnlyMetadata, builder.WithPredicates(appears())).
+		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.givers(kindDataObject)), builder.WithPredicates(vanishes())).
+		Watches(&lsv1alpha1.Target{}, handler.EnqueueRequestsFromMapFunc(w.givers(kindTarget)), builder.WithPredicates(vanishes())).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.importersOfSecret), builder.OnlyMetadata).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindConfigMap)), builder.OnlyMetadata).
 		Complete(l)
 	if err == nil {
 		err = requests.Setup(mgr, requests.Kind[*lsv1alpha1.Installation]{

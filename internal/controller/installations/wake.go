@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 )
@@ -42,7 +43,14 @@ func matters() predicate.Predicate {
 func continuousNews(before, after client.Object) bool {
 	old, now := runStatus(before), runStatus(after)
 	return old.IsFinished() && now.IsFinished() &&
-		(old.Phase != now.Phase || old.ObservedGeneration != now.ObservedGeneration || before.GetGeneration() != after.GetGeneration() || mark(before) != mark(after))
+		(old.Phase != now.Phase || old.ObservedGeneration != now.ObservedGeneration || before.GetGeneration() != after.GetGeneration() ||
+			mark(before) != mark(after) || standsStill(before) != standsStill(after))
+}
+
+// standsStill tells whether nothing below an installation goes on by itself.
+func standsStill(object client.Object) bool {
+	inst, ok := object.(*lsv1alpha1.Installation)
+	return ok && continuous.StandsStill(inst)
 }
 
 // mark is the version of an installation's exports.
@@ -64,9 +72,17 @@ func runStatus(object client.Object) *lsv1alpha1.RunStatus {
 	}
 }
 
-// appears lets an object through that somebody may wait for.
+// appears lets an object through that somebody may wait for, vanishes one that somebody may miss.
 func appears() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(event.DeleteEvent) bool { return false }}
+}
+
+func vanishes() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // parentOfExecution returns the installation that owns an execution: they share a name, which also tells if somebody has taken the owner away.
@@ -125,6 +141,24 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 	return requests
 }
 
+// givers returns the installations that a given object matters to: those that import it, and the one of the continuous flow that
+// exports it and may have to do so anew.
+func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
+	importers := w.importers(kind)
+	return func(ctx context.Context, object client.Object) []reconcile.Request {
+		requests := importers(ctx, object)
+		source, owned := dataflow.InstallationOf(object.GetLabels()[lsv1alpha1.DataObjectSourceLabel])
+		var inst lsv1alpha1.Installation
+		if !owned || w.reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: source}, &inst) != nil {
+			return requests
+		}
+		if installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous && inst.DeletionTimestamp.IsZero() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&inst)})
+		}
+		return requests
+	}
+}
+
 // importers returns the installations that wait for their imports and import an object.
 func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
@@ -139,7 +173,7 @@ func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
 		for i := range list.Items {
 			inst := &list.Items[i]
 			waits := !inst.Status.IsFinished() && inst.Status.Phase == lsv1alpha1.PhaseInit
-			if waits || installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
+			if waits || installation.FlowOf(inst) == lsv1alpha1.FlowContinuous && inst.DeletionTimestamp.IsZero() {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(inst)})
 			}
 		}

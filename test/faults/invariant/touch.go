@@ -12,7 +12,8 @@ import (
 
 // busyIsLeftAlone holds for every change of the spec of something below an installation of the continuous flow, unless the installation
 // is asked to force it: the object is at rest, and so is everything else below. What the same update has set to work does not
-// count: it became busy by a change of its spec after the installation's last word.
+// count: it became busy by a change of its spec after the installation's last word. Nor does what only waits for something below the
+// same installation that has failed, and never goes on by itself.
 func busyIsLeftAlone(history testkit.History) []Violation {
 	f := &findings{rule: "C2"}
 	since := map[testkit.ObjectID]origin{}
@@ -54,14 +55,33 @@ func (s step) respecified() bool {
 }
 
 func judgeTouch(f *findings, s step, family []*object, excused func(*object) bool) {
-	if s.before.isBusy() {
+	others := slices.DeleteFunc(slices.Clone(family), func(o *object) bool { return o.id == s.id })
+	hopeless := endedBadly(s.before) || slices.ContainsFunc(others, endedBadly) || slices.ContainsFunc(others, excused)
+	if s.before.isBusy() && !onlyWaits(s.before, hopeless) {
 		f.add(s, "its spec is changed while it is %s", stateOf(s.before))
 	}
-	for _, sibling := range family {
-		if sibling.id != s.id && sibling.isContinuous() && sibling.isBusy() && !sibling.deleting() && !excused(sibling) {
+	for _, sibling := range others {
+		if sibling.isContinuous() && sibling.isBusy() && !onlyWaits(sibling, hopeless) && !sibling.deleting() && !excused(sibling) {
 			f.add(s, "its spec is changed while %s is %s", sibling.id, stateOf(sibling))
 		}
 	}
+}
+
+// onlyWaits tells whether an object does nothing but wait, if that may be in vain.
+func onlyWaits(o *object, hopeless bool) bool {
+	return standsStill(o) || hopeless && o.phase == string(lsv1alpha1.PhasePendingDependencies)
+}
+
+// endedBadly tells whether others may wait for an object in vain.
+func endedBadly(o *object) bool {
+	return o.phase == string(lsv1alpha1.PhaseFailed) || o.phase == string(lsv1alpha1.PhaseAborted) || standsStill(o)
+}
+
+// standsStill tells whether an installation says that nothing below it goes on by itself.
+func standsStill(o *object) bool {
+	return slices.ContainsFunc(typed[lsv1alpha1.Installation](o).Status.Conditions, func(c lsv1alpha1.Condition) bool {
+		return c.Type == lsv1alpha1.ConditionReady && c.Reason == "Standstill"
+	})
 }
 
 func parentOf(s step) (testkit.ObjectID, bool) {

@@ -127,13 +127,36 @@ var bugs = []bug{
 	},
 	{
 		name:  "continuous: what is busy is updated",
-		edits: []edit{{continuousDecide, "if busy := filter(o.every(), Busy); len(busy) > 0 {\n\t\tmessage", "if busy := filter(o.every(), Busy); len(busy) < 0 {\n\t\tmessage"}},
+		edits: []edit{{continuousDecide, "if busy := o.busy(); len(busy) > 0 {\n\t\tmessage", "if busy := o.busy(); len(busy) < 0 {\n\t\tmessage"}},
 		runs:  []string{"graft ", "growth "},
 	},
 	{
 		name:  "continuous: the success of an earlier spec is taken for that of the present one",
 		edits: []edit{{continuousInstall, "!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting", "!c.Phase.IsCompleted() || c.Deleting"}},
 		runs:  []string{"graft ", "growth "},
+	},
+	{
+		name: "continuous: who leaves the flow does not take note of it",
+		edits: []edit{
+			{"internal/continuous/installation_settle.go", "if o.FlowOnly || status.ObservedSpec == \"\" {", "if false {"},
+			{installationDecide, "case !o.Job.Running() && o.FlowOnly:", "case false:"},
+		},
+		runs: []string{"seasons "},
+	},
+	{
+		name:  "continuous: another flow is taken for another spec",
+		edits: []edit{{"internal/installation/look.go", "status.ObservedSpec != \"\" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)", "false"}},
+		runs:  []string{"seasons "},
+	},
+	{
+		name:  "continuous: what waits for a failure is never touched",
+		edits: []edit{{"internal/continuous/standstill.go", "return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)", "return false && len(busy) > 0"}},
+		runs:  []string{"blocked "},
+	},
+	{
+		name:  "continuous: a deletion waits for what waits",
+		edits: []edit{{"internal/continuous/installation_delete.go", "return Busy(c) && !o.onlyWaits(c) })", "return Busy(c) })"}},
+		runs:  []string{"blocked "},
 	},
 	{
 		name:  "continuous: a deletion does not wait for those who import",

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package continuous
+
+import (
+	"fmt"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
+)
+
+// A tree stands still if nothing below is in work and what is busy only waits for what has failed or was aborted beside it. By
+// itself nothing changes any more; so these children may be touched, else no corrected spec would ever reach them.
+
+// stuckOnes names the nested installations that wait for a sibling which has ended badly, directly or by way of others that wait,
+// and those that say of themselves that they stand still.
+func stuckOnes(parent *lsv1alpha1.Installation, subs []*lsv1alpha1.Installation) map[string]bool {
+	stuck, ended, siblings := map[string]bool{}, map[string]bool{}, []dataflow.Sibling{}
+	waits := false
+	for _, sub := range subs {
+		siblings = append(siblings, dataflow.Sibling{Name: sub.Name, Imports: sub.Spec.Imports, Exports: sub.Spec.Exports})
+		ended[sub.Name] = endedBadly(sub)
+		stuck[sub.Name] = StandsStill(sub)
+		waits = waits || sub.Status.Phase == lsv1alpha1.PhasePendingDependencies
+	}
+	if !waits {
+		return stuck
+	}
+	related, err := dataflow.NewSiblings(dataflow.Scope{Namespace: parent.Namespace, Parent: parent.Name}, siblings)
+	if err != nil {
+		return stuck // Who waits for whom cannot be told.
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, sub := range subs {
+			hopeless := func(name string) bool { return ended[name] || stuck[name] }
+			if sub.Status.Phase == lsv1alpha1.PhasePendingDependencies && !stuck[sub.Name] && slices.ContainsFunc(related.Predecessors(sub.Name), hopeless) {
+				stuck[sub.Name], grown = true, true
+			}
+		}
+	}
+	return stuck
+}
+
+func endedBadly(sub *lsv1alpha1.Installation) bool {
+	phase := sub.Status.Phase
+	return (phase == lsv1alpha1.PhaseFailed || phase == lsv1alpha1.PhaseAborted) && sub.Generation == sub.Status.ObservedGeneration
+}
+
+// StandsStill tells whether an installation says that nothing below it goes on by itself.
+func StandsStill(sub *lsv1alpha1.Installation) bool {
+	status := &sub.Status
+	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration && reasonOf(&status.RunStatus) == ReasonStandstill
+}
+
+// standstill tells whether the children that are busy only wait for what never comes.
+func (o Installation) standstill() bool {
+	busy := filter(o.every(), Busy)
+	return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)
+}
+
+func (o Installation) stuck(c installation.Child) bool {
+	return c.Kind == installation.ChildInstallation && c.Presence == installation.Present && !c.Deleting && o.Stuck[c.Name]
+}
+
+// standsStill tells whether a child that stands still has something below that can be tried again.
+func (o Installation) standsStill(c installation.Child) bool {
+	return o.stuck(c) && c.Phase == lsv1alpha1.PhaseProgressing && c.UpToDate && !asked(c.Operation)
+}
+
+// busy are the children that must not be touched: none at a standstill.
+func (o Installation) busy() []installation.Child {
+	if o.standstill() {
+		return nil
+	}
+	return filter(o.every(), Busy)
+}
+
+// deadlock says what stands still and how that ends.
+func (o Installation) deadlock() string {
+	all := o.every()
+	ended := filter(all, func(c installation.Child) bool {
+		return !Busy(c) && (c.Phase == lsv1alpha1.PhaseFailed || c.Phase == lsv1alpha1.PhaseAborted)
+	})
+	return fmt.Sprintf("nothing below goes on by itself: %s waits for what has not succeeded (%s); correct the spec, or set annotation %s=%s",
+		names(filter(all, Busy)), problems(ended), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile)
+}
