@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"espalier.dev/internal/failure"
 )
@@ -39,7 +40,7 @@ func TestARetryComesWhenTheErrorSaysSo(t *testing.T) {
 		"whenever":    {err: errors.New("some other error"), failed: true},
 	} {
 		for range 20 {
-			result, err := l.concludeError(t.Context(), &pass[*corev1.ConfigMap, int, string, string]{loop: l, err: c.err})
+			result, err := l.concludeError(t.Context(), reconcile.Request{}, &pass[*corev1.ConfigMap, int, string, string]{loop: l, err: c.err})
 			if result.RequeueAfter != c.after || (err != nil) != c.failed {
 				t.Fatalf("%s: again in %v, error %v", name, result.RequeueAfter, err)
 			}

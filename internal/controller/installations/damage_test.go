@@ -22,7 +22,7 @@ func (w *world) mar(object client.Object, patch string) {
 }
 
 // grown is a world with a tree that is deployed, whose nested installation is "a", and whose job has ended.
-func grown(t *testing.T) *world {
+func grownTree(t *testing.T) *world {
 	w := newWorld(t)
 	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile().Build())
 	w.finished("root", lsv1alpha1.PhaseSucceeded)
@@ -40,7 +40,7 @@ func held(object client.Object) bool {
 }
 
 func TestAFinalizerAndALabelThatSomebodyRemovesComeBack(t *testing.T) {
-	w := grown(t)
+	w := grownTree(t)
 	nested, item := w.nested("root", "a"), w.onlyItem()
 	execution := w.executionBelow(nested)
 	for _, object := range []client.Object{w.named("root"), nested, execution, item} {
@@ -72,7 +72,7 @@ func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := grown(t)
+			w := grownTree(t)
 			mar(w)
 			w.delete("root")
 			testkit.EventuallyGone(t, w.server, w.named("root"))
@@ -85,7 +85,7 @@ func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
 
 // The next job restores owners.
 func TestJOB20_AJobRestoresTheOwnersOfThoseBelow(t *testing.T) {
-	w := grown(t)
+	w := grownTree(t)
 	nested := w.nested("root", "a")
 	execution := w.executionBelow(nested)
 	w.mar(nested, `{"metadata":{"ownerReferences":null}}`)

@@ -152,25 +152,6 @@ func refused(p *pipelines.Pipeline) bool {
 	return held(p, "prod", pipelines.HoldReferenceNotPermitted) && ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == pipelines.ReasonReferenceNotPermitted
 }
 
-// untilEvent waits for an Event on a pipeline.
-func (w *world) untilEvent(name, reason string) *corev1.Event {
-	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), patience)
-	defer cancel()
-	stream, err := w.server.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(w.namespace)) // begins with those that exist
-	if err != nil {
-		w.Fatal(err)
-	}
-	defer stream.Stop()
-	for told := range stream.ResultChan() {
-		if event, ok := told.Object.(*corev1.Event); ok && event.InvolvedObject.Name == name && event.Reason == reason {
-			return event
-		}
-	}
-	w.Fatalf("there is no Event %s on %s", reason, name)
-	return nil
-}
-
 // Seen: a user without any right in a namespace set the version of an installation there, and started its job.
 func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	t.Parallel()
