@@ -55,7 +55,7 @@ func (s *starting) kill(t *testing.T) {
 // A process that is killed during its first start leaves nothing that keeps a later one from starting. A start is over when there is a
 // kubeconfig.
 func TestAFirstStartMayBeKilled(t *testing.T) {
-	for _, moment := range []string{"lock", "pki/ca.crt", "etcd/member/snap/db", "etcd/member/wal/*.wal", "run/etcd.sock"} {
+	for _, moment := range []string{"lock", "pki/ca.crt", "etcd/member/snap/db", "etcd/member/wal/*.wal"} {
 		t.Run("as "+moment+" appears", func(t *testing.T) {
 			u := newUser(t)
 			u.startUntil(t, moment).kill(t)
@@ -71,14 +71,14 @@ func TestALaterStartMayBeKilled(t *testing.T) {
 	u.mustRun(t, "kubectl", "create", "configmap", "kept", "--from-literal=a=b")
 	first.signal(t, syscall.SIGKILL)
 	first.rest(t)
-	u.startUntil(t, "run/etcd.sock").kill(t)
+	u.startUntil(t, "control-plane.log.1").kill(t) // the log of the first start is set aside
 	again := u.up(t, "--ui-addr", "")
 	u.mustRun(t, "kubectl", "get", "configmap/kept")
 	again.stop(t, syscall.SIGTERM)
 }
 
 func TestAFirstStartObeysTheFirstSignal(t *testing.T) {
-	for _, moment := range []string{"etcd/member/snap/db", "run/etcd.sock"} {
+	for _, moment := range []string{"etcd/member/snap/db", "etcd/member/wal/*.wal"} {
 		t.Run(moment, func(t *testing.T) {
 			s := newUser(t).startUntil(t, moment)
 			if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -87,6 +88,7 @@ type services struct {
 	stop    context.CancelFunc
 	crds    int
 	log     string
+	logger  logr.Logger
 	manager *manager.Manager
 }
 
@@ -105,6 +107,12 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 			return nil
 		}
 	})
+	log, name, err := openLog(s.opts, s.cp.DataDir())
+	if err != nil {
+		return err
+	}
+	s.log, s.logger = name, log
+	ctrl.SetLogger(log) // before anybody logs, or controller-runtime complains on the terminal
 	config := s.cp.RESTConfig()
 	config.UserAgent = version.UserAgent("espalier-up")
 
@@ -144,13 +152,8 @@ func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
 
 // startManager returns when the controllers' caches are filled.
 func (s *services) startManager(life, starting context.Context, config *rest.Config) error {
-	log, name, err := openLog(s.opts, s.cp.DataDir())
-	if err != nil {
-		return err
-	}
-	s.log = name
-	ctrl.SetLogger(log)
-	if s.manager, err = manager.New(config, s.opts.manager, log); err != nil {
+	var err error
+	if s.manager, err = manager.New(config, s.opts.manager, s.logger); err != nil {
 		return err
 	}
 	s.group.Go(func() error { return s.manager.Start(life) })
