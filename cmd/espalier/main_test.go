@@ -278,7 +278,8 @@ func fetch(t *testing.T, url string) string {
 func TestUpEphemeral(t *testing.T) {
 	u := newUser(t)
 	kubeconfig := filepath.Join(u.home, "kubeconfig")
-	i := u.up(t, "--ephemeral", "--kubeconfig", kubeconfig, "--verbose")
+	approvals := freeAddress(t)
+	i := u.up(t, "--ephemeral", "--kubeconfig", kubeconfig, "--verbose", "--approval-address", approvals, "--workers", "2", "--controllers=*,-deployer-mock")
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
 	if got := i.facts["Kubeconfig"]; got != kubeconfig {
 		t.Errorf("the kubeconfig is %s", got)
@@ -288,10 +289,16 @@ func TestUpEphemeral(t *testing.T) {
 	}
 	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "get", "installations")
 	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "wait", "--for=create", "contexts.landscaper.gardener.cloud/default", "--timeout=60s")
+	if page := fetch(t, "http://"+approvals+"/"); i.facts["Approvals"] != approvals || page == "" {
+		t.Errorf("approvals are at %q, where %q is said", i.facts["Approvals"], page)
+	}
 	i.signal(t, syscall.SIGINT)
 	rest := i.rest(t)
 	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	if strings.Contains(rest, `"controller": "deployer-mock"`) || !strings.Contains(rest, `"worker count": 2`) {
+		t.Errorf("the flags of the controllers do not matter:\n%s", rest)
 	}
 	if !strings.Contains(rest, "Created the default Context") {
 		t.Errorf("the log of the controllers is missing:\n%s", rest)
@@ -354,6 +361,8 @@ func TestUpRefuses(t *testing.T) {
 		"an unknown flag":       {[]string{"--nope"}, "unknown flag: --nope\nSee 'espalier up --help'"},
 		"an argument":           {[]string{"now"}, `unknown command "now"`},
 		"a port that cannot be": {[]string{"--port", "65536"}, "--port is 65536"},
+		"a public dashboard":    {[]string{"--ui-addr", "0.0.0.0:0"}, "the dashboard has no login"},
+		"too few workers":       {[]string{"--workers", "0"}, "--workers is 0"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -363,6 +372,16 @@ func TestUpRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 func TestVersion(t *testing.T) {

@@ -5,6 +5,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -26,8 +27,17 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 func get(t *testing.T, handler http.Handler, target string) *http.Response {
 	t.Helper()
+	return ask(t, handler, http.MethodGet, target)
+}
+
+func ask(t *testing.T, handler http.Handler, method, target string) *http.Response {
+	t.Helper()
+	request := httptest.NewRequest(method, target, nil)
+	if strings.HasPrefix(target, "/") {
+		request.Host = "localhost"
+	}
 	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, target, nil))
+	handler.ServeHTTP(recorder, request)
 	return recorder.Result()
 }
 
@@ -170,7 +180,7 @@ func TestAServerThatIsGoneIsAProblemOnThePage(t *testing.T) {
 }
 
 func TestEveryAnswerHasTheHeaders(t *testing.T) {
-	handler := NewHandler(Options{Reader: testkit.Server(t).Client(), LoopbackOnly: true, Log: logr.Discard()})
+	handler := NewHandler(Options{Reader: testkit.Server(t).Client(), Log: logr.Discard()})
 	targets := map[string]int{
 		"http://localhost/":          http.StatusOK,
 		"http://localhost/style.css": http.StatusOK,
@@ -194,10 +204,8 @@ func TestEveryAnswerHasTheHeaders(t *testing.T) {
 func TestOnlyReadingIsAllowed(t *testing.T) {
 	handler := NewHandler(Options{Reader: testkit.Server(t).Client(), Log: logr.Discard()})
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
-		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, httptest.NewRequest(method, "/", nil))
-		if recorder.Code != http.StatusMethodNotAllowed {
-			t.Errorf("%s answers %d", method, recorder.Code)
+		if response := ask(t, handler, method, "/"); response.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("%s answers %s", method, response.Status)
 		}
 	}
 }
@@ -208,9 +216,22 @@ func TestIsLoopback(t *testing.T) {
 		"evil.example": false, "evil.example:8090": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false, "0.0.0.0": false, "[::]:8090": false, "": false, ":8090": false,
 	}
 	for host, want := range hosts {
-		if got := isLoopback(host); got != want {
+		if got := IsLoopback(host); got != want {
 			t.Errorf("%q: %t", host, got)
 		}
+	}
+}
+
+func TestNobodyElseIsServed(t *testing.T) {
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Serve(t.Context(), listener, Options{Log: logr.Discard()}); err == nil || !strings.Contains(err.Error(), "no login") {
+		t.Errorf("an address that others can reach: %v", err)
+	}
+	if err := listener.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the listener was left open: %v", err)
 	}
 }
 

@@ -29,12 +29,10 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-func onlyLoopback(enabled bool, next http.Handler) http.Handler {
-	if !enabled {
-		return next
-	}
+// onlyLoopback refuses requests under another name: a page of somebody else's could have its name lead here.
+func onlyLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback(r.Host) {
+		if !IsLoopback(r.Host) {
 			http.Error(w, "This page is for this machine only: open it as localhost.", http.StatusForbidden)
 			return
 		}
@@ -42,9 +40,9 @@ func onlyLoopback(enabled bool, next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback tells whether a host, with or without a port, means this machine and
+// IsLoopback tells whether a host, with or without a port, means this machine and
 // cannot mean another.
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

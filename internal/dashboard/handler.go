@@ -23,8 +23,6 @@ var page = template.Must(template.ParseFS(files, "page.html.tmpl"))
 type Options struct {
 	// Reader lists what is shown.
 	Reader client.Reader
-	// LoopbackOnly answers requests only if they ask for a loopback name.
-	LoopbackOnly bool
 	// Now is the clock. Nil means the real one.
 	Now func() time.Time
 	Log logr.Logger
@@ -42,7 +40,7 @@ func NewHandler(opts Options) http.Handler {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	return withHeaders(onlyLoopback(opts.LoopbackOnly, mux))
+	return withHeaders(onlyLoopback(mux))
 }
 
 func (o Options) serveStart(w http.ResponseWriter, r *http.Request) {

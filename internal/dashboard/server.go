@@ -5,6 +5,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,10 +18,12 @@ const (
 	shutdownTimeout = 2 * time.Second
 )
 
-// Serve answers requests until the context is done. It sets LoopbackOnly itself, from
-// the listener's address, and closes the listener.
+// Serve answers requests until the context is done, and closes the listener. There is no
+// login, so it refuses a listener that others can reach.
 func Serve(ctx context.Context, listener net.Listener, opts Options) error {
-	opts.LoopbackOnly = isLoopback(listener.Addr().String())
+	if address := listener.Addr().String(); !IsLoopback(address) {
+		return errors.Join(listener.Close(), fmt.Errorf("serve the dashboard: others can reach %s, and there is no login: listen on a loopback address", address))
+	}
 	server := &http.Server{
 		Handler:           NewHandler(opts),
 		ReadHeaderTimeout: headerTimeout,

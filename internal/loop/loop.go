@@ -80,6 +80,7 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 		l.ledger.forget(req.NamespacedName)
 		l.lags.end(req)
 		l.waits.end(req)
+		l.conflicts.get().Forget(req)
 		return reconcile.Result{}, nil
 	}
 	fresh, err := l.fresh(ctx, object)

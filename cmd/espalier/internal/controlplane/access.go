@@ -18,7 +18,7 @@ import (
 )
 
 // KubeconfigIn is where a control plane with that data directory puts its kubeconfig.
-func KubeconfigIn(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
+func KubeconfigIn(dataDir string) string { return filepath.Join(dataDir, kubeconfigFile) }
 
 // access is how the administrator reaches the API server.
 type access struct {

@@ -36,7 +36,8 @@ var building sync.Mutex
 type apiServerConfig struct {
 	listener net.Listener
 	keys     keys
-	etcd     string
+	etcd     *etcdServer
+	history  time.Duration
 }
 
 type apiServer struct {
@@ -48,14 +49,10 @@ type apiServer struct {
 }
 
 // startAPIServer returns when the server accepts connections, which is some time
-// before it is ready.
-func startAPIServer(config apiServerConfig) (*apiServer, error) {
+// before it is ready, or soon after starting has ended.
+func startAPIServer(starting context.Context, config apiServerConfig) (*apiServer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var run func(context.Context) error
-	err := guard(func() (err error) {
-		run, err = buildAPIServer(ctx, config)
-		return err
-	})
+	run, err := attempt(starting, config.etcd.died, func() (func(context.Context) error, error) { return buildAPIServer(ctx, config) })
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("start the API server: %w", err)
@@ -124,7 +121,10 @@ func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {
 	o := options.NewServerRunOptions()
 	o.GenericServerRunOptions.ComponentGlobalsRegistry = registry
 	o.GenericServerRunOptions.ShutdownWatchTerminationGracePeriod = shutdownGrace
-	o.Etcd.StorageConfig.Transport.ServerList = []string{config.etcd}
+	o.Etcd.StorageConfig.Transport.ServerList = []string{config.etcd.url}
+	if config.history > 0 {
+		o.Etcd.StorageConfig.CompactionInterval = config.history
+	}
 
 	o.SecureServing.Listener = config.listener
 	o.SecureServing.BindAddress = address.IP

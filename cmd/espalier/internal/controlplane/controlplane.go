@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,14 +52,24 @@ type Options struct {
 	// control-plane.log in the data directory.
 	Log io.Writer
 
+	// History is how often former versions of objects are dropped; a watch can begin where it ended as long as they are there. They can
+	// be many times as large as the objects. Zero means what Kubernetes does, five minutes.
+	History time.Duration
+
+	// StartLimit is how long the start may take. Zero means DefaultStartLimit.
+	StartLimit time.Duration
+
 	// Progress, if set, is told each step of the start just before it begins.
 	Progress func(step string)
 }
 
-// abandonTime is how long a failed Start tries to clean up. It ends only what hangs.
-const abandonTime = 15 * time.Second
+// DefaultStartLimit is far beyond what a slow machine needs.
+const DefaultStartLimit = 5 * time.Minute
 
-// burialTime is how long Stop waits for what has ended by itself.
+// abandonTime is how long a failed Start tries to clean up. It ends only what hangs.
+const abandonTime = 8 * time.Second
+
+// burialTime is how long is waited for what has ended by itself, or was cut short.
 const burialTime = 3 * time.Second
 
 // ControlPlane is a running etcd and kube-apiserver.
@@ -87,15 +98,12 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	if opts.Name == "" {
 		opts.Name = DefaultName
 	}
-	if opts.Progress == nil {
-		opts.Progress = func(string) {}
-	}
 	cp := &ControlPlane{
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 		done:     make(chan struct{}),
 	}
-	if err := cp.start(ctx, opts); err != nil {
+	if err := cp.startInTime(ctx, opts); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 		defer cancel()
 		return nil, errors.Join(err, cp.shutDown(ctx))
@@ -103,6 +111,27 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 	go cp.watchDeath()
 	return cp, nil
 }
+
+// startInTime names the step at which a start hangs.
+func (cp *ControlPlane) startInTime(ctx context.Context, opts Options) error {
+	limit := cmp.Or(opts.StartLimit, DefaultStartLimit)
+	tell, step := opts.Progress, "opening the data directory"
+	opts.Progress = func(next string) {
+		step = next
+		if tell != nil {
+			tell(next)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTooLong)
+	defer cancel()
+	err := cp.start(ctx, opts)
+	if errors.Is(err, errTooLong) {
+		return fmt.Errorf("%s takes longer than %s: %w: a data directory with which that happens each time can be moved away, or removed with all that is in it", step, limit, err)
+	}
+	return err
+}
+
+var errTooLong = errors.New("the control plane is not ready in time")
 
 func (cp *ControlPlane) start(ctx context.Context, opts Options) error {
 	if err := ctx.Err(); err != nil {
@@ -146,7 +175,7 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	}
 	cp.onStop(func() error { return ignoreClosed(listener.Close()) })
 
-	keys, err := openKeys(cp.dir.path("pki"), time.Now())
+	keys, err := openKeys(cp.dir.path(keyFolder), time.Now())
 	if err != nil {
 		return err
 	}
@@ -160,7 +189,7 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	cp.onStop(cp.etcd.stop)
 
 	opts.Progress("starting the API server")
-	cp.apiserver, err = startAPIServer(apiServerConfig{listener: listener, keys: keys, etcd: cp.etcd.url})
+	cp.apiserver, err = startAPIServer(ctx, apiServerConfig{listener: listener, keys: keys, etcd: cp.etcd, history: opts.History})
 	if err != nil {
 		return log.explain(err)
 	}

@@ -25,6 +25,11 @@ const (
 
 	stateFile = "espalier.json"
 	lockFile  = "lock"
+	spaceFile = "space-check"
+
+	kubeconfigFile = "kubeconfig"
+	etcdFolder     = "etcd"
+	keyFolder      = "pki"
 
 	// spaceNeeded is what etcd allocates when it starts, with room to work.
 	spaceNeeded = 64 << 20
@@ -44,6 +49,9 @@ type dirState struct {
 	Kubernetes string `json:"kubernetes"`
 	Port       int    `json:"port,omitempty"`
 }
+
+// wasReady tells whether a control plane in the directory has ever been ready: only then its port is recorded.
+func (s dirState) wasReady() bool { return s.Port != 0 }
 
 // openDataDir claims the directory, making it if need be. The empty string asks for an
 // ephemeral one.
@@ -108,11 +116,45 @@ func (d *dataDir) settle() (err error) {
 	if _, err := d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
 		return fmt.Errorf("write lock file: %w", err)
 	}
+	if err := d.clear(); err != nil {
+		return err
+	}
 	if err := d.reserveSpace(); err != nil {
 		return err
 	}
 	return d.remember(d.state.Port)
 }
+
+// clear removes what a process left that was killed: half-written files, and all of a directory whose control plane was never ready. A
+// database or a certificate that was not finished would keep every later start from succeeding, and nobody has stored anything there.
+func (d *dataDir) clear() error {
+	var leftovers []string
+	entries, err := os.ReadDir(d.root)
+	if err != nil {
+		return fmt.Errorf("read data directory: %w", err)
+	}
+	for _, entry := range entries {
+		if isTemporary(entry.Name()) {
+			leftovers = append(leftovers, entry.Name())
+		}
+	}
+	if !d.state.wasReady() {
+		leftovers = append(leftovers, etcdFolder, keyFolder)
+	}
+	for _, name := range leftovers {
+		if err := os.RemoveAll(d.path(name)); err != nil {
+			return fmt.Errorf("clear data directory: %w", err)
+		}
+	}
+	return nil
+}
+
+// isTemporary recognises what writeFile and reserveSpace leave if they are interrupted.
+func isTemporary(name string) bool {
+	return name == spaceFile || strings.HasPrefix(name, temporaryPrefix(stateFile)) || strings.HasPrefix(name, temporaryPrefix(kubeconfigFile))
+}
+
+func temporaryPrefix(name string) string { return "." + name + "-" }
 
 // readState refuses directories that hold somebody else's files or that a newer
 // espalier has written. A new directory has the zero state.
@@ -141,7 +183,7 @@ func (d *dataDir) checkUnused() error {
 		return fmt.Errorf("read data directory: %w", err)
 	}
 	for _, entry := range entries {
-		if entry.Name() != lockFile {
+		if entry.Name() != lockFile && !isTemporary(entry.Name()) {
 			return fmt.Errorf("%s is not empty and not an espalier data directory (it has %q but no %s): choose an empty or a new directory", d.root, entry.Name(), stateFile)
 		}
 	}
@@ -169,7 +211,7 @@ func (d *dataDir) inUse() error {
 
 // reserveSpace turns a full disk into an error before etcd turns it into a crash.
 func (d *dataDir) reserveSpace() error {
-	name := d.path("space-check")
+	name := d.path(spaceFile)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("write to data directory: %w", err)
@@ -213,7 +255,7 @@ func (d *dataDir) close() error {
 
 // writeFile replaces a file in one step. Only the owner may read the result.
 func writeFile(name string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(name), temporaryPrefix(filepath.Base(name))+"*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

@@ -33,9 +33,22 @@ func closeTestDir(t *testing.T, d *dataDir) {
 
 func TestDataDirCanBe(t *testing.T) {
 	tests := map[string]func(t *testing.T, root string){
-		"absent":               func(*testing.T, string) {},
-		"empty":                func(t *testing.T, root string) { makeTestDir(t, root) },
-		"left by a crash":      func(t *testing.T, root string) { writeTestFile(t, filepath.Join(root, lockFile), "1\n") },
+		"absent":          func(*testing.T, string) {},
+		"empty":           func(t *testing.T, root string) { makeTestDir(t, root) },
+		"left by a crash": func(t *testing.T, root string) { writeTestFile(t, filepath.Join(root, lockFile), "1\n") },
+		"left while it was checked for space": func(t *testing.T, root string) {
+			writeTestFile(t, filepath.Join(root, lockFile), "1\n")
+			writeTestFile(t, filepath.Join(root, spaceFile), "")
+		},
+		"left while the state was written": func(t *testing.T, root string) {
+			writeTestFile(t, filepath.Join(root, lockFile), "1\n")
+			writeTestFile(t, filepath.Join(root, "."+stateFile+"-1234"), "{")
+		},
+		"left before it was ever ready": func(t *testing.T, root string) {
+			writeState(t, root, `{"layout": 1, "kubernetes": "v1.36.9"}`)
+			writeTestFile(t, filepath.Join(root, "etcd", "member", "snap", "db"), "half a database")
+			writeTestFile(t, filepath.Join(root, "pki", "ca.crt"), "half a certificate")
+		},
 		"used before":          func(t *testing.T, root string) { closeTestDir(t, openTestDir(t, root)) },
 		"of an older version":  func(t *testing.T, root string) { writeState(t, root, `{"layout": 1, "kubernetes": "v1.36.9"}`) },
 		"of a newer patch":     func(t *testing.T, root string) { writeState(t, root, `{"layout": 1, "kubernetes": "v1.37.99"}`) },
@@ -55,6 +68,17 @@ func TestDataDirCanBe(t *testing.T) {
 			}
 			checkPrivate(t, filepath.Join(root, stateFile))
 		})
+	}
+}
+
+func TestADataDirThatWasReadyKeepsItsData(t *testing.T) {
+	root := t.TempDir()
+	writeState(t, root, `{"layout": 1, "kubernetes": "v1.36.9", "port": 4711}`)
+	writeTestFile(t, filepath.Join(root, "etcd", "member", "snap", "db"), "precious")
+	writeTestFile(t, filepath.Join(root, "pki", "ca.crt"), "precious")
+	closeTestDir(t, openTestDir(t, root))
+	if got := entries(t, root); !slices.Equal(got, []string{stateFile, "etcd", lockFile, "pki"}) {
+		t.Errorf("the directory has %v", got)
 	}
 }
 

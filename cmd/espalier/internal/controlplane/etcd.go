@@ -25,6 +25,11 @@ const maxSocketPath = 100
 // much for a laptop whose temporary files live in memory.
 const walSegment = 8 << 20
 
+const (
+	snapshotCount   = 1000
+	snapshotCatchUp = 100
+)
+
 // smallerLog changes a global variable of etcd before anything reads it.
 var smallerLog = sync.OnceFunc(func() { wal.SegmentSizeBytes = walSegment })
 
@@ -39,7 +44,7 @@ type etcdServer struct {
 	gaveUp atomic.Bool
 }
 
-// startEtcd returns when etcd answers requests.
+// startEtcd returns when etcd answers requests, or soon after the context has ended.
 func startEtcd(ctx context.Context, dir *dataDir, log *logSink) (*etcdServer, error) {
 	socketDir, err := makeSocketDir(dir)
 	if err != nil {
@@ -54,14 +59,12 @@ func startEtcd(ctx context.Context, dir *dataDir, log *logSink) (*etcdServer, er
 	}))
 
 	smallerLog()
-	err = guard(func() (err error) {
-		s.etcd, err = embed.StartEtcd(config)
-		return err
-	})
+	s.etcd, err = attempt(ctx, s.died, func() (*embed.Etcd, error) { return embed.StartEtcd(config) })
 	if err == nil {
 		err = s.awaitReady(ctx)
 	}
 	if err != nil {
+		s.gaveUp.Store(true) // One that has never been ready may never end.
 		return nil, errors.Join(fmt.Errorf("start etcd: %w", err), s.stop())
 	}
 	go s.watch()
@@ -71,13 +74,15 @@ func startEtcd(ctx context.Context, dir *dataDir, log *logSink) (*etcdServer, er
 func etcdConfig(dir *dataDir, socket url.URL) *embed.Config {
 	config := embed.NewConfig()
 	config.Name = "espalier"
-	config.Dir = dir.path("etcd")
+	config.Dir = dir.path(etcdFolder)
 	config.ListenClientUrls = []url.URL{socket}
 	config.AdvertiseClientUrls = []url.URL{socket}
 	config.ListenPeerUrls = nil // A cluster of one. Nobody may join it.
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.EnableGRPCGateway = false
 	config.UnsafeNoFsync = dir.ephemeral
+	// Every request since the last snapshot is held in memory, for members that lag behind. Here is none.
+	config.SnapshotCount, config.SnapshotCatchUpEntries = snapshotCount, snapshotCatchUp
 	// A lone member elects itself; short ticks only make it do so at once.
 	config.TickMs, config.ElectionMs = 10, 100
 	// A developer's laptop is not a production disk; do not log its hiccups.

@@ -93,12 +93,12 @@ func (s *logSink) noteFatal() {
 	}
 }
 
-// zapLogger is for etcd. A fatal line calls gaveUp and ends only the goroutine that
-// wrote it.
+// zapLogger is for etcd. A line that would end the process or panic calls gaveUp and ends only the goroutine that
+// wrote it: a panic in a goroutine of etcd's own would end the process, too.
 func (s *logSink) zapLogger(gaveUp func(message string)) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	core := zapcore.NewCore(encoder, zapcore.AddSync(s), zap.WarnLevel)
-	return zap.New(core, zap.WithFatalHook(fatalHook(gaveUp)))
+	return zap.New(core, zap.WithFatalHook(fatalHook(gaveUp)), zap.WithPanicHook(fatalHook(gaveUp)))
 }
 
 type fatalHook func(message string)
@@ -161,24 +161,4 @@ func (r *logRouter) each(do func(*logSink)) {
 func (r *logRouter) Write(p []byte) (int, error) {
 	r.each(func(s *logSink) { _, _ = s.Write(p) })
 	return len(p), nil
-}
-
-// guard runs code that may panic or give up, and returns either as an error.
-func guard(do func() error) (err error) {
-	finished := false
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("%v", r)
-			} else if !finished {
-				err = errGaveUp
-			}
-		}()
-		err = do()
-		finished = true
-	}()
-	<-done
-	return err
 }

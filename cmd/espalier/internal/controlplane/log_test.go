@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -51,7 +50,7 @@ func TestKubernetesLogsToAllControlPlanes(t *testing.T) {
 
 func TestAFatalErrorEndsOnlyItsGoroutine(t *testing.T) {
 	sink, out := newSink(t)
-	err := guard(func() error {
+	err := attempting(t, func() error {
 		klog.Fatal("the end is near")
 		return nil
 	})
@@ -72,39 +71,22 @@ func TestAFatalErrorOfEtcdSaysWhy(t *testing.T) {
 	sink, out := newSink(t)
 	var why string
 	log := sink.zapLogger(func(message string) { why = message })
-	err := guard(func() error {
+	err := attempting(t, func() error {
 		log.Fatal("failed to commit", zap.Error(errors.New("disk full")), zap.String("path", "/db"))
 		return nil
 	})
 	if !errors.Is(err, errGaveUp) || why != "failed to commit: disk full" {
 		t.Errorf("error %v, reason %q", err, why)
 	}
+	err = attempting(t, func() error {
+		log.Panic("failed to open database", zap.Error(errors.New("invalid")))
+		return nil
+	})
+	if !errors.Is(err, errGaveUp) || why != "failed to open database: invalid" {
+		t.Errorf("of a panic: error %v, reason %q", err, why)
+	}
 	if !strings.Contains(out.String(), "disk full") {
 		t.Errorf("the log is %q", out.String())
-	}
-}
-
-func TestGuard(t *testing.T) {
-	boom := errors.New("boom")
-	tests := map[string]struct {
-		do   func() error
-		want string
-	}{
-		"nothing":  {func() error { return nil }, ""},
-		"an error": {func() error { return boom }, "boom"},
-		"a panic":  {func() error { panic("help") }, "help"},
-		"an exit":  {func() error { runtime.Goexit(); return nil }, errGaveUp.Error()},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			var got string
-			if err := guard(test.do); err != nil {
-				got = err.Error()
-			}
-			if got != test.want {
-				t.Errorf("got %q", got)
-			}
-		})
 	}
 }
 

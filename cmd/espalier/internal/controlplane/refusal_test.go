@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestStartRefuses(t *testing.T) {
@@ -24,7 +26,7 @@ func TestStartRefuses(t *testing.T) {
 	damaged := filepath.Join(t.TempDir(), "damaged")
 	writeTestFile(t, filepath.Join(damaged, stateFile), `{`)
 	damagedKeys := filepath.Join(t.TempDir(), "keys")
-	writeTestFile(t, filepath.Join(damagedKeys, stateFile), `{"layout": 1, "kubernetes": "v1.37.1"}`)
+	writeTestFile(t, filepath.Join(damagedKeys, stateFile), `{"layout": 1, "kubernetes": "v1.37.1", "port": 1}`)
 	writeTestFile(t, filepath.Join(damagedKeys, "pki", "ca.crt"), "?")
 	writeTestFile(t, filepath.Join(damagedKeys, "pki", "ca.key"), "?")
 	file := filepath.Join(t.TempDir(), "file")
@@ -168,4 +170,62 @@ func writeTestFile(t *testing.T, path, content string) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// usedDir is a data directory that was ready once, with a database of the given content.
+func usedDir(t *testing.T, database string) (root, db string) {
+	t.Helper()
+	root = filepath.Join(t.TempDir(), "data")
+	writeTestFile(t, filepath.Join(root, stateFile), `{"layout": 1, "kubernetes": "v1.37.1", "port": 1}`)
+	db = filepath.Join(root, etcdFolder, "member", "snap", "db")
+	writeTestFile(t, db, database)
+	return root, db
+}
+
+func TestADamagedDatabaseEndsTheStart(t *testing.T) {
+	dir, _ := usedDir(t, strings.Repeat("nonsense", 10_000))
+	_, err := Start(t.Context(), Options{DataDir: dir})
+	if err == nil {
+		t.Fatal("it started")
+	}
+	for _, want := range []string{"start etcd", "failed to open database", filepath.Join(dir, logFile)} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the message lacks %q: %v", want, err)
+		}
+	}
+	checkUnlocked(t, dir)
+}
+
+// Whoever holds the lock of etcd's database keeps etcd waiting for ever.
+func TestAStartThatHangs(t *testing.T) {
+	dir, db := usedDir(t, "")
+	file, err := os.OpenFile(db, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("has a limit", func(t *testing.T) {
+		_, err := Start(t.Context(), Options{DataDir: dir, StartLimit: time.Second})
+		if err == nil {
+			t.Fatal("it started")
+		}
+		for _, want := range []string{"starting etcd takes longer than 1s", "not ready in time", filepath.Join(dir, logFile), "can be moved away, or removed"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("the message lacks %q: %v", want, err)
+			}
+		}
+		checkUnlocked(t, dir)
+	})
+	t.Run("can be cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := Start(ctx, Options{DataDir: dir, Progress: func(string) { cancel() }})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error: %v", err)
+		}
+		checkUnlocked(t, dir)
+	})
 }

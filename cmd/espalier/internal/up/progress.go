@@ -4,6 +4,7 @@
 package up
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -49,6 +50,16 @@ func (p *progress) print() {
 	if p.loud && !p.ended && p.current != "" {
 		fmt.Fprintf(p.w, "%s ...\n", p.current)
 	}
+}
+
+// explain says of a start that took too long what it was about.
+func (p *progress) explain(err error, limit time.Duration) error {
+	if !errors.Is(err, errTooLong) {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Errorf("%s is not done within %s (--start-timeout): %w", p.current, limit, err)
 }
 
 // end may be called more than once.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,8 +29,11 @@ const stopTimeout = 30 * time.Second
 // run returns when the context is done and everything has stopped, or when something
 // has failed.
 func run(ctx context.Context, opts options) (err error) {
+	saveMemory()
 	progress := newProgress(opts.streams.ErrOut, quietTime)
 	defer progress.end()
+	starting, started := context.WithTimeoutCause(ctx, opts.startLimit, errTooLong)
+	defer started()
 	ui, err := listenUI(opts)
 	if err != nil {
 		return err
@@ -38,23 +42,27 @@ func run(ctx context.Context, opts options) (err error) {
 		defer ui.Close() // closed already unless the start fails
 	}
 	cp, err := controlplane.Start(ctx, controlplane.Options{
-		DataDir: opts.dataDir, Port: opts.port, Kubeconfig: opts.kubeconfig,
-		ClusterControllers: true, Progress: progress.step,
+		DataDir: opts.dataDir, Port: opts.port, Kubeconfig: opts.kubeconfig, StartLimit: opts.startLimit,
+		ClusterControllers: true, History: history, Progress: progress.step,
 	})
 	if err != nil {
 		return interrupted(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stopControlPlane(cp)) }()
 
-	s := &services{opts: opts, cp: cp, ui: ui}
-	group, ctx := errgroup.WithContext(ctx)
-	if err := s.start(ctx, group, progress); err != nil {
-		return interrupted(ctx, errors.Join(err, group.Wait()))
+	group, life := errgroup.WithContext(ctx)
+	s := &services{opts: opts, cp: cp, ui: ui, group: group}
+	if err := s.start(life, starting, progress); err != nil {
+		return interrupted(ctx, errors.Join(progress.explain(err, opts.startLimit), s.abandon()))
 	}
 	progress.end()
 	printSummary(opts, s.summary())
+	returnMemory()
 	return group.Wait()
 }
+
+// errTooLong ends a start that hangs.
+var errTooLong = errors.New("it takes too long")
 
 // interrupted forgives a start that the user has cut short.
 func interrupted(ctx context.Context, err error) error {
@@ -72,24 +80,39 @@ func stopControlPlane(cp *controlplane.ControlPlane) error {
 
 // services are what runs on top of the control plane.
 type services struct {
-	opts options
-	cp   *controlplane.ControlPlane
-	ui   net.Listener
-	crds int
-	log  string
+	opts  options
+	cp    *controlplane.ControlPlane
+	ui    net.Listener
+	group *errgroup.Group // of what runs
+
+	stop    context.CancelFunc
+	crds    int
+	log     string
+	logger  logr.Logger
+	manager *manager.Manager
 }
 
-// start returns when everything works. What it starts ends with the context, and its
-// errors go to the group.
-func (s *services) start(ctx context.Context, group *errgroup.Group, progress *progress) error {
-	group.Go(func() error {
+// start returns when everything works. What it starts ends with the life, and its
+// errors go to the group and end the life.
+func (s *services) start(life, starting context.Context, progress *progress) error {
+	life, s.stop = context.WithCancel(life)
+	ctx, cancel := context.WithCancelCause(starting) // Waiting for what has failed is in vain.
+	defer cancel(nil)
+	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
+	s.group.Go(func() error {
 		select {
 		case <-s.cp.Done():
 			return s.cp.Err()
-		case <-ctx.Done():
+		case <-life.Done():
 			return nil
 		}
 	})
+	log, name, err := openLog(s.opts, s.cp.DataDir())
+	if err != nil {
+		return err
+	}
+	s.log, s.logger = name, log
+	ctrl.SetLogger(log) // before anybody logs, or controller-runtime complains on the terminal
 	config := s.cp.RESTConfig()
 	config.UserAgent = version.UserAgent("espalier-up")
 
@@ -98,19 +121,24 @@ func (s *services) start(ctx context.Context, group *errgroup.Group, progress *p
 		return err
 	}
 	progress.step("starting the controllers")
-	mgr, err := s.startManager(ctx, group, config)
-	if err != nil {
+	if err := s.startManager(life, ctx, config); err != nil {
 		return err
 	}
 	if s.ui != nil {
-		options := dashboard.Options{Reader: mgr.GetClient(), Log: mgr.GetLogger().WithName("dashboard")}
-		group.Go(func() error { return dashboard.Serve(ctx, s.ui, options) })
+		options := dashboard.Options{Reader: s.manager.GetClient(), Log: s.manager.GetLogger().WithName("dashboard")}
+		s.group.Go(func() error { return dashboard.Serve(life, s.ui, options) })
 	}
 	if s.opts.example != "" {
 		progress.step("creating the example")
-		return createExample(ctx, mgr.GetClient(), s.opts.example)
+		return createExample(ctx, s.manager.GetClient(), s.opts.example)
 	}
 	return nil
+}
+
+// abandon ends what has been started and returns what went wrong there.
+func (s *services) abandon() error {
+	s.stop()
+	return s.group.Wait()
 }
 
 func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
@@ -123,34 +151,24 @@ func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
 }
 
 // startManager returns when the controllers' caches are filled.
-func (s *services) startManager(ctx context.Context, group *errgroup.Group, config *rest.Config) (ctrl.Manager, error) {
-	log, name, err := openLog(s.opts, s.cp.DataDir())
-	if err != nil {
-		return nil, err
+func (s *services) startManager(life, starting context.Context, config *rest.Config) error {
+	var err error
+	if s.manager, err = manager.New(config, s.opts.manager, s.logger); err != nil {
+		return err
 	}
-	s.log = name
-	ctrl.SetLogger(log)
-	options := manager.DefaultOptions()
-	options.LeaderElection.Enabled = false
-	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
-	options.Pipelines.ApprovalAddress = manager.Disabled
-	mgr, err := manager.New(config, options, log)
-	if err != nil {
-		return nil, err
-	}
-	group.Go(func() error { return mgr.Start(ctx) })
+	s.group.Go(func() error { return s.manager.Start(life) })
 	select {
-	case <-mgr.Elected(): // Without an election: when everything is started.
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	case <-s.manager.Elected(): // Without an election: when everything is started.
+	case <-starting.Done():
+		return context.Cause(starting)
 	}
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
-		return nil, fmt.Errorf("fill the controllers' caches: %w", context.Cause(ctx))
+	if !s.manager.GetCache().WaitForCacheSync(starting) {
+		return fmt.Errorf("fill the controllers' caches: %w", context.Cause(starting))
 	}
-	return mgr, nil
+	return nil
 }
 
-// listenUI takes a free port if the default one is taken.
+// listenUI takes a free port if the default one is taken. The dashboard has no login, so nobody else may reach it.
 func listenUI(opts options) (net.Listener, error) {
 	if opts.uiAddr == "" {
 		return nil, nil
@@ -161,6 +179,10 @@ func listenUI(opts options) (net.Listener, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--ui-addr: %w: choose another address, or leave it empty for no dashboard", err)
+	}
+	if !dashboard.IsLoopback(listener.Addr().String()) {
+		return nil, errors.Join(listener.Close(), fmt.Errorf("--ui-addr is %s, which others can reach, and the dashboard has no login: "+
+			"use an address of this machine alone, such as %s, and reach it from elsewhere through a tunnel (ssh -L)", opts.uiAddr, defaultUIAddr))
 	}
 	return listener, nil
 }

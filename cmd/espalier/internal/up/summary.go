@@ -5,7 +5,6 @@ package up
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"text/tabwriter"
 
@@ -17,16 +16,25 @@ import (
 type summary struct {
 	server, kubeconfig, ui, dataDir, log string
 	crds, controllers                    int
+	approvals                            string
+	waiting                              []manager.Waiting
 }
 
 func (s *services) summary() summary {
 	result := summary{
-		server:      s.cp.URL(),
-		kubeconfig:  s.cp.KubeconfigPath(),
-		dataDir:     s.cp.DataDir(),
-		log:         s.log,
-		crds:        s.crds,
-		controllers: len(manager.Controllers()),
+		server:     s.cp.URL(),
+		kubeconfig: s.cp.KubeconfigPath(),
+		dataDir:    s.cp.DataDir(),
+		log:        s.log,
+		crds:       s.crds,
+		waiting:    s.manager.Waiting(),
+	}
+	selected, err := manager.Select(s.opts.manager.Controllers)
+	if err == nil { // The manager has made the same choice.
+		result.controllers = len(selected) - len(result.waiting)
+	}
+	if address := s.opts.manager.Pipelines.ApprovalAddress; address != manager.Disabled {
+		result.approvals = address
 	}
 	if s.opts.kubeconfig != "" {
 		result.kubeconfig = s.opts.kubeconfig
@@ -49,8 +57,14 @@ func printSummary(opts options, s summary) {
 	if s.ui != "" {
 		line("Dashboard", s.ui)
 	}
+	if s.approvals != "" {
+		line("Approvals", s.approvals)
+	}
 	if s.log != "" {
 		line("Log", s.log)
+	}
+	for _, waiting := range s.waiting {
+		line("Waiting", waiting.String())
 	}
 	if opts.example != "" {
 		line("Example", opts.example)
@@ -59,9 +73,6 @@ func printSummary(opts options, s summary) {
 	line("Stop", stopHint(opts, s))
 	if err := table.Flush(); err != nil {
 		fmt.Fprintln(opts.streams.ErrOut, "cannot print where everything is:", err)
-	}
-	if isExposed(s.ui) {
-		fmt.Fprintln(opts.streams.ErrOut, "warning: the dashboard has no login, and everybody who reaches this machine can read it")
 	}
 }
 
@@ -87,12 +98,4 @@ func stopHint(opts options, s summary) string {
 		return "Ctrl-C; nothing is kept"
 	}
 	return "Ctrl-C; the data stays in " + s.dataDir
-}
-
-func isExposed(url string) bool {
-	if url == "" {
-		return false
-	}
-	host, _, err := net.SplitHostPort(url[len("http://") : len(url)-1])
-	return err == nil && !net.ParseIP(host).IsLoopback()
 }

@@ -17,12 +17,15 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/cmd/espalier/internal/datadir"
 	"espalier.dev/examples"
+	"espalier.dev/internal/manager"
 )
 
 const (
@@ -42,6 +45,8 @@ type options struct {
 	uiAddr     string
 	example    string
 	verbose    bool
+	startLimit time.Duration
+	manager    manager.Options
 
 	// uiAddrChosen is set if the user has chosen uiAddr.
 	uiAddrChosen bool
@@ -51,7 +56,7 @@ type options struct {
 
 // New returns the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
-	opts := options{streams: streams}
+	opts := options{streams: streams, manager: managerOptions()}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane with everything in it on this machine",
@@ -65,7 +70,8 @@ Examples to start with:
 ` + listExamples(),
 		Example: `  espalier up
   espalier up --ephemeral --example hello-world
-  espalier up --data-dir ./state --port 6443 --kubeconfig ./kubeconfig`,
+  espalier up --data-dir ./state --port 6443 --kubeconfig ./kubeconfig
+  espalier up --approval-address 127.0.0.1:8082 --pull-request-poll-interval 5s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.uiAddrChosen = cmd.Flags().Changed("ui-addr")
@@ -87,10 +93,20 @@ Examples to start with:
 	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the dashboard; empty for none")
 	flags.StringVar(&opts.example, "example", "", "create the objects of an example: "+strings.Join(examples.Names(), ", "))
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
+	flags.DurationVar(&opts.startLimit, "start-timeout", controlplane.DefaultStartLimit, "how long the start may take before it is given up")
+	opts.manager.AddControllerFlags(flags)
 	if err := cmd.RegisterFlagCompletionFunc("example", completeExample); err != nil {
 		panic(err) // The flag is defined above.
 	}
 	return cmd
+}
+
+// managerOptions are those of controllers that share the process with their API server.
+func managerOptions() manager.Options {
+	o := manager.DefaultOptions()
+	o.LeaderElection.Enabled = false
+	o.MetricsAddress, o.ProbeAddress, o.Pipelines.ApprovalAddress = manager.Disabled, manager.Disabled, manager.Disabled
+	return o
 }
 
 // untilSignal returns a context that ends with the first signal to stop. From then on
@@ -135,7 +151,10 @@ func (o *options) complete() error {
 	if o.example != "" && !slices.Contains(examples.Names(), o.example) {
 		return fmt.Errorf("--example: unknown example %q: there is %s", o.example, strings.Join(examples.Names(), ", "))
 	}
-	if err := o.checkUIAddr(); err != nil {
+	if o.startLimit <= 0 {
+		return fmt.Errorf("--start-timeout is %s: it must be positive", o.startLimit)
+	}
+	if err := errors.Join(o.checkUIAddr(), o.manager.Validate()); err != nil {
 		return err
 	}
 	return o.completePaths()

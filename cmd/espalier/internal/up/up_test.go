@@ -5,11 +5,16 @@ package up
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +22,14 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/config/crd"
+	"espalier.dev/internal/manager"
 )
 
 func TestComplete(t *testing.T) {
@@ -44,9 +51,12 @@ func TestComplete(t *testing.T) {
 		"a port that cannot be":  {options{port: 65536}, "", "--port is 65536"},
 		"an unknown example":     {options{example: "nope"}, "", `unknown example "nope": there is hello-world`},
 		"an address without one": {options{uiAddr: "localhost"}, "", `--ui-addr is "localhost"`},
+		"no time to start":       {options{startLimit: -time.Second}, "", "--start-timeout is -1s"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			test.opts.startLimit = cmp.Or(test.opts.startLimit, time.Minute)
+			test.opts.manager = managerOptions()
 			err := test.opts.complete()
 			if test.problem == "" && err != nil || test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
 				t.Errorf("error: %v", err)
@@ -64,7 +74,7 @@ func TestThePathOfTheKubeconfigIsAbsolute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := options{ephemeral: true, kubeconfig: "kubeconfig"}
+	opts := options{ephemeral: true, kubeconfig: "kubeconfig", startLimit: time.Minute, manager: managerOptions()}
 	if err := opts.complete(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +101,11 @@ func TestListenUI(t *testing.T) {
 	defer listener.Close()
 	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || host != "127.0.0.1" {
 		t.Errorf("the other address is %s", listener.Addr())
+	}
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil || !strings.Contains(err.Error(), "no login") {
+			t.Errorf("%s, which others can reach: %v", address, err)
+		}
 	}
 	if listener, err := listenUI(options{}); listener != nil || err != nil {
 		t.Errorf("no dashboard wanted: %v, %v", listener, err)
@@ -142,7 +157,7 @@ func TestSummary(t *testing.T) {
 		"usual": {
 			options{}, func(*summary) {},
 			[]string{"13 custom resources, 1 controller.", s.server, s.kubeconfig, s.ui, s.log, "Try          espalier kubectl", "the data stays in /data"},
-			[]string{"Example", "warning"},
+			[]string{"Example", "Waiting", "Approvals"},
 		},
 		"ephemeral": {
 			options{ephemeral: true, example: "hello-world"}, func(s *summary) { s.ui, s.log = "", "" },
@@ -150,9 +165,12 @@ func TestSummary(t *testing.T) {
 			[]string{"Dashboard", "Log"},
 		},
 		"another directory": {options{dataDirChosen: true}, func(*summary) {}, []string{"KUBECONFIG=/data/kubeconfig"}, nil},
-		"a dashboard for everybody": {
-			options{}, func(s *summary) { s.ui = "http://0.0.0.0:8090/" },
-			[]string{"warning: the dashboard has no login"}, nil,
+		"approvals and a controller that waits": {
+			options{}, func(s *summary) {
+				s.approvals = "127.0.0.1:8082"
+				s.waiting = []manager.Waiting{{Controller: "pipelines", Kind: schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "Pipeline"}}}
+			},
+			[]string{"Approvals    127.0.0.1:8082", "Waiting      pipelines waits until the cluster serves Pipeline of g/v1"}, nil,
 		},
 	}
 	for name, test := range tests {
@@ -255,6 +273,56 @@ func TestInstallCRDsGivesUpWithItsContext(t *testing.T) {
 	cancel()
 	if err := awaitEstablished(ctx, config, map[string]bool{"never": true}); err == nil {
 		t.Error("it has not waited")
+	}
+	never := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "ghosts"},
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true}},
+	}}
+	if err := awaitDiscovery(ctx, config, []*apiextensionsv1.CustomResourceDefinition{never}); err == nil || !strings.Contains(err.Error(), "ghosts of example.com/v1") {
+		t.Errorf("what is never served: %v", err)
+	}
+}
+
+func TestDiscoveryHasToNameEverything(t *testing.T) {
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := map[string]*metav1.APIResourceList{}
+	for _, definition := range crds {
+		version := definition.Spec.Group + "/" + definition.Spec.Versions[0].Name
+		if lists[version] == nil {
+			lists[version] = &metav1.APIResourceList{GroupVersion: version}
+		}
+		lists[version].APIResources = append(lists[version].APIResources, metav1.APIResource{Name: definition.Spec.Names.Plural})
+	}
+	all := slices.Collect(maps.Values(lists))
+	if missing := firstMissing(crds, all); missing != "" {
+		t.Errorf("of everything %s is missing", missing)
+	}
+	for _, list := range all {
+		last := list.APIResources[len(list.APIResources)-1]
+		list.APIResources = list.APIResources[:len(list.APIResources)-1]
+		if missing, want := firstMissing(crds, all), last.Name+" of "+list.GroupVersion; missing != want {
+			t.Errorf("without %s %q is missing", want, missing)
+		}
+		list.APIResources = append(list.APIResources, last)
+	}
+	if missing := firstMissing(crds, nil); missing == "" {
+		t.Error("of nothing nothing is missing")
+	}
+}
+
+func TestAStartThatTakesTooLongSaysWhatItWasAbout(t *testing.T) {
+	p := newProgress(io.Discard, time.Hour)
+	defer p.end()
+	p.step("creating the example")
+	err := p.explain(fmt.Errorf("create it: %w", errTooLong), time.Minute)
+	if want := "creating the example is not done within 1m0s (--start-timeout): create it: it takes too long"; err == nil || err.Error() != want {
+		t.Errorf("the error is: %v", err)
+	}
+	if boom := errors.New("boom"); !errors.Is(p.explain(boom, time.Minute), boom) || p.explain(nil, time.Minute) != nil {
+		t.Error("other errors are changed")
 	}
 }
 
