@@ -110,6 +110,14 @@ func reconcile(o Execution) execution.Decision {
 		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(ReasonUpdated, "deploy items of another flow are deleted")}
 	}
 	pairs := o.Pairs()
+	if turning := turning(pairs); len(turning) > 0 {
+		return execution.Decision{
+			Do:  []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: turning}},
+			Why: because(ReasonUpdated, "deploy items come from another flow: "+execution.Names(turning)),
+			// That this has begun is known before.
+			SaveFirst: len(o.Generations) == 0,
+		}
+	}
 	if broken := append(of(pairs, Broken), failedDeletions(o.Leaving)...); len(broken) > 0 {
 		text, codes := execution.Problems(broken)
 		if busy := working(o, pairs); len(busy) > 0 {
@@ -121,16 +129,21 @@ func reconcile(o Execution) execution.Decision {
 		return execution.Collect(o.Observed)
 	}
 	if do := updates(pairs); len(do) > 0 {
-		return execution.Decision{
-			Do: do, Why: because(ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due))),
-			// Items change over from another flow: that this has begun is known before.
-			SaveFirst: len(o.Generations) == 0 && slices.ContainsFunc(do, converts),
-		}
+		return execution.Decision{Do: do, Why: because(ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due)))}
 	}
 	return await(o, pairs)
 }
 
-func converts(effect execution.Effect) bool { _, yes := effect.(execution.ConvertItems); return yes }
+// turning are the items that have nothing to change but their flow. They do so whatever the others are doing, for nothing is deployed.
+func turning(pairs []Pair) []execution.Item {
+	var items []execution.Item
+	for _, pair := range pairs {
+		if (pair.Class == Due || pair.Class == Pending) && taskOf(pair) == convertIt {
+			items = append(items, pair.Item)
+		}
+	}
+	return items
+}
 
 // working are the items on which deployers work: nothing is called failed before they have come to their end.
 func working(o Execution, pairs []Pair) []execution.Item {
@@ -164,9 +177,6 @@ func updates(pairs []Pair) []execution.Effect {
 		work[t] = append(work[t], pair.Item)
 	}
 	do := execution.Updates(work[writeIt])
-	if items := work[convertIt]; len(items) > 0 {
-		do = append(do, execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: items})
-	}
 	if items := work[askIt]; len(items) > 0 {
 		do = append(do, execution.AskItems{Operation: lsv1alpha1.OperationReconcile, Items: items})
 	}

@@ -31,7 +31,6 @@ func updated(d execution.Decision) []execution.Item {
 	return slices.Concat(
 		concerned(d, func(e execution.CreateItems) []execution.Item { return e.Items }),
 		concerned(d, func(e execution.UpdateItems) []execution.Item { return e.Items }),
-		concerned(d, func(e execution.ConvertItems) []execution.Item { return e.Items }),
 		concerned(d, func(e execution.AskItems) []execution.Item { return e.Items }),
 		concerned(d, func(e execution.NoteItems) []execution.Item { return e.Items }),
 	)
@@ -87,7 +86,7 @@ var executionRules = map[string]executionRule{
 		due := atWork(o) && broken && !isAsked(o) && o.Operation == "" && o.Invalid == nil && o.Phase == lsv1alpha1.PhaseProgressing
 		works := slices.ContainsFunc(o.Leaving, func(i execution.Item) bool { return i.Terminating && i.State != execution.StateFailed }) ||
 			slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.InWork })
-		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0 || works && d.Wait && len(d.Do) == 0
+		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0 || works && d.Wait && len(d.Do) == 0 || doesTo[execution.ConvertItems](d)
 	},
 	"all of class 2A are updated, and only they": func(o continuous.Execution, d execution.Decision) bool {
 		if !atWork(o) || len(updated(d)) == 0 {

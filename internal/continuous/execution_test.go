@@ -239,6 +239,38 @@ func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
 	g.report(t, "flow")
 }
 
+// The flow changes again and again, while processes die: nothing is deployed because of it, and in the end everything is as before.
+func TestCON16_FlowsChangeThereAndBack(t *testing.T) {
+	for seed := range uint64(60) {
+		g := newGarden(seed)
+		if seed%2 == 1 {
+			g.broken[string(template("", "1").Configuration.Raw)] = true
+		}
+		g.settle()
+		if seed%4 == 3 {
+			g.ask(lsv1alpha1.OperationAbort)
+			g.settle()
+		}
+		phase, deployments := g.phase(), g.deployments
+		g.frail = true
+		for range 8 {
+			flow := []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous}[g.random.IntN(2)]
+			g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = flow })
+			for range g.random.IntN(4) {
+				g.pass(true)
+				g.deploy()
+			}
+		}
+		g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowContinuous })
+		g.settle()
+		g.checkFlows(t, lsv1alpha1.FlowContinuous)
+		if g.phase() != phase || g.deployments != deployments || g.execution.Status.ObservedGeneration != g.execution.Generation {
+			t.Errorf("seed %d: phase %s and before %s, %d deployments and before %d", seed, g.phase(), phase, g.deployments, deployments)
+		}
+		g.report(t, fmt.Sprintf("seed %d", seed))
+	}
+}
+
 // Somebody changes the flow of an execution on its way: it comes to its end first, and then everything changes over.
 func TestTheFlowOfAnExecutionIsNotChangedOnItsWay(t *testing.T) {
 	g := newGarden(1)

@@ -32,9 +32,11 @@ type garden struct {
 	deployed    map[string]string
 	deployments int
 	// broken are configurations that cannot be deployed.
-	broken   map[string]bool
-	writes   int
-	problems []string
+	broken map[string]bool
+	// frail processes may die between the two writes by which a deploy item changes its flow; dead is set when one has.
+	frail, dead bool
+	writes      int
+	problems    []string
 }
 
 func newGarden(seed uint64) *garden {
@@ -70,6 +72,12 @@ func (g *garden) pass(crashes bool) {
 	for _, name := range slices.Sorted(maps.Keys(g.items)) {
 		s.Items = append(s.Items, *g.items[name].DeepCopy())
 	}
+	if execution.FlowOf(e) == lsv1alpha1.FlowJob {
+		o := execution.Look(s)
+		execution.Settle(e, o, execution.Decide(o), nil)
+		g.store(e)
+		return
+	}
 	o := continuous.LookAtExecution(s)
 	for step := 0; ; step++ {
 		if step > 20 {
@@ -87,7 +95,8 @@ func (g *garden) pass(crashes bool) {
 				break
 			}
 			o.Observed = execution.After(o.Observed, effect, objects)
-			if crashes && g.random.IntN(8) == 0 {
+			if crashes && g.random.IntN(8) == 0 || g.dead {
+				g.dead = false
 				return
 			}
 		}
@@ -159,10 +168,7 @@ func (g *garden) act(e *lsv1alpha1.Execution, effect execution.Effect) (map[stri
 		})
 	case execution.ConvertItems:
 		return each(x.Items, func(i execution.Item) *lsv1alpha1.DeployItem {
-			item := g.items[i.Object.Name]
-			item.Spec.Flow, item.Generation = x.Flow, item.Generation+1
-			item.Status.ObservedGeneration = item.Generation
-			return item
+			return g.convert(g.items[i.Object.Name], i, x.Flow)
 		})
 	case execution.DeleteItems:
 		return each(x.Items, func(i execution.Item) *lsv1alpha1.DeployItem { g.deleteItem(i.Object.Name); return nil })
@@ -174,6 +180,24 @@ func (g *garden) act(e *lsv1alpha1.Execution, effect execution.Effect) (map[stri
 		})
 	}
 	return nil, nil
+}
+
+// convert changes the flow of an item as the controller does: on the way to jobs the status follows the spec.
+func (g *garden) convert(item *lsv1alpha1.DeployItem, seen execution.Item, flow lsv1alpha1.Flow) *lsv1alpha1.DeployItem {
+	if g.dead {
+		return item
+	}
+	if item.Spec.Flow != flow {
+		item.Spec.Flow, item.Generation = flow, item.Generation+1
+	}
+	if g.frail && flow == lsv1alpha1.FlowJob && g.random.IntN(3) == 0 {
+		g.dead = true
+		return item
+	}
+	if seen.Current {
+		item.Status.ObservedGeneration = item.Generation
+	}
+	return item
 }
 
 func (g *garden) create(i execution.Item) *lsv1alpha1.DeployItem {
