@@ -97,10 +97,8 @@ func decideBeginning(o Observed) Decision {
 		return rest("the parent has handed down no new job")
 	case len(o.Untold) > 0 && !o.Deleting:
 		return Decision{Do: []Effect{Notify{Successors: o.Untold}}, Why: because(reasonIdle, "the controller before this one has not told the successors")}
-	case o.Deleting && o.Phase != lsv1alpha1.PhaseDeleteFailed:
+	case o.beginsDeletion():
 		return begin(o, "the installation is being deleted")
-	case o.MayGiveUp() && len(untold(o)) > 0:
-		return begin(o, "the installation is being deleted, and what was installed is to stay")
 	}
 	switch o.Job.Open(o.Request) {
 	case run.OpenByGrant:
@@ -111,7 +109,13 @@ func decideBeginning(o Observed) Decision {
 	return decideByItself(o)
 }
 
-// MayGiveUp tells whether a deletion has failed that shall leave alone what was installed: if those below do not know that yet, it can go on.
+// beginsDeletion tells whether a deletion begins without a request. One that has failed does only if those below do not know yet that what was
+// installed is to stay.
+func (o Observed) beginsDeletion() bool {
+	return o.Deleting && (o.Phase != lsv1alpha1.PhaseDeleteFailed || o.MayGiveUp() && len(untold(o)) > 0)
+}
+
+// MayGiveUp tells whether a deletion has failed that shall leave alone what was installed.
 func (o Observed) MayGiveUp() bool {
 	return o.Root && o.Deleting && o.Phase == lsv1alpha1.PhaseDeleteFailed && o.WithoutUninstall && !o.Continuous
 }

@@ -215,3 +215,26 @@ func TestJOB03_JOB28_EveryPassEndsConsistently(t *testing.T) {
 		}
 	})
 }
+
+// A deletion that has failed begins again by itself once, when what was installed is to stay and those below have not been told.
+func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		without, told, root bool
+		begins              bool
+	}{
+		"nothing is said":          {root: true},
+		"what is installed stays":  {root: true, without: true, begins: true},
+		"and those below know":     {root: true, without: true, told: true},
+		"below a root":             {without: true},
+		"they know without a word": {root: true, told: true},
+	} {
+		left := installation.Child{Kind: installation.ChildExecution, Name: "x", Presence: installation.Present, Deleting: true, DeletionAsked: true, WithoutUninstall: c.told, Phase: lsv1alpha1.PhaseDeleteFailed}
+		d := installation.Decide(installation.Observed{
+			Name: "i", Root: c.root, Phase: lsv1alpha1.PhaseDeleteFailed, Job: jobs[1], Deleting: true, DeletionAsked: true, Finalizer: true,
+			WithoutUninstall: c.without, Children: []installation.Child{left}, NewJobID: "job-4", Now: noon,
+		})
+		if begins := d.Next == lsv1alpha1.PhaseInitDelete; begins != c.begins {
+			t.Errorf("%s: decided %+v", name, d)
+		}
+	}
+}

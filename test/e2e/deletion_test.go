@@ -118,3 +118,34 @@ func (w *world) toldOf(item string) {
 	}
 	w.Errorf("nobody was told that what %s has deployed stays", item)
 }
+
+// The cluster of a Target cannot be reached. The job that deploys ends when the deletion is asked for; the deletion itself leaves nothing behind
+// in silence, and names the way out.
+func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
+	w := newWorld(t)
+	w.create(strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1),
+		installationOf("app", "context: default", strings.Replace(deployed("cluster", w.namespace, "one"), "      target:", "      timeout: none\n      target:", 1)))
+	w.request("app")
+	testkit.Eventually(t, w.server, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	away := func(phase lsv1alpha1.Phase) func(*lsv1alpha1.DeployItem) bool {
+		return func(i *lsv1alpha1.DeployItem) bool {
+			return i.Status.Phase == phase && i.Status.LastError != nil && i.Status.LastError.Reason == "TargetUnreachable"
+		}
+	}
+	item := testkit.Eventually(t, w.server, w.items()["one"], testkit.Is("unable to reach its target", away(lsv1alpha1.PhaseProgressing)))
+	recorder := w.record()
+	w.remove(w.installation("app"))
+	item = testkit.Eventually(t, w.server, w.deployItem(item.Name), testkit.Is("unable to uninstall", away(lsv1alpha1.PhaseDeleting)))
+	for _, part := range []string{"Target " + w.namespace + "/cluster", "connection refused", "espalier delete ROOT --without-uninstall"} {
+		if message := item.Status.LastError.Message; !strings.Contains(message, part) {
+			t.Errorf("%q does not say %q", message, part)
+		}
+	}
+	if !slices.ContainsFunc(recorder.Of(item), func(r testkit.Revision) bool {
+		return r.Field("status.phase") == string(lsv1alpha1.PhaseFailed) && r.Field("status.lastError.reason") == lsv1alpha1.ReasonInterrupted
+	}) {
+		t.Errorf("the job did not end because of the deletion:\n%s", recorder.Of(item))
+	}
+	w.annotate(w.installation("app"), lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	testkit.EventuallyGone(t, w.server, w.installation("app"))
+}
