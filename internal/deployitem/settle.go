@@ -20,7 +20,7 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	if o.Remember != nil {
 		status.ProviderStatus, o.Remember = o.Remember, nil
 	}
-	if !working(o) || err == nil && d.Why.Code == lsv1alpha1.ReasonProgressingTimeout {
+	if !working(o) || leftToWatchdog(d, err) {
 		return o
 	}
 	if err == nil {
@@ -39,6 +39,11 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	}
 	o.Ended = !o.Running()
 	return o
+}
+
+// leftToWatchdog tells whether the time of the item is up, so that what its status says is not the deployer's any more.
+func leftToWatchdog(d Decision, err error) bool {
+	return err == nil && d.Why.Code == lsv1alpha1.ReasonProgressingTimeout
 }
 
 // advance records what a step that went well adds to the status, beside phase and conditions.

@@ -39,13 +39,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	if beginsJob(o, d) {
 		startJob(inst, &o)
 	}
-	if does[Announce](d) {
-		run.Announce(&status.RunStatus, o.Now)
-		o.Announced = true
-	}
-	if d.Why.Code == reasonNotRequested {
-		run.AwaitRequest(&status.RunStatus, d.Why.Message, o.Now)
-	}
+	o = settleRequest(inst, o, d)
 	if len(o.Untold) > 0 && does[Notify](d) {
 		status.DependentsToTrigger, o.Untold = nil, nil
 	}
@@ -65,6 +59,18 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	if status.TransitionTimes != nil && (d.Next == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseDeleting) {
 		at := metav1.NewTime(o.Now)
 		status.TransitionTimes.WaitTime = &at
+	}
+	return o
+}
+
+// settleRequest tells of the request for a job, or that there is none.
+func settleRequest(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
+	if does[Announce](d) {
+		run.Announce(&inst.Status.RunStatus, o.Now)
+		o.Announced = true
+	}
+	if d.Why.Code == reasonNotRequested {
+		run.AwaitRequest(&inst.Status.RunStatus, d.Why.Message, o.Now)
 	}
 	return o
 }

@@ -76,8 +76,13 @@ func Announced(status *lsv1alpha1.RunStatus) bool {
 // before the request is removed, so that whoever sees that a request is gone and the object ready sees the end of the
 // job that was asked for.
 func Announce(status *lsv1alpha1.RunStatus, now time.Time) {
+	AwaitBeginning(status, decision.Reason{Code: ReasonRequested, Message: "a job was requested"}, now)
+}
+
+// AwaitBeginning has the conditions say why a job has not begun, instead of how the job before has ended.
+func AwaitBeginning(status *lsv1alpha1.RunStatus, why decision.Reason, now time.Time) {
 	ready := stamp(status, metav1.NewTime(now))
-	ready.Reason, ready.Message = ReasonRequested, "a job was requested"
+	ready.Reason, ready.Message = why.Code, why.Message
 	state := ready
 	ready.Type, ready.Status = lsv1alpha1.ConditionReady, lsv1alpha1.ConditionUnknown
 	state.Type, state.Status = lsv1alpha1.ConditionReconciling, lsv1alpha1.ConditionTrue

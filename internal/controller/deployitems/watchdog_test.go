@@ -232,6 +232,18 @@ func TestJOB74_ADeletionWithoutItsTargetNamesIt(t *testing.T) {
 	w.told(testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseDeleteFailed), cause)
 }
 
+func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
+	w := newWorld(t)
+	item := testkit.DeployItem(w.ns, "lonely").Build()
+	testkit.Create(t, w.APIServer, item)
+	w.setStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)})
+	stop := w.run("none", deployitems.Name)
+	testkit.Eventually(t, w.APIServer, item, says("no deployer for type "+string(lsv1alpha1.DeployItemTypeMock)))
+	stop()
+	w.run("none", mock.Name)
+	testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
+}
+
 // The watchdog costs nothing where all goes well.
 func TestTheWatchdogWritesNothingToItemsThatGoWell(t *testing.T) {
 	w := newWorld(t)
@@ -241,7 +253,8 @@ func TestTheWatchdogWritesNothingToItemsThatGoWell(t *testing.T) {
 	w.run("5m", mock.Name)
 	item := testkit.DeployItem(w.ns, "good").Build()
 	testkit.Create(t, w.APIServer, item)
-	w.setStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().UTC().Format(time.RFC3339)})
+	// However slow the deployer is, it comes in time.
+	w.setStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 	if writes := transport.Log().Writes(); len(writes) > 0 {

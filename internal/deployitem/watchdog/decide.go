@@ -39,6 +39,8 @@ type (
 	Adopt struct{}
 	// NoteJob records when the current job was first seen. It is done by the status write alone.
 	NoteJob struct{}
+	// Tell has the conditions say that no deployer has taken the item. It is done by the status write alone.
+	Tell struct{}
 	// TimeOut does nothing but return the error that ends the job.
 	TimeOut struct{ Err error }
 )
@@ -51,6 +53,7 @@ func (TellNamespace) effect()   {}
 func (Grant) effect()           {}
 func (Adopt) effect()           {}
 func (NoteJob) effect()         {}
+func (Tell) effect()            {}
 func (TimeOut) effect()         {}
 
 // String names the effect in errors.
@@ -76,6 +79,9 @@ func (Adopt) String() string { return "adopt the job" }
 
 // String names the effect in errors.
 func (NoteJob) String() string { return "note the job" }
+
+// String names the effect in errors.
+func (Tell) String() string { return "tell of the wait" }
 
 // String names the effect in errors.
 func (TimeOut) String() string { return "timeout" }
@@ -165,18 +171,29 @@ func open(o Observed) Decision {
 	}
 }
 
+// tellAfter is how long nobody is told that no deployer has taken an item. Usually one does at once, and telling of it
+// would cost a write.
+const tellAfter = 30 * time.Second
+
 // watch waits for a deployer to pick the item up, or to come to an end.
 func watch(o Observed) Decision {
+	untold := !o.PickedUp && !o.Told
 	switch {
 	case o.Since.IsZero():
 		return Decision{Do: []Effect{NoteJob{}}, Why: reason(o)}
-	case o.Deadline.IsZero():
-		return Decision{Wait: true, Why: reason(o)}
-	case o.Now.Before(o.Deadline):
-		return Decision{Wait: true, Again: o.Deadline.Sub(o.Now), Why: reason(o)}
-	default:
+	case !o.Deadline.IsZero() && !o.Now.Before(o.Deadline):
 		return Decision{Do: []Effect{TimeOut{Err: timeout(o)}}, Wait: true, Why: reason(o)}
+	case untold && !o.Now.Before(o.Since.Add(tellAfter)):
+		return Decision{Do: []Effect{Tell{}}, Why: reason(o)}
 	}
+	d := Decision{Wait: true, Why: reason(o)}
+	if !o.Deadline.IsZero() {
+		d.Again = o.Deadline.Sub(o.Now)
+	}
+	if next := o.Since.Add(tellAfter).Sub(o.Now); untold && (d.Again == 0 || next < d.Again) {
+		d.Again = next
+	}
+	return d
 }
 
 func reason(o Observed) decision.Reason {

@@ -56,6 +56,8 @@ type Observed struct {
 
 	// PickedUp is set if a deployer works on the current job.
 	PickedUp bool
+	// Told is set if the conditions say that no deployer has taken the item.
+	Told bool
 	// Since is when the present wait began, for a deployer or for the end of its work; zero if nobody has noted it.
 	Since time.Time
 	// Deadline is when it ends; zero if it need not.
@@ -98,6 +100,7 @@ func Look(s Snapshot) Observed {
 		Damaged:          damaged(item),
 		Exported:         status.ExportReference != nil,
 		PickedUp:         deployitem.PickedUp(status),
+		Told:             told(status),
 		Now:              s.Now,
 		pickupTimeout:    s.PickupTimeout,
 	}
@@ -112,6 +115,12 @@ func Look(s Snapshot) Observed {
 		o.LastWord = lastWordOf(status)
 	}
 	return o
+}
+
+func told(status *lsv1alpha1.DeployItemStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
+		return c.Type == lsv1alpha1.ConditionReconciling && c.Reason == lsv1alpha1.ReasonWaitingForDeployer
+	})
 }
 
 // lastWordOf finds what a deployer that has picked up the item says of its work. That it has begun says nothing.

@@ -28,6 +28,9 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 		note(status, o)
 	case does[NoteJob](d):
 		note(status, o)
+	case does[Tell](d):
+		run.AwaitBeginning(&status.RunStatus, d.Why, o.Now)
+		o.Told = true
 	}
 	o.Phase, o.Job = status.Phase, run.JobOf(&status.RunStatus)
 	o.Since, o.Deadline = waitOf(item, o.pickupTimeout)

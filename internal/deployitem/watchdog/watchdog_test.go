@@ -161,6 +161,7 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 		reason string
 		again  time.Duration
 	}{
+		"nobody is told yet":              {phase: "", handed: 29 * time.Second, want: "", again: time.Second},
 		"waits for a deployer":            {phase: "", handed: time.Minute, want: "", again: 4 * time.Minute},
 		"no deployer":                     {phase: "", handed: 5 * time.Minute, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonPickupTimeout},
 		"no deployer for the next job":    {phase: lsv1alpha1.PhaseSucceeded, handed: 6 * time.Minute, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonPickupTimeout},
@@ -243,6 +244,29 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 	}
 }
 
+// People see in the conditions that no deployer has come, instead of nothing or the end of the job before.
+func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
+	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseSucceeded} {
+		i := item(phase, "b", "a", 30*time.Second)
+		i.Status.Conditions = []lsv1alpha1.Condition{{Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Reason: "Succeeded"}}
+		if done, d := walk(t, i, noon); !slices.Equal(done, []string{"tell of the wait"}) || d.Again != 4*time.Minute+30*time.Second {
+			t.Errorf("did %v, again in %s", done, d.Again)
+		}
+		if i.Status.Phase != phase || i.Status.IsFinished() || i.Status.JobID != "b" {
+			t.Errorf("it has changed more than the conditions: %+v", i.Status)
+		}
+		for _, c := range i.Status.Conditions {
+			if c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionTrue || c.Reason != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(c.Message, "no deployer for type") {
+				t.Errorf("condition %+v", c)
+			}
+		}
+		before := i.Status.DeepCopy()
+		if done, _ := walk(t, i, noon.Add(time.Minute)); len(done) > 0 || cmp.Diff(before, &i.Status) != "" {
+			t.Errorf("it is told again: %v", done)
+		}
+	}
+}
+
 // Who starts an item by hand writes status.jobID and nothing else.
 func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	fresh := item("", "b", "", 0)
@@ -252,11 +276,11 @@ func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	again.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{FinishedTime: &ended}
 	for name, i := range map[string]*lsv1alpha1.DeployItem{"first job": fresh, "second job": again} {
 		done, d := walk(t, i, noon)
-		if !slices.Equal(done, []string{"note the job"}) || d.Again != 5*time.Minute {
+		if !slices.Equal(done, []string{"note the job"}) || d.Again != 30*time.Second {
 			t.Errorf("%s: did %v, again in %s", name, done, d.Again)
 		}
 		done, d = walk(t, i, noon.Add(time.Minute))
-		if len(done) > 0 || d.Again != 4*time.Minute || d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
+		if !slices.Equal(done, []string{"tell of the wait"}) || d.Again != 4*time.Minute || d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
 			t.Errorf("%s, later: did %v, %+v", name, done, d)
 		}
 	}
