@@ -76,7 +76,14 @@ func (c *call) callFunction(e *env, name string) (outcome, error) {
 	if len(c.named) > 0 {
 		return outcome{}, problem("function %s takes no named arguments", name)
 	}
-	args, told, err := e.evalAll(c.positional)
+	positional := c.positional
+	if name == "merge" {
+		var err error
+		if positional, err = e.templatesIn(positional); err != nil {
+			return outcome{}, err
+		}
+	}
+	args, told, err := e.evalAll(positional)
 	if err != nil {
 		return outcome{}, err
 	}

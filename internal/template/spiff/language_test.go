@@ -118,6 +118,9 @@ var languageExamples = []example{
 	{name: "a distinguishing field", text: "l:\n- key:id: p\n  v: 1\n- {id: q, v: 2}\na: (( l.q.v ))", want: "l: [{id: p, v: 1}, {id: q, v: 2}]\na: 2"},
 	{name: "merge of maps", text: "a: (( merge({$x=1, $y={$z=2}}, {$x=5, $y={$z=6, $w=7}}) ))\nt: {<<: (( &temporary &template )), v: (( s + 1 )), s: 0}\nb: (( merge(t, {$s=5}) ))", want: "a: {x: 5, y: {z: 6}}\nb: {v: 6, s: 5}"},
 
+	{name: "merge with expressions as texts", text: "b: 5\nm: {a: 1, c: 2, d: 3}\nx: (( merge(m, {\"a\" = \"(( b ))\", \"c\" = \"(( a + 1 ))\", \"d\" = b + 2}) ))\nz: (( merge({\"a\" = \"(( imports.count ))\", \"b\" = 2}, {\"b\" = 7}) ))", want: "b: 5\nm: {a: 1, c: 2, d: 3}\nx: {a: 5, c: 6, d: 7}\nz: {a: 3, b: 7}"},
+	{name: "merge of data that looks like an expression", text: "m: {a: 1}\nx: (( merge(m, {\"a\" = imports.code}) ))", want: "m: {a: 1}\nx: {a: (( imports.name ))}", differs: "it evaluates strings that look like expressions"},
+
 	// What blueprints and data mappings do with the language.
 	{name: "a deploy item for every target", text: "deployItems: (( sum[imports.items|[]|s,idx,item|-> s *item_template] ))\nitem_template:\n  <<: (( &template &temporary ))\n  name: (( \"item-\" idx \"-\" item.name ))\n  target: (( \"targets[\" idx \"]\" ))", want: "deployItems: [{name: item-0-one, target: 'targets[0]'}, {name: item-1-two, target: 'targets[1]'}]"},
 	{name: "a map as a list", text: "a: (( valid( imports.map ) ? sum[imports.map.nested|[]|s,k,v|-> s [{\"key\" = k, \"value\" = v}]] :~~ ))\nb: (( valid( imports.missing ) ? 1 :~~ ))", want: "a: [{key: deep, value: value}]"},

@@ -3,6 +3,11 @@
 
 package spiff
 
+import (
+	"maps"
+	"slices"
+)
+
 // blank is a template inside of a document: a node that is evaluated where it is instantiated.
 type blank struct {
 	source *source
@@ -55,4 +60,65 @@ func (r *run) complete(c *cell) error {
 		return err
 	}
 	return r.resolve(c.value, 0)
+}
+
+// templatesIn makes templates of the maps among the arguments of merge in which expressions stand as texts, as in
+// merge(m, {"a" = "(( b ))"}): they are evaluated where the maps are merged. Texts that come from elsewhere are data.
+func (e *env) templatesIn(arguments []argument) ([]argument, error) {
+	changed := slices.Clone(arguments)
+	for i, a := range arguments {
+		m, ok := a.expr.(*mapping)
+		if !ok || !slices.ContainsFunc(m.assignments, func(a assignment) bool { return writtenExpression(a.value) != "" }) {
+			continue
+		}
+		prepared, err := e.templateOf(m)
+		if err != nil {
+			return nil, err
+		}
+		changed[i].expr = &literal{m.span, prepared}
+	}
+	return changed, nil
+}
+
+// writtenExpression returns the text of a literal that is written as an expression.
+func writtenExpression(x expr) string {
+	l, ok := x.(*literal)
+	if !ok {
+		return ""
+	}
+	text, _ := l.value.(string)
+	if _, ok := isExpression(text); !ok {
+		return ""
+	}
+	return text
+}
+
+func (e *env) templateOf(m *mapping) (*blank, error) {
+	s := &source{kind: mappingKind, entries: map[string]*source{}}
+	original := map[string]any{}
+	for _, a := range m.assignments {
+		key, err := e.eval(a.key)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := key.value.(string)
+		if !ok {
+			return nil, problem("the key of a map has to be a string, not of type %s", typeOf(key.value))
+		}
+		if text := writtenExpression(a.value); text != "" {
+			compiled, failed := (&compiler{meter: e.run.meter, hidden: e.hidden()}).text(text, name)
+			if failed != nil {
+				return nil, &evalError{cause: failed.cause}
+			}
+			s.entries[name], original[name] = compiled, text
+			continue
+		}
+		content, err := e.eval(a.value)
+		if err != nil {
+			return nil, err
+		}
+		s.entries[name] = &source{kind: scalarKind, scalar: content.value}
+	}
+	s.names = slices.Sorted(maps.Keys(s.entries))
+	return &blank{s, original, e}, nil
 }
