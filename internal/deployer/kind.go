@@ -77,11 +77,12 @@ func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d depl
 func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now time.Time) (deployitem.Observed, error) {
 	s := deployitem.Snapshot{Item: item, Role: k.role, Intended: k.memory.intended(item), RepairAt: k.repairAt(item), Now: now}
 	var err error
-	if deployitem.HasWork(item) || !s.RepairAt.IsZero() {
+	matters := deployitem.HasWork(item) || !s.RepairAt.IsZero()
+	if matters {
 		s.Target, err = k.targetOf(ctx, item)
 	}
 	o := deployitem.Look(s)
-	if o.Target == deployitem.TargetMissing {
+	if matters && o.Target == deployitem.TargetMissing {
 		o.TargetName = k.shown(ctx, item, o.TargetName)
 	}
 	return o, err
