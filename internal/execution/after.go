@@ -90,10 +90,7 @@ func (i *Item) after(effect Effect, o Observed, objects map[string]Object) {
 	case UpdateItems:
 		i.updated(o, e)
 	case ConvertItems:
-		i.Flow, i.Write, i.SpecDiffers, i.OnlyFlow, i.Halfway = e.Flow, nil, false, false, false
-		if i.Terminating {
-			i.follow(o, StateRunning)
-		}
+		i.converted(o, e)
 	case AskItems:
 		i.follow(o, StateRunning)
 	case KeepDeployed:
@@ -124,6 +121,14 @@ func (i *Item) updated(o Observed, e UpdateItems) {
 		i.follow(o, StateRunning)
 	}
 	i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false
+}
+
+// converted is what a change of the flow makes of the item. One that is going is uninstalled in the flow that it has then.
+func (i *Item) converted(o Observed, e ConvertItems) {
+	i.Flow, i.Write, i.SpecDiffers, i.OnlyFlow, i.Halfway = e.Flow, nil, false, false, false
+	if i.Terminating {
+		i.follow(o, StateRunning)
+	}
 }
 
 func asks(item *lsv1alpha1.DeployItem) bool {
