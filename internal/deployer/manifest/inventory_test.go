@@ -18,7 +18,7 @@ const (
 	one1 = `{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE}, data: {key: value}}`
 	two2 = `{apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: NAMESPACE}, data: {key: value}}`
 	// bad is refused by the API server.
-	bad = `{apiVersion: v1, kind: ConfigMap, metadata: {name: Bad_Name, namespace: NAMESPACE}, data: {key: hunter2}}`
+	bad = `{apiVersion: v1, kind: ConfigMap, metadata: {name: bad, namespace: NAMESPACE}, data: {"no key": hunter2}}`
 )
 
 // these is a configuration of manifests with the default policy.
@@ -52,7 +52,7 @@ func TestNothingIsPrunedAfterAFailureAndNothingIsLost(t *testing.T) {
 	if w.configMap("one") == nil || w.configMap("two") == nil {
 		t.Error("an object was pruned, or what could be applied was not")
 	}
-	if got := w.managed(); !slices.Equal(got, []string{"ConfigMap/Bad_Name", "ConfigMap/one", "ConfigMap/two"}) {
+	if got := w.managed(); !slices.Equal(got, []string{"ConfigMap/bad", "ConfigMap/one", "ConfigMap/two"}) {
 		t.Errorf("the inventory is %v", got)
 	}
 	w.succeed(these(two2))

@@ -1,21 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build seeded
-
 package seeded
 
-// bug is a mistake that somebody could make.
-type bug struct {
-	name  string
-	edits []edit
-	// runs are plans of which at least one must fail, each as WORKLOAD PLAN.
-	runs []string
-}
-
-// edit is a replacement in a file, which is named relative to the module; the old text stands there exactly once. Where the code guards
-// against a mistake twice, the mistake takes two.
-type edit struct{ file, old, new string }
+import "espalier.dev/internal/testkit/faults"
 
 const (
 	runJob             = "internal/run/settle.go"
@@ -27,150 +15,150 @@ const (
 	continuousDecide   = "internal/continuous/installation_decide.go"
 )
 
-var bugs = []bug{
+var bugs = []faults.Bug{
 	{
-		name: "an installation finishes before its children",
-		edits: []edit{
-			{installationRun, "return c.Presence != Gone && !c.finished(job) })", "return false })"},
-			{installationRun, "return c.Phase != lsv1alpha1.PhaseSucceeded })", "return false })"},
-			{installationDecide, "if len(working) == 0 {", "if len(working) >= 0 {"},
+		Name: "an installation finishes before its children",
+		Edits: []faults.Edit{
+			{File: installationRun, Old: "return c.Presence != Gone && !c.finished(job) })", New: "return false })"},
+			{File: installationRun, Old: "return c.Phase != lsv1alpha1.PhaseSucceeded })", New: "return false })"},
+			{File: installationDecide, Old: "if len(working) == 0 {", New: "if len(working) >= 0 {"},
 		},
-		runs: []string{"repair ", "prune "},
+		Runs: []string{"repair ", "prune "},
 	},
 	{
-		name:  "items start before what they depend on",
-		edits: []edit{{executionRun, "plan[i] = planned{name: item.Name, dependsOn: item.DependsOn}", "plan[i] = planned{name: item.Name}"}},
-		runs:  []string{"repair "},
+		Name:  "items start before what they depend on",
+		Edits: []faults.Edit{{File: executionRun, Old: "plan[i] = planned{name: item.Name, dependsOn: item.DependsOn}", New: "plan[i] = planned{name: item.Name}"}},
+		Runs:  []string{"repair "},
 	},
 	{
-		name:  "an item that works counts as done",
-		edits: []edit{{executionRun, "case item.working():\n\t\t\tp.Running[item.Name] = true", "case item.working():\n\t\t\tp.Done[item.Name] = true"}},
-		runs:  []string{"repair ", "shrink "},
+		Name:  "an item that works counts as done",
+		Edits: []faults.Edit{{File: executionRun, Old: "case item.working():\n\t\t\tp.Running[item.Name] = true", New: "case item.working():\n\t\t\tp.Done[item.Name] = true"}},
+		Runs:  []string{"repair ", "shrink "},
 	},
 	{
-		name:  "what is no longer wanted is pruned first",
-		edits: []edit{{"internal/deployer/manifest/pass.go", "return p.walk(ctx, p.apply, p.prune,", "return p.walk(ctx, p.prune, p.apply,"}},
-		runs:  []string{"prune "},
+		Name:  "what is no longer wanted is pruned first",
+		Edits: []faults.Edit{{File: "internal/deployer/manifest/pass.go", Old: "return p.walk(ctx, p.apply, p.prune,", New: "return p.walk(ctx, p.prune, p.apply,"}},
+		Runs:  []string{"prune "},
 	},
 	{
-		name:  "the inventory is written after the objects",
-		edits: []edit{{itemDecide, "return Decision{Do: []Effect{Deploy{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}", "return Decision{Do: []Effect{Deploy{}}, Why: pickedUp(o)}"}},
-		runs:  []string{"prune "},
+		Name:  "the inventory is written after the objects",
+		Edits: []faults.Edit{{File: itemDecide, Old: "return Decision{Do: []Effect{Deploy{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}", New: "return Decision{Do: []Effect{Deploy{}}, Why: pickedUp(o)}"}},
+		Runs:  []string{"prune "},
 	},
 	{
-		name:  "a deploy item lets go without uninstalling",
-		edits: []edit{{itemDecide, "return Decision{Do: []Effect{Delete{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}", `return letGo(o, CodeUninstalled, "gone")`}},
-		runs:  []string{"prune "},
+		Name:  "a deploy item lets go without uninstalling",
+		Edits: []faults.Edit{{File: itemDecide, Old: "return Decision{Do: []Effect{Delete{}}, SaveFirst: !o.Stored, Why: pickedUp(o)}", New: `return letGo(o, CodeUninstalled, "gone")`}},
+		Runs:  []string{"prune "},
 	},
 	{
-		name:  "nobody is told to leave alone what is installed",
-		edits: []edit{{"internal/controller/installations/children.go", `if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {`, "if false {"}},
-		runs:  []string{"abandon "},
+		Name:  "nobody is told to leave alone what is installed",
+		Edits: []faults.Edit{{File: "internal/controller/installations/children.go", Old: `if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {`, New: "if false {"}},
+		Runs:  []string{"abandon "},
 	},
 	{
-		name:  "a change of the specification goes unnoticed",
-		edits: []edit{{installationRun, "if o.Changed {", "if false {"}},
-		runs:  []string{"alter "},
+		Name:  "a change of the specification goes unnoticed",
+		Edits: []faults.Edit{{File: installationRun, Old: "if o.Changed {", New: "if false {"}},
+		Runs:  []string{"alter "},
 	},
 	{
-		name:  "the request is removed without a grant",
-		edits: []edit{{"internal/controller/installations/act.go", "m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{run.GrantAnnotation: run.FormatGrant(o.NewJobID, string(inst.UID))}))", ""}},
-		runs:  []string{"alter patch/installations=wall:1:after"},
+		Name:  "the request is removed without a grant",
+		Edits: []faults.Edit{{File: "internal/controller/installations/act.go", Old: "m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{run.GrantAnnotation: run.FormatGrant(o.NewJobID, string(inst.UID))}))", New: ""}},
+		Runs:  []string{"alter patch/installations=wall:1:after"},
 	},
 	{
-		name:  "the end of a job is two writes",
-		edits: []edit{{runJob, "if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() {", "if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() && status.PhaseTransitionTime.Time != at.Time {"}},
-		runs:  []string{"alter "},
+		Name:  "the end of a job is two writes",
+		Edits: []faults.Edit{{File: runJob, Old: "if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() {", New: "if !notBegun(status, o) && status.Phase.IsFinal() && !status.IsFinished() && status.PhaseTransitionTime.Time != at.Time {"}},
+		Runs:  []string{"alter "},
 	},
 	{
-		name:  "a deletion does not wait for those who import",
-		edits: []edit{{"internal/installation/rules_delete.go", "if !o.IgnoreSuccessors && len(o.Successors) > 0 {", "if false {"}},
-		runs:  []string{"dependents "},
+		Name:  "a deletion does not wait for those who import",
+		Edits: []faults.Edit{{File: "internal/installation/rules_delete.go", Old: "if !o.IgnoreSuccessors && len(o.Successors) > 0 {", New: "if false {"}},
+		Runs:  []string{"dependents "},
 	},
 	{
-		name:  "a job that only waits outlives the deletion",
-		edits: []edit{{installationRun, "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.Trouble != nil {", "if o.Trouble != nil {"}},
-		runs:  []string{"forsake "},
+		Name:  "a job that only waits outlives the deletion",
+		Edits: []faults.Edit{{File: installationRun, Old: "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.Trouble != nil {", New: "if o.Trouble != nil {"}},
+		Runs:  []string{"forsake "},
 	},
 	{
-		name:  "nobody at work is told of the deletion and its manner",
-		edits: []edit{{installationRun, "if unaware := uninformed(o); len(unaware) > 0 {", "if unaware := uninformed(o); len(unaware) < 0 {"}},
-		runs:  []string{"forsake "},
+		Name:  "nobody at work is told of the deletion and its manner",
+		Edits: []faults.Edit{{File: installationRun, Old: "if unaware := uninformed(o); len(unaware) > 0 {", New: "if unaware := uninformed(o); len(unaware) < 0 {"}},
+		Runs:  []string{"forsake "},
 	},
 	{
-		name:  "nobody is told of new exports",
-		edits: []edit{{installationRun, "if o.Root && len(successors) > 0 {", "if false {"}},
-		runs:  []string{"successor "},
+		Name:  "nobody is told of new exports",
+		Edits: []faults.Edit{{File: installationRun, Old: "if o.Root && len(successors) > 0 {", New: "if false {"}},
+		Runs:  []string{"successor "},
 	},
 	{
-		name:  "a status is written whatever its version",
-		edits: []edit{{"internal/loop/pass.go", `"metadata": map[string]string{"resourceVersion": object.GetResourceVersion()},`, `"metadata": map[string]string{},`}},
-		runs:  []string{"repair twins@0", "shrink twins@0", "life twins@0", "life freeze@12+60"},
+		Name:  "a status is written whatever its version",
+		Edits: []faults.Edit{{File: "internal/loop/pass.go", Old: `"metadata": map[string]string{"resourceVersion": object.GetResourceVersion()},`, New: `"metadata": map[string]string{},`}},
+		Runs:  []string{"repair twins@0", "shrink twins@0", "life twins@0", "life freeze@12+60"},
 	},
 	{
-		name: "an import is taken without the exporter's job",
-		edits: []edit{
-			{"internal/dataflow/resolve.go", `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] == want {`, `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] != "" {`},
-			{"internal/controller/installations/imports.go", `outdated := err == nil && expected != "" &&`, `outdated := false && expected != "" &&`},
+		Name: "an import is taken without the exporter's job",
+		Edits: []faults.Edit{
+			{File: "internal/dataflow/resolve.go", Old: `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] == want {`, New: `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] != "" {`},
+			{File: "internal/controller/installations/imports.go", Old: `return expected != "" && shown.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected || k.given.Behind(shown)`, New: `return false`},
 		},
-		runs: []string{"successor watch:dataobjects:hold:43..52", "successor watch:dataobjects:hold:44..54"},
+		Runs: []string{"successor watch:dataobjects:hold:43..52", "successor watch:dataobjects:hold:44..54"},
 	},
 	{
-		name: "a new job while one runs",
-		edits: []edit{
-			{installationDecide, "case !o.Job.Running():\n\t\treturn decideBeginning(o)", "case !o.Job.Running() || o.Root && !o.Deleting && o.Job.Open(o.Request) != run.OpenNot:\n\t\treturn decideBeginning(o)"},
-			{"internal/run/job.go", "case j.Running():\n\t\treturn OpenNot", "case false:\n\t\treturn OpenNot"},
-			{"internal/installation/settle.go", "case o.Job.Running():\n\t\trun.Begin(", "case o.Job.Running() && o.Job.Open(o.Request) != run.OpenByAdoption:\n\t\trun.Begin("},
-			{"internal/installation/settle.go", `return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())`, "return first"},
+		Name: "a new job while one runs",
+		Edits: []faults.Edit{
+			{File: installationDecide, Old: "case !o.Job.Running():\n\t\treturn decideBeginning(o)", New: "case !o.Job.Running() || o.Root && !o.Deleting && o.Job.Open(o.Request) != run.OpenNot:\n\t\treturn decideBeginning(o)"},
+			{File: "internal/run/job.go", Old: "case j.Running():\n\t\treturn OpenNot", New: "case false:\n\t\treturn OpenNot"},
+			{File: "internal/installation/settle.go", Old: "case o.Job.Running():\n\t\trun.Begin(", New: "case o.Job.Running() && o.Job.Open(o.Request) != run.OpenByAdoption:\n\t\trun.Begin("},
+			{File: "internal/installation/settle.go", Old: `return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())`, New: "return first"},
 		},
-		runs: []string{"tended ask@25", "tended ask@40"},
+		Runs: []string{"tended ask@25", "tended ask@40"},
 	},
 	{
-		name:  "continuous: what is busy is updated",
-		edits: []edit{{continuousDecide, "if busy := o.busy(); len(busy) > 0 {\n\t\tmessage", "if busy := o.busy(); len(busy) < 0 {\n\t\tmessage"}},
-		runs:  []string{"graft ", "growth "},
+		Name:  "continuous: what is busy is updated",
+		Edits: []faults.Edit{{File: continuousDecide, Old: "if busy := o.busy(); len(busy) > 0 {\n\t\tmessage", New: "if busy := o.busy(); len(busy) < 0 {\n\t\tmessage"}},
+		Runs:  []string{"graft ", "growth "},
 	},
 	{
-		name:  "continuous: the success of an earlier spec is taken for that of the present one",
-		edits: []edit{{continuousInstall, "!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting", "!c.Phase.IsCompleted() || c.Deleting"}},
-		runs:  []string{"graft ", "growth "},
+		Name:  "continuous: the success of an earlier spec is taken for that of the present one",
+		Edits: []faults.Edit{{File: continuousInstall, Old: "!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting", New: "!c.Phase.IsCompleted() || c.Deleting"}},
+		Runs:  []string{"graft ", "growth "},
 	},
 	{
-		name: "continuous: who leaves the flow does not take note of it",
-		edits: []edit{
-			{"internal/continuous/installation_settle.go", "if o.FlowOnly || status.ObservedSpec == \"\" {", "if false {"},
-			{installationDecide, "case !o.Job.Running() && o.FlowOnly:", "case false:"},
+		Name: "continuous: who leaves the flow does not take note of it",
+		Edits: []faults.Edit{
+			{File: "internal/continuous/installation_settle.go", Old: "if o.FlowOnly || status.ObservedSpec == \"\" {", New: "if false {"},
+			{File: installationDecide, Old: "case !o.Job.Running() && o.FlowOnly:", New: "case false:"},
 		},
-		runs: []string{"seasons "},
+		Runs: []string{"seasons "},
 	},
 	{
-		name:  "continuous: another flow is taken for another spec",
-		edits: []edit{{"internal/installation/look.go", "status.ObservedSpec != \"\" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)", "false"}},
-		runs:  []string{"seasons "},
+		Name:  "continuous: another flow is taken for another spec",
+		Edits: []faults.Edit{{File: "internal/installation/look.go", Old: "status.ObservedSpec != \"\" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)", New: "false"}},
+		Runs:  []string{"seasons "},
 	},
 	{
-		name:  "continuous: what waits for a failure is never touched",
-		edits: []edit{{"internal/continuous/standstill.go", "return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)", "return false && len(busy) > 0"}},
-		runs:  []string{"blocked "},
+		Name:  "continuous: what waits for a failure is never touched",
+		Edits: []faults.Edit{{File: "internal/continuous/standstill.go", Old: "return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)", New: "return false && len(busy) > 0"}},
+		Runs:  []string{"blocked "},
 	},
 	{
-		name:  "continuous: a deletion waits for what waits",
-		edits: []edit{{"internal/continuous/installation_delete.go", "return Busy(c) && !o.onlyWaits(c) })", "return Busy(c) })"}},
-		runs:  []string{"blocked "},
+		Name:  "continuous: a deletion waits for what waits",
+		Edits: []faults.Edit{{File: "internal/continuous/installation_delete.go", Old: "return Busy(c) && !o.onlyWaits(c) })", New: "return Busy(c) })"}},
+		Runs:  []string{"blocked "},
 	},
 	{
-		name:  "continuous: a deletion does not wait for those who import",
-		edits: []edit{{"internal/continuous/installation_delete.go", "return !begun && !o.forced()", "return false && !begun && !o.forced()"}},
-		runs:  []string{"stream "},
+		Name:  "continuous: a deletion does not wait for those who import",
+		Edits: []faults.Edit{{File: "internal/continuous/installation_delete.go", Old: "return !begun && !o.forced()", New: "return false && !begun && !o.forced()"}},
+		Runs:  []string{"stream "},
 	},
 	{
-		name:  "continuous: items are written before what they depend on",
-		edits: []edit{{"internal/continuous/execution.go", "if pairs[i].Class == Due && (missing || pairs[i].Replaced) {", "if pairs[i].Class == Due && (missing && pairs[i].Replaced) {"}},
-		runs:  []string{"blight "},
+		Name:  "continuous: items are written before what they depend on",
+		Edits: []faults.Edit{{File: "internal/continuous/execution.go", Old: "if pairs[i].Class == Due && (missing || pairs[i].Replaced) {", New: "if pairs[i].Class == Due && (missing && pairs[i].Replaced) {"}},
+		Runs:  []string{"blight "},
 	},
 	{
-		name:  "continuous: children are written before what they import",
-		edits: []edit{{"internal/controller/installations/stages.go", "return slices.Concat([][]write{p.context}, children)", "return slices.Concat(children, [][]write{p.context})"}},
-		runs:  []string{"weeds create/installations=bed-ebunx:1:after"},
+		Name:  "continuous: children are written before what they import",
+		Edits: []faults.Edit{{File: "internal/controller/installations/stages.go", Old: "stages := slices.Concat([][]write{p.context}, children)", New: "stages := slices.Concat(children, [][]write{p.context})"}},
+		Runs:  []string{"weeds create/installations=bed-ebunx:1:after"},
 	},
 }

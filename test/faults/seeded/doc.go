@@ -6,7 +6,7 @@
 //
 //	go test -tags seeded -timeout 60m -v ./test/faults/seeded
 //
-// All bugs of the list are found: seventeen of the job flow, five of the continuous flow. What finds them:
+// All bugs of the list are found: those of the job flow first, then those of the continuous flow. What finds them:
 //
 //	by a rule                   items start too early, an item that works counts as done, pruning and inventories, uninstalling, two
 //	                            writes at the end of a job, a new job while one runs; busy trees, old successes, importers

@@ -1,19 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build seeded
-
 package seeded
 
 import "espalier.dev/internal/testkit/faults"
-
-// bug is a mistake that somebody could make. Where the code guards against a mistake twice, the mistake takes two edits.
-type bug struct {
-	name  string
-	edits []faults.Edit
-	// runs are plans of which at least one must fail, each as WORKLOAD PLAN.
-	runs []string
-}
 
 const (
 	propose      = "internal/gitforge/proposal/propose.go"
@@ -27,96 +17,96 @@ const (
 	reclaim      = "internal/gitforge/proposal/reclaim.go"
 )
 
-var bugs = []bug{
+var bugs = []faults.Bug{
 	{
-		name: "a pull request is opened without looking for one",
-		edits: []faults.Edit{
+		Name: "a pull request is opened without looking for one",
+		Edits: []faults.Edit{
 			{File: propose, Old: "found, err := r.find(ctx)\n\tif err != nil {", New: "var found findings\n\tif err != nil {"},
 			{File: propose, Old: "if gitforge.ClassOf(err) != gitforge.Duplicate {", New: "if true {"},
 		},
-		runs: []string{"merge forge:create:1:after"},
+		Runs: []string{"merge forge:create:1:after"},
 	},
 	{
-		name:  "a promotion is recorded after it was carried out",
-		edits: []faults.Edit{{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"}},
-		runs:  []string{"overtake patch/pipelines/status:*:slow=1s;forge:create:2:after"},
+		Name:  "a promotion is recorded after it was carried out",
+		Edits: []faults.Edit{{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"}},
+		Runs:  []string{"overtake patch/pipelines/status:*:slow=1s;forge:create:2:after"},
 	},
 	{
-		name:  "an approval counts for any revision",
-		edits: []faults.Edit{{File: requests, Old: "case record.Revision != ask.Revision:", New: "case false:"}},
-		runs:  []string{"approve "},
+		Name:  "an approval counts for any revision",
+		Edits: []faults.Edit{{File: requests, Old: "case record.Revision != ask.Revision:", New: "case false:"}},
+		Runs:  []string{"approve "},
 	},
 	{
-		name:  "nobody is asked for approval",
-		edits: []faults.Edit{{File: records, Old: "manual := block != nil && block.Manual && !approved(p)", New: "manual := false"}},
-		runs:  []string{"approve "},
+		Name:  "nobody is asked for approval",
+		Edits: []faults.Edit{{File: records, Old: "manual := block != nil && block.Manual && !approved(p)", New: "manual := false"}},
+		Runs:  []string{"approve "},
 	},
 	{
-		name:  "what cannot be read counts as absent",
-		edits: []faults.Edit{{File: survey, Old: "case !s.readable():\n\t\treturn verdictUnreadable\n", New: ""}},
-		runs:  []string{"doubt "},
+		Name:  "what cannot be read counts as absent",
+		Edits: []faults.Edit{{File: survey, Old: "case !s.readable():\n\t\treturn verdictUnreadable\n", New: ""}},
+		Runs:  []string{"doubt "},
 	},
 	{
-		name:  "the sick count as healthy",
-		edits: []faults.Edit{{File: "internal/pipeline/view.go", Old: `if !t.Readable() || !t.Healthy || t.Revision == "" ||`, New: `if !t.Readable() || t.Revision == "" ||`}},
-		runs:  []string{"doubt "},
+		Name:  "the sick count as healthy",
+		Edits: []faults.Edit{{File: "internal/pipeline/view.go", Old: `if !t.Readable() || !t.Healthy || t.Revision == "" ||`, New: `if !t.Readable() || t.Revision == "" ||`}},
+		Runs:  []string{"doubt "},
 	},
 	{
-		name:  "branches are named by the time",
-		edits: []faults.Edit{{File: pulls, Old: "Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,\n", New: "Base: strategy.BaseBranch, Branch: e.Branch + time.Now().Format(\"150405.000000\"), Key: e.ID.Key,\n"}},
-		runs:  []string{"merge forge:create:1:after", "merge forge:create:1:lost"},
+		Name:  "branches are named by the time",
+		Edits: []faults.Edit{{File: pulls, Old: "Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,\n", New: "Base: strategy.BaseBranch, Branch: e.Branch + time.Now().Format(\"150405.000000\"), Key: e.ID.Key,\n"}},
+		Runs:  []string{"merge forge:create:1:after", "merge forge:create:1:lost"},
 	},
 	{
-		name:  "a promotion that is superseded leaves its pull request",
-		edits: []faults.Edit{{File: withdrawal, Old: "if mayHavePullRequest(p) && !d.withdraw(name, why) {", New: "if false {"}},
-		runs:  []string{"supersede "},
+		Name:  "a promotion that is superseded leaves its pull request",
+		Edits: []faults.Edit{{File: withdrawal, Old: "if mayHavePullRequest(p) && !d.withdraw(name, why) {", New: "if false {"}},
+		Runs:  []string{"supersede "},
 	},
 	{
-		name:  "a withdrawal ends before it is carried out",
-		edits: []faults.Edit{{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"}},
-		runs:  []string{"supersede ", "supersede forge:close:1:before"},
+		Name:  "a withdrawal ends before it is carried out",
+		Edits: []faults.Edit{{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"}},
+		Runs:  []string{"supersede ", "supersede forge:close:1:before"},
 	},
 	{
-		name:  "a deleted pipeline leaves its pull requests",
-		edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false && e.Withdrawal != nil {"}},
-		runs:  []string{"remove "},
+		Name:  "a deleted pipeline leaves its pull requests",
+		Edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false && e.Withdrawal != nil {"}},
+		Runs:  []string{"remove "},
 	},
 	{
-		name: "what was listed once is believed for ever",
-		edits: []faults.Edit{
+		Name: "what was listed once is believed for ever",
+		Edits: []faults.Edit{
 			{File: recall, Old: "listed := entry.ended >= need", New: "listed := entry.ended > 0 && need > 0"},
 			{File: recall, Old: "if len(entry.needs) == 0 && !entry.running {", New: "if false {"},
 			{File: recall, Old: "if len(entry.needs) == 0 {", New: "if false {"},
 			{File: reclaim, Old: "if len(siblings) == 0 ||", New: "if len(siblings) >= 0 ||"},
 		},
-		runs: []string{"supersede lose@6"},
+		Runs: []string{"supersede lose@6"},
 	},
 	{
-		name:  "a pull request that somebody has closed is lost sight of",
-		edits: []faults.Edit{{File: "internal/controller/pipelines/news.go", Old: "return p.State == pipelines.PromotionAbandoned && p", New: "return false && p"}},
-		runs:  []string{"remove "},
+		Name:  "a pull request that somebody has closed is lost sight of",
+		Edits: []faults.Edit{{File: "internal/controller/pipelines/news.go", Old: "return p.State == pipelines.PromotionAbandoned && p", New: "return false && p"}},
+		Runs:  []string{"remove "},
 	},
 	{
-		name:  "each attempt sends another event",
-		edits: []faults.Edit{{File: notification, Old: `"token": e.ID.Key,`, New: `"token": time.Now().String(),`}},
-		runs:  []string{"notify sink:event:1:after", "notify sink:event:1:lost"},
+		Name:  "each attempt sends another event",
+		Edits: []faults.Edit{{File: notification, Old: `"token": e.ID.Key,`, New: `"token": time.Now().String(),`}},
+		Runs:  []string{"notify sink:event:1:after", "notify sink:event:1:lost"},
 	},
 	{
-		name:  "an attempt that was cut off is not made again while the revision rolls out",
-		edits: []faults.Edit{{File: survey, Old: "return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun", New: "return s.verdict == verdictNeeded || false && begun"}},
-		runs:  []string{"install patch/installations=app:1:after"},
+		Name:  "an attempt that was cut off is not made again while the revision rolls out",
+		Edits: []faults.Edit{{File: survey, Old: "return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun", New: "return s.verdict == verdictNeeded || false && begun"}},
+		Runs:  []string{"install patch/installations=app:1:after"},
 	},
 	{
-		name: "what may be referred to is not asked",
-		edits: []faults.Edit{
+		Name: "what may be referred to is not asked",
+		Edits: []faults.Edit{
 			{File: "internal/controller/pipelines/observe.go", Old: "target); foreign {\n\t\treturn admission", New: "target); foreign && reference.From == \"\" {\n\t\treturn admission"},
 			{File: "internal/controller/pipelines/installation.go", Old: "if err := i.permitted(ctx, reference); err != nil {", New: "if err := i.permitted(ctx, reference); err != nil && false {"},
 		},
-		runs: []string{"install "},
+		Runs: []string{"install "},
 	},
 	{
-		name:  "an attempt that was forgotten is taken for done",
-		edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && d.o.Attempts != nil && p.Strategy != pipelines.StrategyPullRequest && d.o.Status.Run != nil:\n\t\td.absorbResult(name, p, Result{})\n\tcase !known:\n"}},
-		runs:  []string{"notify sink:event:1:before"},
+		Name:  "an attempt that was forgotten is taken for done",
+		Edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && d.o.Attempts != nil && p.Strategy != pipelines.StrategyPullRequest && d.o.Status.Run != nil:\n\t\td.absorbResult(name, p, Result{})\n\tcase !known:\n"}},
+		Runs:  []string{"notify sink:event:1:before"},
 	},
 }

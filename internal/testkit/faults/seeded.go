@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Bug is a mistake that somebody could make. Where the code guards against a mistake twice, the mistake takes two edits.
+type Bug struct {
+	Name  string
+	Edits []Edit
+	// Runs are plans of which at least one must fail, each as WORKLOAD PLAN.
+	Runs []string
+}
+
+// Suite is a sweep whose tests shall find bugs. Its test TestReplay replays one plan.
+type Suite struct {
+	Root    string // the folder of the module, relative to that of the test
+	Package string // of the sweep; its folder is the parent of the test's
+	Bugs    []Bug
+}
+
+// Applies fails for each bug that cannot be made any more because the code has changed. That costs no build.
+func (s Suite) Applies(t *testing.T) {
+	for _, b := range s.Bugs {
+		t.Run(b.Name, func(t *testing.T) {
+			overlay(t, s.Root, t.TempDir(), b.Edits)
+			if len(b.Runs) == 0 {
+				t.Error("no plan is named that finds it")
+			}
+		})
+	}
+}
+
+// Catches makes one bug after the other. Each must be found by one of its plans, and without the bug those plans must pass.
+func (s Suite) Catches(t *testing.T) {
+	var table strings.Builder
+	healthy := BuildMistaken(t, s.Root, s.Package)
+	checked := map[string]bool{}
+	for _, b := range s.Bugs {
+		t.Run(b.Name, func(t *testing.T) {
+			binary := BuildMistaken(t, s.Root, s.Package, b.Edits...)
+			for _, run := range b.Runs {
+				caught, how, _ := replay(t, binary, run)
+				if !caught {
+					continue
+				}
+				if !checked[run] {
+					if sick, _, output := replay(t, healthy, run); sick {
+						t.Fatalf("%s fails without the bug, too:\n%s", run, output)
+					}
+					checked[run] = true
+				}
+				fmt.Fprintf(&table, "%-60s  %-50s  %s\n", b.Name, run, how)
+				return
+			}
+			fmt.Fprintf(&table, "%-60s  NOT CAUGHT\n", b.Name)
+			t.Errorf("no plan finds it: %s", strings.Join(b.Runs, ", "))
+		})
+	}
+	t.Logf("\n%s", table.String())
+}
+
+// replayLimit ends a run that hangs, which also is a failure.
+const replayLimit = 5 * time.Minute
+
+var violation = regexp.MustCompile(`[IC]\d+: .*|waited .*|config map .*|panic: .*`)
+
+// replay runs one plan, WORKLOAD PLAN, and tells whether and how it fails.
+func replay(t *testing.T, binary, run string) (failed bool, how, output string) {
+	t.Helper()
+	workload, plan, _ := strings.Cut(run, " ")
+	ctx, cancel := context.WithTimeout(t.Context(), replayLimit)
+	defer cancel()
+	command := exec.CommandContext(ctx, binary, "-test.run", "^TestReplay$", "-workload", workload, "-plan", plan)
+	command.Dir = ".."
+	var written bytes.Buffer
+	command.Stdout, command.Stderr = &written, &written
+	if err := command.Run(); err == nil {
+		return false, "", ""
+	} else if ctx.Err() != nil {
+		fmt.Fprintf(&written, "the run was ended after %s: %v\n", replayLimit, err)
+	}
+	how = violation.FindString(written.String())
+	return true, how[:min(len(how), 150)], tail(written.String(), 4000)
+}
+
+func tail(text string, size int) string { return text[max(0, len(text)-size):] }

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package seeded
+
+import (
+	"testing"
+
+	"espalier.dev/internal/testkit/faults"
+)
+
+var sweep = faults.Suite{Root: "../../..", Package: "./test/faults", Bugs: bugs}
+
+// A change of the code must not make a bug impossible unnoticed: whoever changes the line writes the bug anew.
+func TestEveryBugCanStillBeMade(t *testing.T) { sweep.Applies(t) }
