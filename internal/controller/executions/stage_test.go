@@ -106,24 +106,27 @@ func (s *stage) hireDeployer(t *testing.T) {
 
 // perform does with an item what its script says. It loses against whoever has changed the item meanwhile.
 func (s *stage) perform(ctx context.Context, item *lsv1alpha1.DeployItem) error {
-	does := s.scriptOf(item)
-	deleting := !item.DeletionTimestamp.IsZero()
-	var err error
-	switch {
-	case deleting && does.failDelete != "":
-		err = s.end(ctx, item, lsv1alpha1.PhaseDeleteFailed, does.failDelete)
-	case deleting:
-		err = s.client.Patch(ctx, item, client.RawPatch(types.MergePatchType,
-			fmt.Appendf(nil, `{"metadata":{"finalizers":null,"resourceVersion":%q}}`, item.ResourceVersion)))
-	case does.fail != "":
-		err = s.end(ctx, item, lsv1alpha1.PhaseFailed, does.fail)
-	default:
-		err = s.deploy(ctx, item, does)
-	}
+	err := s.attempt(ctx, item)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
+}
+
+func (s *stage) attempt(ctx context.Context, item *lsv1alpha1.DeployItem) error {
+	does := s.scriptOf(item)
+	deleting := !item.DeletionTimestamp.IsZero()
+	switch {
+	case deleting && does.failDelete != "":
+		return s.end(ctx, item, lsv1alpha1.PhaseDeleteFailed, does.failDelete)
+	case deleting:
+		return s.client.Patch(ctx, item, client.RawPatch(types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"finalizers":null,"resourceVersion":%q}}`, item.ResourceVersion)))
+	case does.fail != "":
+		return s.end(ctx, item, lsv1alpha1.PhaseFailed, does.fail)
+	default:
+		return s.deploy(ctx, item, does)
+	}
 }
 
 func (s *stage) deploy(ctx context.Context, item *lsv1alpha1.DeployItem, does script) error {
@@ -170,7 +173,13 @@ func (s *stage) finish(t *testing.T, e *lsv1alpha1.Execution, name string, does 
 	t.Helper()
 	item := s.started(t, e, name)
 	s.script(name, does)
-	if err := s.perform(t.Context(), item); err != nil {
+	err := s.attempt(t.Context(), item)
+	for apierrors.IsConflict(err) { // Somebody has changed the item since, and his event may have come before the new script.
+		if err = s.client.Get(t.Context(), client.ObjectKeyFromObject(item), item); err == nil && !item.Status.IsFinished() {
+			err = s.attempt(t.Context(), item)
+		}
+	}
+	if client.IgnoreNotFound(err) != nil {
 		t.Fatalf("finish %s: %v", name, err)
 	}
 }
