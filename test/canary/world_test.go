@@ -54,7 +54,18 @@ type world struct {
 	spans      *stream
 }
 
-// newWorld has the controllers log as much as they can be asked to.
+// processLog is what the controllers log, as much as they can be asked to. It is one for all tests: a process has one logger, and
+// goroutines of a manager that was stopped still use it when the next test begins.
+var processLog = sync.OnceValues(func() (*stream, logr.Logger) {
+	written := &stream{}
+	log, err := manager.NewLogger(written, manager.LogOptions{Format: manager.LogJSON, Level: "10"})
+	if err != nil {
+		panic(err)
+	}
+	manager.UseLogger(log)
+	return written, log
+})
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	server := testkit.Server(t)
@@ -63,15 +74,11 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	written, log := processLog()
 	w := &world{
 		T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), kubeconfig: string(kubeconfig),
-		log: &stream{}, spans: &stream{},
+		log: written, spans: &stream{},
 	}
-	log, err := manager.NewLogger(w.log, manager.LogOptions{Format: manager.LogJSON, Level: "10"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	manager.UseLogger(log)
 	otel.SetTracerProvider(provider{written: w.spans})
 	w.run(log)
 	return w
