@@ -32,7 +32,7 @@ generate: ## Write the CRDs, deep copies and other generated files anew.
 
 .PHONY: lint
 lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
-	go test ./internal/house ./internal/conformance
+	go test ./internal/lint ./internal/conformance
 	@staticcheck=$$(go -C tools tool -n staticcheck); status=0; \
 	for module in $(MODULES); do \
 		echo "vet and staticcheck: $$module"; \

@@ -8,8 +8,8 @@ import (
 	"net/http"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/gitforge"
-	"espalier.dev/internal/gitforge/provider"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/provider"
 )
 
 // deliver is POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it when something has
@@ -23,7 +23,7 @@ func (h *handler) deliver(w http.ResponseWriter, r *http.Request, rest string) {
 	}
 	event, err := h.readDelivery(w, r, delivery{provider: pipelines.GitProviderType(name), target: target})
 	switch {
-	case errors.Is(err, gitforge.ErrIgnored):
+	case errors.Is(err, gitprovider.ErrIgnored):
 	case err != nil:
 		h.answerError(w, r, began, err)
 		return
@@ -40,28 +40,28 @@ type delivery struct {
 
 // readDelivery verifies a delivery with the key for webhooks of the environment's promotion before it looks into it. A provider that
 // does not exist is refused like everything else that proves nothing.
-func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (gitforge.Event, error) {
+func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d delivery) (gitprovider.Event, error) {
 	body, err := readBody(w, r, maxHookBody)
 	if err != nil {
-		return gitforge.Event{}, err
+		return gitprovider.Event{}, err
 	}
 	pipeline, err := h.readPipeline(r.Context(), d.target.pipeline)
 	if err != nil {
-		return gitforge.Event{}, err
+		return gitprovider.Event{}, err
 	}
 	reference := secretOf(promotionInto(pipeline, d.target.environment))
 	if reference == nil {
-		return gitforge.Event{}, refused("the promotion to the environment names no Secret")
+		return gitprovider.Event{}, refused("the promotion to the environment names no Secret")
 	}
 	k, err := h.readKey(r.Context(), pipeline.Namespace, reference, hookEntry)
 	if err != nil {
-		return gitforge.Event{}, err
+		return gitprovider.Event{}, err
 	}
 	event, err := provider.ParseWebhook(d.provider, r.Header, body, k.bytes)
 	switch {
-	case err == nil || errors.Is(err, gitforge.ErrIgnored):
+	case err == nil || errors.Is(err, gitprovider.ErrIgnored):
 		return event, err
-	case errors.Is(err, gitforge.ErrUnreadable):
+	case errors.Is(err, gitprovider.ErrUnreadable):
 		return event, badRequest("cannot read the delivery")
 	}
 	return event, refused(err.Error())

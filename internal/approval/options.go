@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitprovider"
 )
 
 // DefaultAddress is the port that clients of the API's former controller know.
@@ -28,7 +28,7 @@ type Options struct {
 	Wake func(types.NamespacedName)
 	// Delivered tells that a Git server reports something about a pull request. The pipeline is the one in the path, whose
 	// key the Git server knows. It must not block.
-	Delivered func(types.NamespacedName, gitforge.Event)
+	Delivered func(types.NamespacedName, gitprovider.Event)
 
 	// Address is host:port to listen on.
 	Address string
@@ -63,7 +63,7 @@ func (o Options) withDefaults() Options {
 		o.Wake = func(types.NamespacedName) {}
 	}
 	if o.Delivered == nil {
-		o.Delivered = func(types.NamespacedName, gitforge.Event) {}
+		o.Delivered = func(types.NamespacedName, gitprovider.Event) {}
 	}
 	if o.LocationPatience == 0 {
 		o.LocationPatience = defaultLocationPatience

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/testkit"
 )
 
@@ -120,7 +120,7 @@ func TestPIP27_AKeyHasToBeKnownWhereThereIsOne(t *testing.T) {
 func TestDeliveriesOfGitServers(t *testing.T) {
 	var looks []string
 	w := newWorld(t, func(o *Options) {
-		o.Delivered = func(name types.NamespacedName, event gitforge.Event) {
+		o.Delivered = func(name types.NamespacedName, event gitprovider.Event) {
 			looks = append(looks, fmt.Sprintf("%s: %s#%d", name.Name, event.Repository, event.Number))
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 	"espalier.dev/internal/template"
 	"espalier.dev/internal/template/spiff"
 )
@@ -34,12 +34,12 @@ func (f Files) bytes() int {
 }
 
 // key covers the names and contents of all files.
-func (f Files) key() recent.Key {
+func (f Files) key() lru.Key {
 	parts := make([][]byte, 0, 2*len(f))
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		parts = append(parts, []byte(name), f[name])
 	}
-	return recent.KeyOf(parts...)
+	return lru.KeyOf(parts...)
 }
 
 // Parse is the function Parse with a memory: a blueprint whose files were seen before is not parsed again. The files must
@@ -53,7 +53,7 @@ func (e *Engine) Parse(files Files) (*Blueprint, error) {
 
 // ParseInline reads the blueprint in a directory that is written as a tree, or remembers it.
 func (e *Engine) ParseInline(tree lsv1alpha1.AnyJSON) (*Blueprint, error) {
-	return e.blueprints.Get(recent.KeyOf([]byte("inline"), tree.Raw), func() (*Blueprint, int, error) {
+	return e.blueprints.Get(lru.KeyOf([]byte("inline"), tree.Raw), func() (*Blueprint, int, error) {
 		b, err := parseInline(tree)
 		return b, len(tree.Raw) * compiledFactor, err
 	})
@@ -79,7 +79,7 @@ func parseInline(tree lsv1alpha1.AnyJSON) (*Blueprint, error) {
 // mapper evaluates the data mappings of an installation, which are compiled once.
 func (e *Engine) mapper(field string) dataflow.Mapper {
 	return func(mapping lsv1alpha1.AnyJSON, bindings map[string]any) (any, error) {
-		compiled, err := e.mappings.Get(recent.KeyOf([]byte(field), mapping.Raw), func() (*spiff.Template, int, error) {
+		compiled, err := e.mappings.Get(lru.KeyOf([]byte(field), mapping.Raw), func() (*spiff.Template, int, error) {
 			compiled, err := compileMapping(field, mapping)
 			return compiled, len(mapping.Raw) * compiledFactor, err
 		})

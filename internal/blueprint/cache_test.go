@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 )
 
 func treeOf(t testing.TB, files Files) lsv1alpha1.AnyJSON {
@@ -71,7 +71,7 @@ func TestRememberingIsCheap(t *testing.T) {
 }
 
 func TestKeyTellsFilesApart(t *testing.T) {
-	seen := map[recent.Key]int{}
+	seen := map[lru.Key]int{}
 	for i, f := range []Files{{}, {"a": nil}, {"a": []byte("b")}, {"ab": nil}, {"a": nil, "b": nil}, {"a": []byte("\x00\x00\x00\x00\x00\x00\x00\x01b")}} {
 		if other, taken := seen[f.key()]; taken {
 			t.Errorf("%d and %d have the same key", i, other)

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 	"espalier.dev/internal/template"
 )
 
@@ -133,7 +133,7 @@ func (e *Engine) plainComponent(c *lsv1alpha1.ComponentDescriptorDefinition) (an
 		return plainOf(c)
 	}
 	text := c.Inline.Raw
-	descriptor, err := e.descriptors.Get(recent.KeyOf([]byte("descriptor"), text), func() (any, int, error) {
+	descriptor, err := e.descriptors.Get(lru.KeyOf([]byte("descriptor"), text), func() (any, int, error) {
 		plain, err := template.DecodeJSON(text)
 		return plain, len(text) * compiledFactor, err
 	})

@@ -11,7 +11,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 	"espalier.dev/internal/template/spiff"
 )
 
@@ -39,7 +39,7 @@ func TestMappingsAreCompiledOnce(t *testing.T) {
 		}
 		for _, field := range []string{"importDataMappings", "exportDataMappings"} {
 			forgotten := errors.New("not remembered")
-			found, err := e.mappings.Get(recent.KeyOf([]byte(field), []byte(`{"x": "(( 1 + 2 ))"}`)), func() (*spiff.Template, int, error) { return nil, 0, forgotten })
+			found, err := e.mappings.Get(lru.KeyOf([]byte(field), []byte(`{"x": "(( 1 + 2 ))"}`)), func() (*spiff.Template, int, error) { return nil, 0, forgotten })
 			if err != nil || run > 0 && found != compiled[field] {
 				t.Errorf("run %d, %s: compiled again", run, field)
 			}
@@ -88,7 +88,7 @@ func TestMappingsOfNothing(t *testing.T) {
 // However many mappings there are, the cache stays within its limit.
 func TestMappingsAreForgotten(t *testing.T) {
 	e := NewEngine()
-	e.mappings = recent.NewCache[*spiff.Template](40 << 10)
+	e.mappings = lru.NewCache[*spiff.Template](40 << 10)
 	for i := range 100 {
 		if _, err := e.Render(mappedInput(t, e, fmt.Sprintf(`"(( %d ))"`, i))); err != nil {
 			t.Fatal(err)

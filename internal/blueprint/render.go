@@ -6,7 +6,7 @@ package blueprint
 import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 	"espalier.dev/internal/schema"
 	"espalier.dev/internal/template/spiff"
 )
@@ -18,19 +18,19 @@ import (
 // changed with the input, the Targets that imports refer to aside.
 type Engine struct {
 	schemas    *schema.Compiler
-	blueprints *recent.Cache[*Blueprint]
-	mappings   *recent.Cache[*spiff.Template]
+	blueprints *lru.Cache[*Blueprint]
+	mappings   *lru.Cache[*spiff.Template]
 	// descriptors are inline component descriptors as templates see them.
-	descriptors *recent.Cache[any]
+	descriptors *lru.Cache[any]
 }
 
 // NewEngine returns an engine for a whole process.
 func NewEngine() *Engine {
 	return &Engine{
 		schemas:     schema.NewCompiler(schema.DefaultLimits(), schema.DefaultCacheBytes),
-		blueprints:  recent.NewCache[*Blueprint](blueprintCacheBytes),
-		mappings:    recent.NewCache[*spiff.Template](mappingCacheBytes),
-		descriptors: recent.NewCache[any](descriptorCacheBytes),
+		blueprints:  lru.NewCache[*Blueprint](blueprintCacheBytes),
+		mappings:    lru.NewCache[*spiff.Template](mappingCacheBytes),
+		descriptors: lru.NewCache[any](descriptorCacheBytes),
 	}
 }
 

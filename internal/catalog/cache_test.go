@@ -12,7 +12,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/component"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 )
 
 // Whoever names the same component gets the same closure, and it is read once.
@@ -111,7 +111,7 @@ func TestWhatCouldNotBeReadIsReadAgain(t *testing.T) {
 // However many components there are, few closures are kept.
 func TestClosuresAreForgotten(t *testing.T) {
 	c := New(blueprint.NewEngine())
-	c.closures = recent.NewCache[*component.Set](64 << 10)
+	c.closures = lru.NewCache[*component.Set](64 << 10)
 	for i := range 50 {
 		inst := installation(t, fmt.Sprintf("%s\ncomponentDescriptor: {inline: {meta: {schemaVersion: v2}, component: {name: c%d, version: 1.0.0}}}", inlineBlueprint, i))
 		if _, err := c.Find(t.Context(), Request{Installation: inst}); err != nil {

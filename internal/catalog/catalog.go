@@ -9,19 +9,19 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/component"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 )
 
 // Catalog finds components and blueprints. Thousands of installations share few components, so it remembers the closures
 // that it has read, as many as fit into its cache. It is safe for concurrent use.
 type Catalog struct {
 	engine   *blueprint.Engine
-	closures *recent.Cache[*component.Set]
+	closures *lru.Cache[*component.Set]
 }
 
 // New returns a catalog whose blueprints are rendered by an engine.
 func New(engine *blueprint.Engine) *Catalog {
-	return &Catalog{engine: engine, closures: recent.NewCache[*component.Set](closureCacheBytes)}
+	return &Catalog{engine: engine, closures: lru.NewCache[*component.Set](closureCacheBytes)}
 }
 
 // Request is an installation with the objects that say where its component comes from.

@@ -12,7 +12,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/component/resolve"
-	"espalier.dev/internal/recent"
+	"espalier.dev/internal/lru"
 )
 
 const (
@@ -114,13 +114,13 @@ type closureStart struct {
 }
 
 // key can fail only for overwrites that are not JSON.
-func (s *closureStart) key() (recent.Key, error) {
+func (s *closureStart) key() (lru.Key, error) {
 	var context []byte
 	if at := s.root.RepositoryContext; !at.IsZero() {
 		context = at.API().Raw
 	}
 	overwrites, err := json.Marshal(s.overwrites)
-	return recent.KeyOf([]byte(s.repository.Name), context, []byte(s.root.Name), []byte(s.root.Version), overwrites, s.inline), err
+	return lru.KeyOf([]byte(s.repository.Name), context, []byte(s.root.Name), []byte(s.root.Version), overwrites, s.inline), err
 }
 
 func (s *closureStart) options() (component.ClosureOptions, error) {

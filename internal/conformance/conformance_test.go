@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"espalier.dev/internal/house"
+	"espalier.dev/internal/lint"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/conformance.md")
@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite docs/conformance.md")
 // TestConformance compares the requirements, the tests of all modules and the page.
 func TestConformance(t *testing.T) {
 	const root = "../.."
-	tree, err := house.Load(os.DirFS(root))
+	tree, err := lint.Load(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ const (
 	pipePage = "# Pipes\n\n- **XYZ-07 Flow** goes one way.\n"
 )
 
-func world(t *testing.T, files map[string]string) *house.Tree {
+func world(t *testing.T, files map[string]string) *lint.Tree {
 	t.Helper()
 	memory := fstest.MapFS{
 		"docs/spec/01-jobs.md":  {Data: []byte(jobsPage)},
@@ -63,14 +63,14 @@ func world(t *testing.T, files map[string]string) *house.Tree {
 	for name, text := range files {
 		memory[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	tree, err := house.Load(memory)
+	tree, err := lint.Load(memory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return tree
 }
 
-func specsOf(t *testing.T, tree *house.Tree) []Spec {
+func specsOf(t *testing.T, tree *lint.Tree) []Spec {
 	t.Helper()
 	specs, err := ReadSpecs(tree)
 	if err != nil {
@@ -138,7 +138,7 @@ func TestFindProofs(t *testing.T) {
 }
 
 func TestFindProofsWithoutRequirements(t *testing.T) {
-	tree, err := house.Load(fstest.MapFS{"a/p_test.go": {Data: []byte("package p\n\nfunc TestABC01(t *testing.T) { t.Run(\"\", nil) }\n")}})
+	tree, err := lint.Load(fstest.MapFS{"a/p_test.go": {Data: []byte("package p\n\nfunc TestABC01(t *testing.T) { t.Run(\"\", nil) }\n")}})
 	if err != nil {
 		t.Fatal(err)
 	}

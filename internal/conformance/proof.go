@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"espalier.dev/internal/house"
+	"espalier.dev/internal/lint"
 )
 
 // Proof is a test that carries the ID of a requirement in its name.
@@ -23,7 +23,7 @@ type Proof struct {
 }
 
 // FindProofs returns the tests whose names carry an ID with one of the prefixes of the specs, known or not.
-func FindProofs(tree *house.Tree, specs []Spec) []Proof {
+func FindProofs(tree *lint.Tree, specs []Spec) []Proof {
 	f := newFinder(prefixesOf(specs))
 	for _, file := range tree.Files {
 		if file.Go == nil || !file.IsTest() {
@@ -60,7 +60,7 @@ func newFinder(prefixes []string) *finder {
 	}
 }
 
-func (f *finder) visit(file *house.File, declaration ast.Decl) {
+func (f *finder) visit(file *lint.File, declaration ast.Decl) {
 	place := file.Dir() + ": "
 	function, isFunction := declaration.(*ast.FuncDecl)
 	if isFunction && isTestName(function.Name.Name) {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"espalier.dev/internal/house"
+	"espalier.dev/internal/lint"
 )
 
 // specFolder holds the pages that contain requirements.
@@ -33,7 +33,7 @@ type Requirement struct {
 var requirementLine = regexp.MustCompile(`^- \*\*([A-Z]{3}-[0-9]{2}) (.+?)\*\*`)
 
 // ReadSpecs returns the pages with requirements in the order of their names, and an error if two demands have one ID.
-func ReadSpecs(tree *house.Tree) ([]Spec, error) {
+func ReadSpecs(tree *lint.Tree) ([]Spec, error) {
 	var specs []Spec
 	home := map[string]string{}
 	for _, file := range tree.Files {
@@ -54,7 +54,7 @@ func ReadSpecs(tree *house.Tree) ([]Spec, error) {
 	return specs, nil
 }
 
-func parseSpec(file *house.File) Spec {
+func parseSpec(file *lint.File) Spec {
 	spec := Spec{Path: file.Path}
 	for text := range bytes.Lines(file.Text) {
 		line := strings.TrimRight(string(text), "\n")

@@ -21,7 +21,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dial"
-	"espalier.dev/internal/lifetime"
+	"espalier.dev/internal/taskgroup"
 )
 
 // Options are what Clusters needs.
@@ -64,7 +64,7 @@ type Clusters struct {
 	options  Options
 	issuer   *issuer
 	noTokens error // why the issuer cannot be used
-	lifetime *lifetime.Lifetime
+	lifetime *taskgroup.Lifetime
 	limit    int
 	timing   timing
 
@@ -97,7 +97,7 @@ func NewClusters(options Options) *Clusters {
 		options.Scheme = kubernetesscheme.Scheme
 	}
 	c := &Clusters{
-		options: options, lifetime: lifetime.New(), limit: maxClients, timing: defaultTiming,
+		options: options, lifetime: taskgroup.New(), limit: maxClients, timing: defaultTiming,
 		clients: map[fingerprint]*record{}, owners: map[string]ownership{},
 	}
 	if options.HostConfig == nil {

@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"espalier.dev/internal/lifetime"
+	"espalier.dev/internal/taskgroup"
 )
 
 // connections counts those of one transport, so that they can be let go when the last request on them has ended. The transport itself
 // closes only what is idle at the moment of asking, and a watch that was just cancelled is not.
 type connections struct {
 	transport *http.Transport
-	lifetime  *lifetime.Lifetime
+	lifetime  *taskgroup.Lifetime
 	open      atomic.Int64
 	letting   atomic.Bool
 }
@@ -30,7 +30,7 @@ const (
 )
 
 // countConnections makes the transport tell of its connections. It is to be called before the first one.
-func countConnections(transport *http.Transport, l *lifetime.Lifetime) *connections {
+func countConnections(transport *http.Transport, l *taskgroup.Lifetime) *connections {
 	c := &connections{transport: transport, lifetime: l}
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"espalier.dev/internal/lifetime"
+	"espalier.dev/internal/taskgroup"
 )
 
 // watchKey tells the shared watches of a cluster apart. The namespace is empty for kinds without one.
@@ -22,7 +22,7 @@ type watchKey struct {
 // watches counts who follows what in one cluster. A watch begins with its first subscriber and ends with its last.
 type watches struct {
 	client   client.WithWatch
-	lifetime *lifetime.Lifetime
+	lifetime *taskgroup.Lifetime
 	timing   timing
 	// closeIdle closes connections that nobody needs any more.
 	closeIdle func()

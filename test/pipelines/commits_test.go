@@ -9,14 +9,14 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // The application is a Kustomization. In dev it follows a branch; in production it has the commit that a second repository names, and nothing
 // but the commit, so that Flux reports the one as main@sha1:COMMIT and the other as sha1:COMMIT.
 func byCommit(t *testing.T, l leaves) {
 	t.Parallel()
-	w, gitea := newWorld(t), parts.Gitea(t)
+	w, gitea := newWorld(t), externals.Gitea(t)
 	dev, prod := place{l.north, l.north.Namespace(t)}, place{l.south, l.south.Namespace(t)}
 	content := func(version string) map[string]string {
 		return map[string]string{"app/app.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {version: " + version + "}\n"}
@@ -28,10 +28,10 @@ func byCommit(t *testing.T, l leaves) {
 			"    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.namespace)
 	}
 	fleet := gitea.Repository(t, map[string]string{"prod/source.yaml": pinned(first)})
-	testkit.Create(t, dev.leaf, append(parts.GitSource(dev.namespace, "app", application), parts.Kustomization(dev.namespace, "app", "app", "./app"))...)
-	secret := parts.GitSource(prod.namespace, "app", application)[0]
-	testkit.Create(t, prod.leaf, append(parts.GitSource(prod.namespace, "fleet", fleet), secret,
-		parts.Kustomization(prod.namespace, "fleet", "fleet", "./prod"), parts.Kustomization(prod.namespace, "app", "app", "./app"))...)
+	testkit.Create(t, dev.leaf, append(externals.GitSource(dev.namespace, "app", application), externals.Kustomization(dev.namespace, "app", "app", "./app"))...)
+	secret := externals.GitSource(prod.namespace, "app", application)[0]
+	testkit.Create(t, prod.leaf, append(externals.GitSource(prod.namespace, "fleet", fleet), secret,
+		externals.Kustomization(prod.namespace, "fleet", "fleet", "./prod"), externals.Kustomization(prod.namespace, "app", "app", "./app"))...)
 	dev.appliedCommit(t, "app", first)
 	prod.appliedCommit(t, "app", first)
 

@@ -11,7 +11,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // environments are those of every estate, in order.
@@ -21,16 +21,16 @@ var environments = []string{"dev", "staging", "prod"}
 // folder for each, with a HelmRelease whose version is marked, and Flux applies the folders.
 type estate struct {
 	*world
-	gitea      *parts.GiteaServer
-	repository *parts.Repository
-	charts     *parts.ChartRepository
+	gitea      *externals.GiteaServer
+	repository *externals.Repository
+	charts     *externals.ChartRepository
 	places     map[string]place
 }
 
 // newEstate runs version 1.0.0 everywhere. Pipeline app is still to be created.
 func newEstate(t *testing.T, l leaves, change ...func(*manager.Options)) *estate {
 	t.Helper()
-	e := &estate{world: newWorld(t, change...), gitea: parts.Gitea(t), charts: parts.Charts(t)}
+	e := &estate{world: newWorld(t, change...), gitea: externals.Gitea(t), charts: externals.Charts(t)}
 	e.places = map[string]place{
 		"dev": {l.north, l.north.Namespace(t)}, "staging": {l.north, l.north.Namespace(t)}, "prod": {l.south, l.south.Namespace(t)},
 	}
@@ -118,7 +118,7 @@ func (e *estate) carry(strategy pipelines.PullRequestStrategy) {
 }
 
 // opened waits for the pull request that brings a version into an environment, and checks it and what it changes.
-func (e *estate) opened(environment, version string) parts.PullRequest {
+func (e *estate) opened(environment, version string) externals.PullRequest {
 	e.Helper()
 	promotion := e.untilState("app", environment, version, pipelines.PromotionCreated)
 	pr := e.repository.PullRequest(e.T, int(promotion.PullRequest.Number))
@@ -138,7 +138,7 @@ func (e *estate) opened(environment, version string) parts.PullRequest {
 }
 
 // mergeInto waits for the pull request that brings a version into an environment, merges it, and waits until it has arrived.
-func (e *estate) mergeInto(environment, version string) parts.PullRequest {
+func (e *estate) mergeInto(environment, version string) externals.PullRequest {
 	e.Helper()
 	pr := e.repository.Merge(e.T, e.opened(environment, version).Number)
 	done := e.untilState("app", environment, version, pipelines.PromotionComplete)

@@ -10,14 +10,14 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/manager"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // While the Git server is away, a new pipeline does not know which pull requests it has, says so, and attempts nothing. When the server is
 // back, there is one pull request; and a merge that happened while it could not be asked is seen afterwards.
 func TestPIP20_PIP22_AGitServerThatIsAwayIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	w, gitea := newWorld(t), parts.Gitea(t)
+	w, gitea := newWorld(t), externals.Gitea(t)
 	repository := gitea.Repository(t, map[string]string{"app.yaml": w.marked("app", "1.0.0")})
 	way := newRelay(t, gitea.URL)
 	w.gitSecret("git", gitea)
@@ -47,7 +47,7 @@ func TestPIP20_PIP22_AGitServerThatIsAwayIsTriedAgain(t *testing.T) {
 func TestPIP22_ACallOfTheGitServerTellsOfTheMergeAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.PollInterval = time.Hour })
-	gitea := parts.Gitea(t)
+	gitea := externals.Gitea(t)
 	repository := gitea.Repository(t, map[string]string{"app.yaml": w.marked("app", "1.0.0")})
 	repository.Webhook(t, w.approvals+"/webhook/gitea/"+w.namespace+"/app/prod", webhookKey)
 	w.gitSecret("git", gitea)

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/testkit"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // leaves are two control planes in each of which a Flux of its own works.
@@ -23,8 +23,8 @@ type leaves struct{ north, south *testkit.APIServer }
 func newLeaves(t *testing.T) leaves {
 	t.Helper()
 	l := leaves{north: testkit.NewServer(t), south: testkit.NewServer(t, testkit.Persistent())}
-	parts.Flux(t, l.north)
-	parts.Flux(t, l.south)
+	externals.Flux(t, l.north)
+	externals.Flux(t, l.south)
 	return l
 }
 
@@ -35,18 +35,18 @@ type place struct {
 }
 
 // follow has Flux follow a folder of a repository, and charts.
-func (p place) follow(t *testing.T, repository *parts.Repository, folder string, charts *parts.ChartRepository) {
+func (p place) follow(t *testing.T, repository *externals.Repository, folder string, charts *externals.ChartRepository) {
 	t.Helper()
-	objects := append(parts.GitSource(p.namespace, "git", repository), parts.Kustomization(p.namespace, "apps", "git", "./"+folder))
+	objects := append(externals.GitSource(p.namespace, "git", repository), externals.Kustomization(p.namespace, "apps", "git", "./"+folder))
 	if charts != nil {
-		objects = append(objects, parts.HelmSource(p.namespace, "charts", charts))
+		objects = append(objects, externals.HelmSource(p.namespace, "charts", charts))
 	}
 	testkit.Create(t, p.leaf, objects...)
 }
 
 // release is the HelmRelease in the place.
 func (p place) release() *unstructured.Unstructured {
-	return p.object(parts.HelmReleaseKind.Kind, parts.HelmReleaseKind.GroupVersion().String(), "app")
+	return p.object(externals.HelmReleaseKind.Kind, externals.HelmReleaseKind.GroupVersion().String(), "app")
 }
 
 func (p place) object(kind, apiVersion, name string) *unstructured.Unstructured {
@@ -110,7 +110,7 @@ func history(release *unstructured.Unstructured) []string {
 // appliedCommit waits until a Kustomization has applied a commit, whatever names it.
 func (p place) appliedCommit(t *testing.T, name, sha string) {
 	t.Helper()
-	kustomization := p.object(parts.KustomizationKind.Kind, parts.KustomizationKind.GroupVersion().String(), name)
+	kustomization := p.object(externals.KustomizationKind.Kind, externals.KustomizationKind.GroupVersion().String(), name)
 	testkit.Eventually(t, p.leaf, kustomization, testkit.Is("ready at "+sha, func(k *unstructured.Unstructured) bool {
 		applied, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
 		return readiness(k) == "True" && strings.HasSuffix(applied, "sha1:"+sha)

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // gitSecret opens a Gitea.
-func (w *world) gitSecret(name string, gitea *parts.GiteaServer, change ...func(map[string]string)) {
+func (w *world) gitSecret(name string, gitea *externals.GiteaServer, change ...func(map[string]string)) {
 	w.Helper()
 	data := map[string]string{"username": gitea.User, "password": gitea.Token, "token": gitea.Token, "caFile": string(gitea.CA)}
 	for _, f := range change {
@@ -30,7 +30,7 @@ func (w *world) marked(name, version string) string {
 func TestPIP20_PullRequestsThatCannotBeOpenedSayWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gitea := parts.Gitea(t)
+	gitea := externals.Gitea(t)
 	repository := gitea.Repository(t, map[string]string{"app.yaml": w.marked("other", "1.0.0")})
 	w.gitSecret("git", gitea)
 	w.gitSecret("no-token", gitea, func(data map[string]string) { data["token"] = "" })
@@ -107,7 +107,7 @@ func TestPIP20_AnUnknownKindOfGitServerIsRefusedAtOnce(t *testing.T) {
 func TestPIP22_PIP23_APullRequestForAnotherBaseBranch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gitea := parts.Gitea(t)
+	gitea := externals.Gitea(t)
 	repository := gitea.Repository(t, map[string]string{"README.md": "main has no versions\n"})
 	files := map[string]string{
 		"a.yaml":     w.marked("app", "1.0.0") + "\n\n#   odd   spaces\nother:    'kept'\n" + w.marked("another", "1.0.0"),

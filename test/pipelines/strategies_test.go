@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // What an environment says about promotions replaces what the pipeline says; and of two strategies a pull request counts.
 func TestPIP20_WhichStrategyCounts(t *testing.T) {
 	t.Parallel()
-	w, gitea := newWorld(t), parts.Gitea(t)
+	w, gitea := newWorld(t), externals.Gitea(t)
 	repository := gitea.Repository(t, map[string]string{"app.yaml": w.marked("both", "1.0.0") + w.marked("override", "1.0.0") + w.marked("only-there", "1.0.0")})
 	w.gitSecret("git", gitea)
 	pull := pipelines.PullRequestStrategy{

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // Area is the part of a terminal, at its lower end, in which trees are redrawn.
@@ -23,7 +23,7 @@ type Area struct {
 func NewArea(env cli.Environment, w io.Writer) *Area { return &Area{env: env, w: w} }
 
 // Draw replaces what the area shows. If the trees do not fit the terminal, what has succeeded is left out first.
-func (a *Area) Draw(tops []*inventory.Node, notes []string) {
+func (a *Area) Draw(tops []*objecttree.Node, notes []string) {
 	printer := To(a.env, a.w)
 	lines := printer.Align(printer.Tree(tops, TreeOptions{}))
 	room := printer.height - 1 - len(notes)
@@ -41,12 +41,12 @@ func (a *Area) Draw(tops []*inventory.Node, notes []string) {
 }
 
 // unfinished keeps what has not succeeded, and the roots.
-func unfinished(node *inventory.Node) bool {
-	return node.Above == nil || node.State() != inventory.Succeeded
+func unfinished(node *objecttree.Node) bool {
+	return node.Above == nil || node.State() != objecttree.Succeeded
 }
 
 // Finish draws the trees a last time, in full.
-func (a *Area) Finish(tops []*inventory.Node) {
+func (a *Area) Finish(tops []*objecttree.Node) {
 	printer := To(a.env, a.w)
 	a.replace(printer.Align(printer.Tree(tops, TreeOptions{})))
 	a.drawn = nil

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // objectList is the List of kubectl.
@@ -21,7 +21,7 @@ type objectList struct {
 
 // Objects prints the objects of nodes as the API server has them: as a List, or alone if there is only one that was
 // asked for by name.
-func (p Printer) Objects(nodes []*inventory.Node, format Format, alone bool) error {
+func (p Printer) Objects(nodes []*objecttree.Node, format Format, alone bool) error {
 	items := []client.Object{}
 	for _, node := range nodes {
 		object := node.Object.DeepCopyObject().(client.Object)
@@ -43,7 +43,7 @@ func (p Printer) List(items []client.Object, format Format, alone bool) error {
 }
 
 // Names prints the names of objects in the form that kubectl takes.
-func (p Printer) Names(nodes []*inventory.Node) error {
+func (p Printer) Names(nodes []*objecttree.Node) error {
 	var lines []string
 	for _, node := range nodes {
 		lines = append(lines, ResourceName(node.Kind, node.Name()))
@@ -52,6 +52,6 @@ func (p Printer) Names(nodes []*inventory.Node) error {
 }
 
 // ResourceName names an object in the form that kubectl takes.
-func ResourceName(kind inventory.Kind, name string) string {
+func ResourceName(kind objecttree.Kind, name string) string {
 	return strings.ToLower(string(kind)) + "." + lsv1alpha1.GroupName + "/" + name
 }

@@ -6,13 +6,13 @@ package display
 import (
 	"strings"
 
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // TreeOptions say what to show of trees.
 type TreeOptions struct {
 	// Wanted leaves out objects with everything below them; nil shows all.
-	Wanted func(*inventory.Node) bool
+	Wanted func(*objecttree.Node) bool
 	// Wide adds columns.
 	Wide bool
 	// Namespaces adds a column for them.
@@ -20,7 +20,7 @@ type TreeOptions struct {
 }
 
 // Tree returns trees as a table.
-func (p Printer) Tree(tops []*inventory.Node, options TreeOptions) Table {
+func (p Printer) Tree(tops []*objecttree.Node, options TreeOptions) Table {
 	table := Table{Header: []string{"NAME", "PHASE", "SINCE"}}
 	if options.Namespaces {
 		table.Header = append([]string{"NAMESPACE"}, table.Header...)
@@ -37,7 +37,7 @@ func (p Printer) Tree(tops []*inventory.Node, options TreeOptions) Table {
 	return table
 }
 
-func (o TreeOptions) wants(node *inventory.Node) bool { return o.Wanted == nil || o.Wanted(node) }
+func (o TreeOptions) wants(node *objecttree.Node) bool { return o.Wanted == nil || o.Wanted(node) }
 
 // branch is what stands in front of a name.
 type branch struct {
@@ -46,9 +46,9 @@ type branch struct {
 	shadow string // what the stem of those below gets in the joint's place
 }
 
-func (p Printer) grow(table *Table, node *inventory.Node, options TreeOptions, at branch) {
+func (p Printer) grow(table *Table, node *objecttree.Node, options TreeOptions, at branch) {
 	table.Rows = append(table.Rows, p.treeRow(node, options, at.stem+at.joint))
-	var wanted []*inventory.Node
+	var wanted []*objecttree.Node
 	for _, below := range node.Below {
 		if options.wants(below) {
 			wanted = append(wanted, below)
@@ -63,7 +63,7 @@ func (p Printer) grow(table *Table, node *inventory.Node, options TreeOptions, a
 	}
 }
 
-func (p Printer) treeRow(node *inventory.Node, options TreeOptions, prefix string) []Cell {
+func (p Printer) treeRow(node *objecttree.Node, options TreeOptions, prefix string) []Cell {
 	row := []Cell{{Text: prefix + node.Title()}, PhaseCell(node), {Text: p.Age(node.Since()), Style: Faint}}
 	if options.Namespaces {
 		row = append([]Cell{{Text: node.Namespace()}}, row...)
@@ -75,10 +75,10 @@ func (p Printer) treeRow(node *inventory.Node, options TreeOptions, prefix strin
 }
 
 // PhaseCell shows the phase of an object.
-func PhaseCell(node *inventory.Node) Cell { return Cell{Clean(node.Phase()), styles[node.State()]} }
+func PhaseCell(node *objecttree.Node) Cell { return Cell{Clean(node.Phase()), styles[node.State()]} }
 
 // MessageCell shows what is wrong with an object or what it waits for.
-func MessageCell(node *inventory.Node) Cell {
+func MessageCell(node *objecttree.Node) Cell {
 	cell := Cell{Text: Summary(node.Explain().Message)}
 	if node.InTrouble() {
 		cell.Style = Red
@@ -86,9 +86,9 @@ func MessageCell(node *inventory.Node) Cell {
 	return cell
 }
 
-var styles = map[inventory.State]Style{
-	inventory.Succeeded: Green, inventory.Failed: Red, inventory.Running: Yellow,
-	inventory.Requested: Yellow, inventory.Pending: Faint, inventory.NotStarted: Faint,
+var styles = map[objecttree.State]Style{
+	objecttree.Succeeded: Green, objecttree.Failed: Red, objecttree.Running: Yellow,
+	objecttree.Requested: Yellow, objecttree.Pending: Faint, objecttree.NotStarted: Faint,
 }
 
 // ShortJob is the beginning of a job's ID, which is enough for people to tell jobs apart.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // defaultTimeout suits what people and pipelines are ready to wait for.
@@ -22,7 +22,7 @@ const defaultTimeout = 10 * time.Minute
 // Flags are those of a command that starts something, or waits for it.
 type Flags struct {
 	env     cli.Environment
-	access  *cluster.Access
+	access  *connect.Access
 	format  *display.FormatFlag
 	wait    bool
 	timeout time.Duration
@@ -32,14 +32,14 @@ type Flags struct {
 var formats = []display.Format{display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML}
 
 // AddWaitFlags adds the flags of a command that always waits.
-func AddWaitFlags(cmd *cobra.Command, env cli.Environment, access *cluster.Access) *Flags {
+func AddWaitFlags(cmd *cobra.Command, env cli.Environment, access *connect.Access) *Flags {
 	f := &Flags{env: env, access: access, wait: true, format: display.AddFormatFlag(cmd, formats...)}
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait; 0 means without limit")
 	return f
 }
 
 // AddStartFlags adds the flags of a command that starts something and waits for it if that is wanted.
-func AddStartFlags(cmd *cobra.Command, env cli.Environment, access *cluster.Access, what string) *Flags {
+func AddStartFlags(cmd *cobra.Command, env cli.Environment, access *connect.Access, what string) *Flags {
 	f := &Flags{env: env, access: access, format: display.AddFormatFlag(cmd, formats...)}
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until "+what)
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 means without limit")
@@ -82,7 +82,7 @@ func (f *Flags) Done(ctx context.Context, namespace string, started []Started) e
 	progress := display.To(f.env, f.env.ErrOut)
 	for _, s := range started {
 		if s.Said != "" {
-			if err := progress.Lines(string(inventory.Installation) + "/" + s.Name + " " + s.Said); err != nil {
+			if err := progress.Lines(string(objecttree.Installation) + "/" + s.Name + " " + s.Said); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 	"espalier.dev/internal/run"
 )
 
@@ -44,8 +44,8 @@ func endOf(job string, phase lsv1alpha1.Phase) *End {
 	return end
 }
 
-func nodeOf(installation *lsv1alpha1.Installation) *inventory.Node {
-	return &inventory.Node{Kind: inventory.Installation, Object: installation, Status: &installation.Status.RunStatus}
+func nodeOf(installation *lsv1alpha1.Installation) *objecttree.Node {
+	return &objecttree.Node{Kind: objecttree.Installation, Object: installation, Status: &installation.Status.RunStatus}
 }
 
 // JobOfRequest waits for the very job that a request starts, not for one that was running already or comes later.
@@ -94,7 +94,7 @@ func (g *JobOfRequest) See(revision *lsv1alpha1.Installation) *End {
 // granted returns the job that the request has led to, empty while it has not. Grants and jobs that the first revision
 // knew belong to earlier requests.
 func (g *JobOfRequest) granted(revision *lsv1alpha1.Installation) string {
-	before, now := inventory.RequestOf(nodeOf(g.asked)), inventory.RequestOf(nodeOf(revision))
+	before, now := objecttree.RequestOf(nodeOf(g.asked)), objecttree.RequestOf(nodeOf(revision))
 	earlier := func(job string) bool {
 		return job == "" || job == before.GrantedID || job == g.asked.Status.JobIDRequested || job == g.asked.Status.JobID
 	}
@@ -131,9 +131,9 @@ func (g *Finished) See(revision *lsv1alpha1.Installation) *End {
 	}
 	g.uid = string(revision.UID)
 	switch node := nodeOf(revision); node.State() {
-	case inventory.Running, inventory.Requested:
+	case objecttree.Running, objecttree.Requested:
 		return nil
-	case inventory.NotStarted:
+	case objecttree.NotStarted:
 		return &End{Code: cli.ExitNeedsSomebody, Verdict: "has not started"}
 	}
 	end := endOf(revision.Status.JobID, revision.Status.Phase)
@@ -174,7 +174,7 @@ func (g *Gone) See(revision *lsv1alpha1.Installation) *End {
 		return &End{Code: cli.ExitNeedsSomebody, Verdict: "is not being deleted"}
 	case g.past != "" && revision.Status.JobID == g.past:
 		return nil
-	case revision.Status.Phase == lsv1alpha1.PhaseDeleteFailed && nodeOf(revision).State() == inventory.Failed:
+	case revision.Status.Phase == lsv1alpha1.PhaseDeleteFailed && nodeOf(revision).State() == objecttree.Failed:
 		return endOf(revision.Status.JobID, revision.Status.Phase)
 	}
 	return nil

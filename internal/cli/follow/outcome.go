@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cause"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/explain"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // Outcome is what programs learn about one wait.
@@ -23,7 +23,7 @@ type Outcome struct {
 	ExitCode int    `json:"exitCode"`
 	Verdict  string `json:"verdict"`
 	// Causes are the objects because of which the installation has failed or is not done.
-	Causes []*inventory.View `json:"causes,omitempty"`
+	Causes []*objecttree.View `json:"causes,omitempty"`
 }
 
 // outcomes is what is printed for programs.
@@ -58,15 +58,15 @@ func (r *waiting) conclude() error {
 	return join(problems)
 }
 
-func (r *waiting) causes(node *inventory.Node) []cause.Chain {
+func (r *waiting) causes(node *objecttree.Node) []explain.Chain {
 	if node == nil {
 		return nil
 	}
-	return cause.Find(node, r.judges)
+	return explain.Find(node, r.controllers)
 }
 
 // timedOut judges a wait that had no other end. Who waits for a person is told so.
-func (r *waiting) timedOut(node *inventory.Node, chains []cause.Chain) *End {
+func (r *waiting) timedOut(node *objecttree.Node, chains []explain.Chain) *End {
 	end := &End{Code: cli.ExitTimeout, Verdict: fmt.Sprintf("is not done after %s", r.Timeout)}
 	if node != nil {
 		end.JobID, end.Phase = node.Status.JobID, node.Status.Phase
@@ -75,14 +75,14 @@ func (r *waiting) timedOut(node *inventory.Node, chains []cause.Chain) *End {
 	if r.outdated != nil {
 		end.Verdict += " when last seen, for the API server does not answer any more"
 	}
-	if len(chains) > 0 && cause.AdviceFor(chains[0]).Somebody && chains[0].Cause().Node.State() != inventory.Failed {
+	if len(chains) > 0 && explain.AdviceFor(chains[0]).Somebody && chains[0].Cause().Node.State() != objecttree.Failed {
 		end.Code = cli.ExitNeedsSomebody
 		end.Verdict += ", and somebody has to act before it goes on"
 	}
 	return end
 }
 
-func (r *waiting) problem(a Awaited, end *End, chains []cause.Chain) *cli.Problem {
+func (r *waiting) problem(a Awaited, end *End, chains []explain.Chain) *cli.Problem {
 	problem := &cli.Problem{Code: end.Code, What: fmt.Sprintf("installation %s %s", a.Name, end.Verdict), Where: r.Access.Where(r.Namespace)}
 	if len(chains) > 0 {
 		problem.What += ": " + display.Clean(reason(chains[0]))
@@ -101,21 +101,21 @@ func (r *waiting) problem(a Awaited, end *End, chains []cause.Chain) *cli.Proble
 }
 
 // reason is what a chain comes to; an installation that is its own cause need not be named again.
-func reason(chain cause.Chain) string {
+func reason(chain explain.Chain) string {
 	if len(chain) == 1 {
-		return cause.Saying(chain.Cause())
+		return explain.Message(chain.Cause())
 	}
-	return cause.Sentence(chain)
+	return explain.Sentence(chain)
 }
 
-func (r *waiting) adviceFor(a Awaited, chains []cause.Chain) []string {
+func (r *waiting) adviceFor(a Awaited, chains []explain.Chain) []string {
 	if _, deletion := a.Goal.(*Gone); deletion && r.ends[a.Name] != nil {
 		return []string{r.Access.Suggest(r.Namespace, "delete", a.Name, "--wait")}
 	}
 	if len(chains) == 0 {
 		return nil
 	}
-	return r.Access.Commands(r.Namespace, cause.AdviceFor(chains[0]))
+	return r.Access.Commands(r.Namespace, explain.AdviceFor(chains[0]))
 }
 
 func (r *waiting) print(all outcomes) error {
@@ -130,7 +130,7 @@ func (r *waiting) print(all outcomes) error {
 		}
 		line := fmt.Sprintf("installation %s %s", outcome.Name, outcome.Verdict)
 		if r.Format == display.FormatName {
-			line = display.ResourceName(inventory.Installation, outcome.Name)
+			line = display.ResourceName(objecttree.Installation, outcome.Name)
 		}
 		if err := printer.Lines(line); err != nil {
 			return err

@@ -10,16 +10,16 @@ import (
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // screen shows how the awaited installations get on.
 type screen interface {
-	draw(forest *inventory.Forest)
+	draw(forest *objecttree.Forest)
 	// note tells something beside the trees, until it is told otherwise; nothing means that it is over.
 	note(text string)
 	// finish shows the last state of things; it stays.
-	finish(forest *inventory.Forest)
+	finish(forest *objecttree.Forest)
 }
 
 func newScreen(w Wait) screen {
@@ -39,8 +39,8 @@ type awaitedTrees struct {
 	names     []string
 }
 
-func (a awaitedTrees) tops(forest *inventory.Forest) []*inventory.Node {
-	var tops []*inventory.Node
+func (a awaitedTrees) tops(forest *objecttree.Forest) []*objecttree.Node {
+	var tops []*objecttree.Node
 	for _, name := range a.names {
 		if node := forest.Installation(a.namespace, name); node != nil {
 			tops = append(tops, node)
@@ -56,7 +56,7 @@ type live struct {
 	notes []string
 }
 
-func (l *live) draw(forest *inventory.Forest) {
+func (l *live) draw(forest *objecttree.Forest) {
 	l.area.Draw(l.tops(forest), l.notes)
 }
 
@@ -67,7 +67,7 @@ func (l *live) note(text string) {
 	}
 }
 
-func (l *live) finish(forest *inventory.Forest) {
+func (l *live) finish(forest *objecttree.Forest) {
 	l.notes = nil
 	l.area.Finish(l.tops(forest))
 }
@@ -80,10 +80,10 @@ type lines struct {
 	noted string
 }
 
-func (l *lines) draw(forest *inventory.Forest) {
+func (l *lines) draw(forest *objecttree.Forest) {
 	seen := map[string]string{}
 	for _, top := range l.tops(forest) {
-		top.Walk(func(node *inventory.Node) {
+		top.Walk(func(node *objecttree.Node) {
 			seen[node.Title()] = summary(node)
 			if l.known[node.Title()] != seen[node.Title()] {
 				l.print(node.Title() + " " + seen[node.Title()])
@@ -114,13 +114,13 @@ func (l *lines) note(text string) {
 	l.noted = text
 }
 
-func (l *lines) finish(forest *inventory.Forest) { l.draw(forest) }
+func (l *lines) finish(forest *objecttree.Forest) { l.draw(forest) }
 
 func (l *lines) print(text string) {
 	fmt.Fprintf(l.env.ErrOut, "%s %s\n", l.env.Now().UTC().Format(time.RFC3339), text)
 }
 
-func summary(node *inventory.Node) string {
+func summary(node *objecttree.Node) string {
 	text := display.Clean(node.Phase())
 	if message := display.Clean(node.Explain().Message); message != "" {
 		text += ": " + message

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 )
 
 // event is a revision of an object, or its end.
@@ -37,7 +37,7 @@ type event struct {
 // stream tells of every revision of the objects that trees consist of, in the order in which they were stored as far
 // as objects of one kind are concerned. After a lost connection revisions may be missing; the newest never is.
 func stream(ctx context.Context, config *rest.Config, namespace string) (<-chan event, error) {
-	scheme, err := cluster.Scheme()
+	scheme, err := connect.Scheme()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func stream(ctx context.Context, config *rest.Config, namespace string) (<-chan 
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sentry{next: next, tell: tell} })
 	objects, err := cache.New(config, cache.Options{
-		Scheme: scheme, Mapper: cluster.Mapper(), DefaultTransform: slim,
+		Scheme: scheme, Mapper: connect.Mapper(), DefaultTransform: slim,
 		DefaultNamespaces:        map[string]cache.Config{namespace: {}},
 		DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) { tell(event{failed: err}) },
 	})

@@ -18,11 +18,10 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cause"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
-	"espalier.dev/internal/cli/judge"
+	"espalier.dev/internal/cli/explain"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // Awaited is an installation and what is waited for.
@@ -34,7 +33,7 @@ type Awaited struct {
 // Wait is one use of a command that waits.
 type Wait struct {
 	Env       cli.Environment
-	Access    *cluster.Access
+	Access    *connect.Access
 	Namespace string
 	Awaited   []Awaited
 	// Timeout ends the wait; 0 means no limit.
@@ -60,7 +59,7 @@ func (w Wait) Run(parent context.Context) error {
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	crlog.SetLogger(logr.Discard()) // controller-runtime complains otherwise; what matters comes as an event
-	r := &waiting{Wait: w, objects: &inventory.Objects{}, ends: map[string]*End{}, screen: newScreen(w)}
+	r := &waiting{Wait: w, objects: &objecttree.Objects{}, ends: map[string]*End{}, screen: newScreen(w)}
 	err := r.follow(ctx)
 	stop() // A second Ctrl-C ends the process at once.
 	if !errors.Is(err, errDetached) {
@@ -81,7 +80,7 @@ func (w Wait) Run(parent context.Context) error {
 // waiting is the state of a Wait.
 type waiting struct {
 	Wait
-	objects *inventory.Objects
+	objects *objecttree.Objects
 	synced  bool
 	// changed is set by every event, and idle counts how often nothing was drawn since the last.
 	changed bool
@@ -89,7 +88,7 @@ type waiting struct {
 	ends    map[string]*End
 	screen  screen
 	// judges is set once the objects were read as a whole. Those of the stream lack what it needs.
-	judges cause.Judge
+	controllers *explain.Controllers
 	// outdated is why the objects could not be read at the end.
 	outdated error
 }
@@ -201,13 +200,13 @@ func (r *waiting) readAgain(ctx context.Context) {
 		r.outdated = err
 		return
 	}
-	objects, err := inventory.Read(ctx, c, r.Namespace)
+	objects, err := objecttree.Read(ctx, c, r.Namespace)
 	if err != nil {
 		r.outdated = err
 		return
 	}
 	r.objects = objects
-	r.judges = judge.Read(ctx, c, r.Namespace, r.Env.Now())
+	r.controllers = explain.Read(ctx, c, r.Namespace, r.Env.Now())
 }
 
 // detached tells the user how to come back.

@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 type options struct {
 	env      cli.Environment
-	access   *cluster.Access
+	access   *connect.Access
 	format   *display.FormatFlag
 	selector string
 	nested   bool
@@ -42,7 +42,7 @@ has not come here), Triggered (it has, and work on it has not begun).
 
 -o json and -o yaml print the objects themselves.
 
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier get
   espalier get -A -o wide
   espalier get shop --context prod -n shops`,
@@ -55,9 +55,9 @@ has not come here), Triggered (it has, and work on it has not begun).
 	flags.StringVarP(&opts.selector, "selector", "l", "", "only installations with these labels, such as team=shop")
 	flags.BoolVar(&opts.nested, "nested", false, "list nested installations, too")
 	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatTree, display.FormatJSON, display.FormatYAML, display.FormatName)
-	opts.access = cluster.AddFlags(cmd, env)
+	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
-	cmd.ValidArgsFunction = opts.access.CompleteInstallations(cluster.AllInstallations)
+	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
 	return cmd
 }
 
@@ -82,11 +82,11 @@ func run(ctx context.Context, opts options) error {
 }
 
 // matching returns the installations with the wanted labels, with those nested in them if that is wanted.
-func matching(nodes []*inventory.Node, selector labels.Selector, nested bool) []*inventory.Node {
-	var found []*inventory.Node
+func matching(nodes []*objecttree.Node, selector labels.Selector, nested bool) []*objecttree.Node {
+	var found []*objecttree.Node
 	for _, node := range nodes {
-		node.Walk(func(below *inventory.Node) {
-			wanted := below == node || nested && below.Kind == inventory.Installation
+		node.Walk(func(below *objecttree.Node) {
+			wanted := below == node || nested && below.Kind == objecttree.Installation
 			if wanted && selector.Matches(labels.Set(below.Object.GetLabels())) {
 				found = append(found, below)
 			}
@@ -95,7 +95,7 @@ func matching(nodes []*inventory.Node, selector labels.Selector, nested bool) []
 	return found
 }
 
-func (o options) print(nodes []*inventory.Node, namespace string, format display.Format) error {
+func (o options) print(nodes []*objecttree.Node, namespace string, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
 	switch format {
 	case display.FormatJSON, display.FormatYAML:
@@ -120,7 +120,7 @@ func (o options) print(nodes []*inventory.Node, namespace string, format display
 }
 
 // details prints what messages say beyond their first line, of installations that were asked for by name.
-func (o options) details(printer display.Printer, nodes []*inventory.Node) error {
+func (o options) details(printer display.Printer, nodes []*objecttree.Node) error {
 	var lines []string
 	for _, node := range nodes {
 		details := display.Details(node.Explain().Message)

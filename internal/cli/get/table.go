@@ -8,31 +8,31 @@ import (
 	"strings"
 
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // column is one of the table.
 type column struct {
 	title string
-	cell  func(display.Printer, *inventory.Node) display.Cell
+	cell  func(display.Printer, *objecttree.Node) display.Cell
 }
 
-func (o options) table(printer display.Printer, nodes []*inventory.Node, wide bool) display.Table {
+func (o options) table(printer display.Printer, nodes []*objecttree.Node, wide bool) display.Table {
 	columns := []column{
-		{"NAME", func(_ display.Printer, n *inventory.Node) display.Cell { return display.Cell{Text: n.Name()} }},
-		{"PHASE", func(_ display.Printer, n *inventory.Node) display.Cell { return display.PhaseCell(n) }},
-		{"PROGRESS", func(_ display.Printer, n *inventory.Node) display.Cell { return progress(n) }},
-		{"AGE", func(p display.Printer, n *inventory.Node) display.Cell {
+		{"NAME", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Name()} }},
+		{"PHASE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.PhaseCell(n) }},
+		{"PROGRESS", func(_ display.Printer, n *objecttree.Node) display.Cell { return progress(n) }},
+		{"AGE", func(p display.Printer, n *objecttree.Node) display.Cell {
 			return display.Cell{Text: p.Age(n.Object.GetCreationTimestamp().Time), Style: display.Faint}
 		}},
 	}
 	if o.access.AllNamespaces() {
-		columns = append([]column{{"NAMESPACE", func(_ display.Printer, n *inventory.Node) display.Cell { return display.Cell{Text: n.Namespace()} }}}, columns...)
+		columns = append([]column{{"NAMESPACE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Namespace()} }}}, columns...)
 	}
 	if wide {
 		columns = append(columns, wideColumns...)
 	}
-	columns = append(columns, column{"MESSAGE", func(_ display.Printer, n *inventory.Node) display.Cell { return display.MessageCell(n) }})
+	columns = append(columns, column{"MESSAGE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.MessageCell(n) }})
 	var table display.Table
 	for _, c := range columns {
 		table.Header = append(table.Header, c.title)
@@ -48,24 +48,24 @@ func (o options) table(printer display.Printer, nodes []*inventory.Node, wide bo
 }
 
 var wideColumns = []column{
-	{"SINCE", func(p display.Printer, n *inventory.Node) display.Cell {
+	{"SINCE", func(p display.Printer, n *objecttree.Node) display.Cell {
 		return display.Cell{Text: p.Age(n.Since()), Style: display.Faint}
 	}},
-	{"FLOW", func(_ display.Printer, n *inventory.Node) display.Cell {
+	{"FLOW", func(_ display.Printer, n *objecttree.Node) display.Cell {
 		installation, _ := n.Installation()
 		return display.Cell{Text: string(installation.Spec.Flow.OrDefault())}
 	}},
-	{"PARENT", func(_ display.Printer, n *inventory.Node) display.Cell {
-		return display.OrDash(inventory.ParentOf(n.Object))
+	{"PARENT", func(_ display.Printer, n *objecttree.Node) display.Cell {
+		return display.OrDash(objecttree.ParentOf(n.Object))
 	}},
-	{"JOB", func(_ display.Printer, n *inventory.Node) display.Cell {
+	{"JOB", func(_ display.Printer, n *objecttree.Node) display.Cell {
 		return display.OrDash(display.ShortJob(n.Status.JobID))
 	}},
-	{"REASON", func(_ display.Printer, n *inventory.Node) display.Cell { return display.OrDash(n.Explain().Reason) }},
+	{"REASON", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.OrDash(n.Explain().Reason) }},
 }
 
 // progress is how many deploy items below have finished.
-func progress(n *inventory.Node) display.Cell {
+func progress(n *objecttree.Node) display.Cell {
 	p := n.Progress()
 	if p.All == 0 {
 		return display.Cell{Text: "-", Style: display.Faint}

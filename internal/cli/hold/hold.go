@@ -14,7 +14,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/promotion"
 	"espalier.dev/internal/pipeline"
@@ -22,7 +22,7 @@ import (
 
 type options struct {
 	env     cli.Environment
-	access  *cluster.Access
+	access  *connect.Access
 	format  *display.FormatFlag
 	message string
 	release bool
@@ -39,7 +39,7 @@ releases them with --release. Nothing new begins meanwhile; pull requests that a
 stay open. Holding an environment and holding all are two things: each has to be
 released for itself.
 
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier hold shop production -m "audit until Friday"
   espalier hold shop production --release
   espalier hold shop`,
@@ -51,7 +51,7 @@ released for itself.
 	cmd.Flags().StringVarP(&opts.message, "message", "m", "", "why, for those who wait")
 	cmd.Flags().BoolVar(&opts.release, "release", false, "let promotions happen again")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
-	opts.access = cluster.AddFlags(cmd, env)
+	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = opts.access.CompletePipelines(true)
 	return cmd
 }

@@ -14,14 +14,14 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/cli/promotion"
 )
 
 type getOptions struct {
 	env      cli.Environment
-	access   *cluster.Access
+	access   *connect.Access
 	format   *display.FormatFlag
 	selector string
 	names    []string
@@ -37,7 +37,7 @@ and what it waits for. Without NAME, all pipelines of the namespace.
 
 -o json and -o yaml print the objects themselves.
 
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier pipeline get
   espalier pipeline get -A -o wide`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ and what it waits for. Without NAME, all pipelines of the namespace.
 	}
 	cmd.Flags().StringVarP(&opts.selector, "selector", "l", "", "only pipelines with these labels, such as team=shop")
 	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName)
-	opts.access = cluster.AddFlags(cmd, env)
+	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompletePipelines(false)
 	return cmd

@@ -13,7 +13,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
 )
 
@@ -40,7 +40,7 @@ To decide on promotions, there are the commands approve, reject, promote, retry 
 // showing is a command that reads one pipeline and prints something about it.
 type showing struct {
 	env    cli.Environment
-	access *cluster.Access
+	access *connect.Access
 	format *display.FormatFlag
 	// print shows the pipeline; arguments are those behind its name.
 	print func(p display.Printer, s subject, format display.Format) error
@@ -54,9 +54,9 @@ type subject struct {
 
 // complete gives a command the flags for the cluster, and has it read the pipeline that its first argument names.
 func (s *showing) complete(cmd *cobra.Command, formats ...display.Format) *cobra.Command {
-	cmd.Long += "\n\n" + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Long += "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp
 	s.format = display.AddFormatFlag(cmd, formats...)
-	s.access = cluster.AddFlags(cmd, s.env)
+	s.access = connect.AddFlags(cmd, s.env)
 	cmd.ValidArgsFunction = s.access.CompletePipelines(cmd.Args(cmd, []string{"pipeline", "environment"}) == nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args) }
 	return cmd

@@ -14,7 +14,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/pipeline"
 )
@@ -48,7 +48,7 @@ code is 0 whatever the answer is.`,
 type explanation struct {
 	subject subject
 	lines   []pipeline.Explanation
-	access  *cluster.Access
+	access  *connect.Access
 }
 
 func (a explanation) print(printer display.Printer) error {

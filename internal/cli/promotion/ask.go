@@ -16,15 +16,15 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/pipeline"
 )
 
 // Desk is where decisions are handed in.
-type Desk struct{ cluster.Connection }
+type Desk struct{ connect.Connection }
 
 // NewDesk connects to the user's cluster and namespace.
-func NewDesk(access *cluster.Access) (*Desk, error) {
+func NewDesk(access *connect.Access) (*Desk, error) {
 	connection, err := access.Connect()
 	return &Desk{Connection: connection}, err
 }

@@ -18,7 +18,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/pipeline"
 )
@@ -33,7 +33,7 @@ type Command struct {
 type options struct {
 	Command
 	env      cli.Environment
-	access   *cluster.Access
+	access   *connect.Access
 	format   *display.FormatFlag
 	revision string
 	message  string
@@ -57,7 +57,7 @@ they refuse.`
 func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Command {
 	opts := &options{Command: c, env: env}
 	cmd.Use = string(c.Action) + " PIPELINE ENVIRONMENT"
-	cmd.Long += sharedHelp + "\n\n" + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Long += sharedHelp + "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp
 	cmd.Args = cobra.ExactArgs(2)
 	flags := cmd.Flags()
 	flags.StringVar(&opts.revision, "revision", "", "the revision that is meant (default: the one that is to be promoted now)")
@@ -65,7 +65,7 @@ func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Comman
 	flags.BoolVar(&opts.wait, "wait", false, "wait until the controllers have answered")
 	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 means without limit")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
-	opts.access = cluster.AddFlags(cmd, env)
+	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = opts.access.CompletePipelines(true)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return opts.run(cmd.Context(), args[0], args[1]) }
 	return cmd

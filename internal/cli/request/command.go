@@ -10,7 +10,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/follow"
 )
 
@@ -29,11 +29,11 @@ type Command struct {
 // Complete gives a command the flags for the cluster and for waiting, and has it ask the installations that its
 // arguments name. Help texts get the part that is the same for all.
 func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Command {
-	cmd.Long += "\n\n" + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp
+	cmd.Long += "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp
 	cmd.Args = cobra.MinimumNArgs(1)
-	access := cluster.AddFlags(cmd, env)
+	access := connect.AddFlags(cmd, env)
 	flags := follow.AddStartFlags(cmd, env, access, c.Until)
-	cmd.ValidArgsFunction = access.CompleteInstallations(cluster.RootInstallations)
+	cmd.ValidArgsFunction = access.CompleteInstallations(connect.RootInstallations)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if err := flags.Check(); err != nil {
 			return err

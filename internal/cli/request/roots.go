@@ -14,19 +14,19 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // Desk is where requests are made.
 type Desk struct {
-	cluster.Connection
+	connect.Connection
 	// Waits tells whether the user wants to wait for what is asked.
 	Waits bool
 }
 
 // NewDesk connects to the user's cluster and namespace.
-func NewDesk(access *cluster.Access) (*Desk, error) {
+func NewDesk(access *connect.Access) (*Desk, error) {
 	connection, err := access.Connect()
 	return &Desk{Connection: connection}, err
 }
@@ -34,7 +34,7 @@ func NewDesk(access *cluster.Access) (*Desk, error) {
 // Roots reads the root installations that arguments name. A name that belongs to none is an error that says what to do
 // instead with the verb, which is the command's name, and its flags.
 func (d *Desk) Roots(ctx context.Context, arguments []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
-	names, err := inventory.InstallationNames(arguments)
+	names, err := objecttree.InstallationNames(arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (d *Desk) Roots(ctx context.Context, arguments []string, verb ...string) ([
 		if err != nil {
 			return nil, err
 		}
-		if inventory.ParentOf(installation) != "" {
+		if objecttree.ParentOf(installation) != "" {
 			return nil, d.nested(ctx, installation, verb)
 		}
 		roots = append(roots, installation)
@@ -68,8 +68,8 @@ func (d *Desk) nested(ctx context.Context, installation *lsv1alpha1.Installation
 		What: fmt.Sprintf("installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone", installation.Name, verb[0]),
 	}
 	root := installation.DeepCopy()
-	for depth := 0; inventory.ParentOf(root) != "" && depth < maxDepth; depth++ {
-		parent := inventory.ParentOf(root)
+	for depth := 0; objecttree.ParentOf(root) != "" && depth < maxDepth; depth++ {
+		parent := objecttree.ParentOf(root)
 		err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: parent}, root)
 		if apierrors.IsNotFound(err) {
 			problem.What += fmt.Sprintf("; the installation %s that it belongs to does not exist", parent)

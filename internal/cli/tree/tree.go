@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 type options struct {
 	env    cli.Environment
-	access *cluster.Access
+	access *connect.Access
 	format *display.FormatFlag
 	failed bool
 	names  []string
@@ -38,7 +38,7 @@ NAME, all trees of the namespace.
 cuts no message. -o json and -o yaml print the trees for programs: the same facts, and
 no specs.
 
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier tree
   espalier tree shop --failed
   espalier tree shop -o json`,
@@ -49,9 +49,9 @@ no specs.
 	}
 	cmd.Flags().BoolVar(&opts.failed, "failed", false, "only what has failed or meets errors, and the objects above it")
 	opts.format = display.AddFormatFlag(cmd, display.FormatTree, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName)
-	opts.access = cluster.AddFlags(cmd, env)
+	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
-	cmd.ValidArgsFunction = opts.access.CompleteInstallations(cluster.AllInstallations)
+	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
 	return cmd
 }
 
@@ -73,11 +73,11 @@ func run(ctx context.Context, opts options) error {
 
 // report is what the command prints for programs.
 type report struct {
-	Trees []*inventory.View `json:"trees"`
+	Trees []*objecttree.View `json:"trees"`
 }
 
-func (o options) print(tops []*inventory.Node, format display.Format) error {
-	var wanted []*inventory.Node
+func (o options) print(tops []*objecttree.Node, format display.Format) error {
+	var wanted []*objecttree.Node
 	for _, top := range tops {
 		if o.wants(top) {
 			wanted = append(wanted, top)
@@ -86,7 +86,7 @@ func (o options) print(tops []*inventory.Node, format display.Format) error {
 	printer := display.To(o.env, o.env.Out)
 	switch format {
 	case display.FormatJSON, display.FormatYAML:
-		trees := report{Trees: []*inventory.View{}}
+		trees := report{Trees: []*objecttree.View{}}
 		for _, top := range wanted {
 			trees.Trees = append(trees.Trees, top.DeepView(o.wants))
 		}
@@ -113,19 +113,19 @@ func (o options) nothing() string {
 }
 
 // wants tells whether an object is to be shown, for its own sake or for something below it.
-func (o options) wants(node *inventory.Node) bool {
+func (o options) wants(node *objecttree.Node) bool {
 	if !o.failed {
 		return true
 	}
 	found := false
-	node.Walk(func(below *inventory.Node) { found = found || below.InTrouble() })
+	node.Walk(func(below *objecttree.Node) { found = found || below.InTrouble() })
 	return found
 }
 
-func (o options) flatten(tops []*inventory.Node) []*inventory.Node {
-	var nodes []*inventory.Node
+func (o options) flatten(tops []*objecttree.Node) []*objecttree.Node {
+	var nodes []*objecttree.Node
 	for _, top := range tops {
-		top.Walk(func(node *inventory.Node) {
+		top.Walk(func(node *objecttree.Node) {
 			if o.wants(node) {
 				nodes = append(nodes, node)
 			}

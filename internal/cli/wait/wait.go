@@ -15,9 +15,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/follow"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/objecttree"
 	"espalier.dev/internal/cli/request"
 )
 
@@ -35,7 +35,7 @@ var goals = map[string]func() follow.Goal{
 }
 
 type options struct {
-	access *cluster.Access
+	access *connect.Access
 	flags  *follow.Flags
 	goal   string
 	names  []string
@@ -58,7 +58,7 @@ func New(env cli.Environment) *cobra.Command {
 Nothing is started. On a terminal the tree is shown meanwhile, elsewhere a line for each
 change, both on standard error. Ctrl-C ends the waiting and nothing else.
 
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier wait shop
   espalier wait shop blog --for=finished --timeout 1h
   espalier wait shop --for=deleted`,
@@ -72,9 +72,9 @@ change, both on standard error. Ctrl-C ends the waiting and nothing else.
 	if err := cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(slices.Sorted(maps.Keys(goals)), cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // The flag is defined above.
 	}
-	opts.access = cluster.AddFlags(cmd, env)
+	opts.access = connect.AddFlags(cmd, env)
 	opts.flags = follow.AddWaitFlags(cmd, env, opts.access)
-	cmd.ValidArgsFunction = opts.access.CompleteInstallations(cluster.RootInstallations)
+	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.RootInstallations)
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	names, err := inventory.InstallationNames(opts.names)
+	names, err := objecttree.InstallationNames(opts.names)
 	if err != nil {
 		return err
 	}

@@ -8,17 +8,17 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"espalier.dev/internal/cli/cause"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
+	"espalier.dev/internal/cli/explain"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 // answer is why an object is not done.
 type answer struct {
-	node   *inventory.Node
-	chains []cause.Chain
-	access *cluster.Access
+	node   *objecttree.Node
+	chains []explain.Chain
+	access *connect.Access
 }
 
 // maxOthers is how many further causes are told to people.
@@ -40,7 +40,7 @@ func (a answer) print(p display.Printer) error {
 		lines = append(lines, "  "+line)
 	}
 	lines = append(lines, a.others(p)...)
-	advice := cause.AdviceFor(first)
+	advice := explain.AdviceFor(first)
 	lines = append(lines, "", "Next:")
 	if advice.Hint != "" {
 		lines = append(lines, "  # "+display.Clean(advice.Hint))
@@ -52,23 +52,23 @@ func (a answer) print(p display.Printer) error {
 }
 
 // headline is the whole answer in one line.
-func (a answer) headline(p display.Printer, chain cause.Chain) string {
+func (a answer) headline(p display.Printer, chain explain.Chain) string {
 	text := fmt.Sprintf("%s %s", a.node.Title(), verbs[a.node.State()])
 	switch link := chain.Cause(); {
-	case a.node.State() == inventory.Succeeded:
-		return text + " " + display.Summary(cause.Saying(link))
+	case a.node.State() == objecttree.Succeeded:
+		return text + " " + display.Summary(explain.Message(link))
 	case len(chain) == 1:
-		return fmt.Sprintf("%s%s: %s", text, since(p, link), display.Summary(cause.Saying(link)))
+		return fmt.Sprintf("%s%s: %s", text, since(p, link), display.Summary(explain.Message(link)))
 	}
-	return fmt.Sprintf("%s because of %s%s", text, display.Summary(cause.Sentence(chain)), since(p, chain.Cause()))
+	return fmt.Sprintf("%s because of %s%s", text, display.Summary(explain.Sentence(chain)), since(p, chain.Cause()))
 }
 
-var verbs = map[inventory.State]string{
-	inventory.NotStarted: "has not started", inventory.Requested: "has not started", inventory.Pending: "has not started",
-	inventory.Running: "is not done", inventory.Failed: "has failed", inventory.Succeeded: "has succeeded, but",
+var verbs = map[objecttree.State]string{
+	objecttree.NotStarted: "has not started", objecttree.Requested: "has not started", objecttree.Pending: "has not started",
+	objecttree.Running: "is not done", objecttree.Failed: "has failed", objecttree.Succeeded: "has succeeded, but",
 }
 
-func since(p display.Printer, link cause.Link) string {
+func since(p display.Printer, link explain.Link) string {
 	at := link.Since
 	if at.IsZero() {
 		at = link.Node.Since()
@@ -79,7 +79,7 @@ func since(p display.Printer, link cause.Link) string {
 	return fmt.Sprintf(" (for %s)", p.Age(at))
 }
 
-func chainTable(p display.Printer, chain cause.Chain) display.Table {
+func chainTable(p display.Printer, chain explain.Chain) display.Table {
 	table := display.Table{Header: []string{"OBJECT", "PHASE", "SINCE", "REASON", "MESSAGE"}}
 	for _, link := range chain {
 		table.Rows = append(table.Rows, []display.Cell{
@@ -94,7 +94,7 @@ func chainTable(p display.Printer, chain cause.Chain) display.Table {
 func (a answer) others(p display.Printer) []string {
 	var lines []string
 	for _, chain := range a.chains[1:min(len(a.chains), maxOthers+1)] {
-		lines = append(lines, "  "+display.Summary(cause.Sentence(chain))+since(p, chain.Cause()))
+		lines = append(lines, "  "+display.Summary(explain.Sentence(chain))+since(p, chain.Cause()))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (a answer) others(p display.Printer) []string {
 
 // report is the answer for programs.
 type report struct {
-	Subject *inventory.View `json:"subject"`
+	Subject *objecttree.View `json:"subject"`
 	// Causes are empty if there is nothing to explain. The first is the most telling.
 	Causes []reportedCause `json:"causes"`
 }
@@ -122,20 +122,20 @@ type reportedCause struct {
 }
 
 type reportedLink struct {
-	Kind      inventory.Kind  `json:"kind"`
-	Namespace string          `json:"namespace"`
-	Name      string          `json:"name"`
-	State     inventory.State `json:"state"`
-	Phase     string          `json:"phase,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
-	Message   string          `json:"message,omitempty"`
-	Since     *metav1.Time    `json:"since,omitempty"`
+	Kind      objecttree.Kind  `json:"kind"`
+	Namespace string           `json:"namespace"`
+	Name      string           `json:"name"`
+	State     objecttree.State `json:"state"`
+	Phase     string           `json:"phase,omitempty"`
+	Reason    string           `json:"reason,omitempty"`
+	Message   string           `json:"message,omitempty"`
+	Since     *metav1.Time     `json:"since,omitempty"`
 }
 
 func (a answer) report() report {
 	r := report{Subject: a.node.View(), Causes: []reportedCause{}}
 	for _, chain := range a.chains {
-		advice := cause.AdviceFor(chain)
+		advice := explain.AdviceFor(chain)
 		told := reportedCause{Somebody: advice.Somebody, Hint: advice.Hint, Next: a.access.Commands(a.node.Namespace(), advice)}
 		for _, link := range chain {
 			told.Chain = append(told.Chain, reportLink(link))
@@ -145,7 +145,7 @@ func (a answer) report() report {
 	return r
 }
 
-func reportLink(link cause.Link) reportedLink {
+func reportLink(link explain.Link) reportedLink {
 	told := reportedLink{
 		Kind: link.Node.Kind, Namespace: link.Node.Namespace(), Name: link.Node.Name(), State: link.Node.State(),
 		Phase: string(link.Node.Status.Phase), Reason: link.Reason, Message: link.Message, Since: link.Node.Status.PhaseTransitionTime,

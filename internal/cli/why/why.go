@@ -12,16 +12,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/cause"
-	"espalier.dev/internal/cli/cluster"
+	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/inventory"
-	"espalier.dev/internal/cli/judge"
+	"espalier.dev/internal/cli/explain"
+	"espalier.dev/internal/cli/objecttree"
 )
 
 type options struct {
 	env    cli.Environment
-	access *cluster.Access
+	access *connect.Access
 	format *display.FormatFlag
 	name   string
 }
@@ -43,7 +42,7 @@ that they act on. It changes nothing, and its exit code is 0 whatever the answer
 
 Instead of the name of an installation, execution/NAME or deployitem/NAME may be given.
 
-` + cluster.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier why shop
   espalier why deployitem/shop-web-nginx
   espalier why shop -o json`,
@@ -54,8 +53,8 @@ Instead of the name of an installation, execution/NAME or deployitem/NAME may be
 		},
 	}
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
-	opts.access = cluster.AddFlags(cmd, env)
-	complete := opts.access.CompleteInstallations(cluster.AllInstallations)
+	opts.access = connect.AddFlags(cmd, env)
+	complete := opts.access.CompleteInstallations(connect.AllInstallations)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -70,7 +69,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	kind, name, err := inventory.ParseName(opts.name)
+	kind, name, err := objecttree.ParseName(opts.name)
 	if err != nil {
 		return err
 	}
@@ -86,7 +85,7 @@ func run(ctx context.Context, opts options) error {
 	if node == nil {
 		return opts.notFound(kind, namespace, name)
 	}
-	answer := answer{node: node, chains: cause.Find(node, judge.Read(ctx, c, namespace, opts.env.Now())), access: opts.access}
+	answer := answer{node: node, chains: explain.Find(node, explain.Read(ctx, c, namespace, opts.env.Now())), access: opts.access}
 	printer := display.To(opts.env, opts.env.Out)
 	if format == display.FormatText {
 		return answer.print(printer)
@@ -94,8 +93,8 @@ func run(ctx context.Context, opts options) error {
 	return printer.Data(answer.report(), format)
 }
 
-func (o options) notFound(kind inventory.Kind, namespace, name string) error {
-	if kind == inventory.Installation {
+func (o options) notFound(kind objecttree.Kind, namespace, name string) error {
+	if kind == objecttree.Installation {
 		return o.access.NotFound(namespace, name)
 	}
 	return &cli.Problem{

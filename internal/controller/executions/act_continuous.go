@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/loop"
 )
@@ -31,7 +31,7 @@ func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect
 	switch x := effect.(type) {
 	case execution.AskItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			return subobject.Annotate(ctx, k.cluster, stub, lsv1alpha1.OperationAnnotation, string(x.Operation))
+			return child.Annotate(ctx, k.cluster, stub, lsv1alpha1.OperationAnnotation, string(x.Operation))
 		})
 	case execution.ConvertItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem) error {

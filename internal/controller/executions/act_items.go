@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
-	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/masking"
@@ -32,7 +32,7 @@ func (k *kind) actOnItems(ctx context.Context, e *lsv1alpha1.Execution, o execut
 	}
 	var mutex sync.Mutex
 	written := make(map[string]execution.Object, len(items))
-	err := subobject.Each(ctx, items, func(ctx context.Context, item execution.Item) error {
+	err := child.Each(ctx, items, func(ctx context.Context, item execution.Item) error {
 		object, err := do(ctx, item)
 		if apierrors.IsNotFound(err) {
 			return stale("deployitems", object.Name, err)
@@ -61,7 +61,7 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 		return x.Items, k.updateItem
 	case execution.TriggerItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			err := subobject.PassJob(ctx, k.cluster, stub, x.JobID, o.Now)
+			err := child.PassJob(ctx, k.cluster, stub, x.JobID, o.Now)
 			if err == nil {
 				k.handed.Note(string(stub.UID), x.JobID)
 			}
@@ -69,15 +69,15 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 		})
 	case execution.DeleteItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			return subobject.Delete(ctx, k.cluster, stub)
+			return child.Delete(ctx, k.cluster, stub)
 		})
 	case execution.KeepDeployed:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			return subobject.Annotate(ctx, k.cluster, stub, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+			return child.Annotate(ctx, k.cluster, stub, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 		})
 	case execution.TellItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			return subobject.TellOfDeletion(ctx, k.cluster, stub, false)
+			return child.TellOfDeletion(ctx, k.cluster, stub, false)
 		})
 	case execution.InterruptItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem) error {

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
-	"espalier.dev/internal/controller/subobject"
 )
 
 // kind is what the loop needs to know about executions.
@@ -19,8 +19,8 @@ type kind struct {
 	// namespaces tells which are being deleted.
 	namespaces ending.Namespaces
 	// handed knows which jobs deploy items have got, created which of them were created, as long as the cache does not show it.
-	handed  subobject.Handed
-	created subobject.Created
+	handed  child.Handed
+	created child.Created
 }
 
 func (k *kind) Phase(e *lsv1alpha1.Execution) lsv1alpha1.Phase { return e.Status.Phase }

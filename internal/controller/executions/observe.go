@@ -17,7 +17,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/continuous"
-	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/execution"
 )
@@ -135,9 +135,9 @@ func missing(names []string, items []lsv1alpha1.DeployItem) []string {
 // readNamed asks the API server for single deploy items.
 func (k *kind) readNamed(ctx context.Context, namespace string, names []string) (found []lsv1alpha1.DeployItem, gone []string, err error) {
 	var mutex sync.Mutex
-	err = subobject.Each(ctx, names, func(ctx context.Context, name string) error {
+	err = child.Each(ctx, names, func(ctx context.Context, name string) error {
 		var item lsv1alpha1.DeployItem
-		absent, err := subobject.Gone(ctx, k.live, client.ObjectKey{Namespace: namespace, Name: name}, &item)
+		absent, err := child.Gone(ctx, k.live, client.ObjectKey{Namespace: namespace, Name: name}, &item)
 		if err != nil {
 			return fmt.Errorf("read deploy item %s at the API server: %w", name, err)
 		}
@@ -183,7 +183,7 @@ func (k *kind) readSecrets(ctx context.Context, namespace string, references map
 	}
 	var mutex sync.Mutex
 	contents := make(map[string][]byte, len(items))
-	err := subobject.Each(ctx, items, func(ctx context.Context, item string) error {
+	err := child.Each(ctx, items, func(ctx context.Context, item string) error {
 		var secret corev1.Secret
 		err := k.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: references[item].Name}, &secret)
 		if apierrors.IsNotFound(err) {

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
-	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
 )
@@ -162,8 +162,8 @@ func (k *kind) handDown(ctx context.Context, inst *lsv1alpha1.Installation, o in
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
 	}
-	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
-		err := subobject.PassJob(ctx, k.cluster, object, o.Job.ID, o.Now)
+	err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
+		err := child.PassJob(ctx, k.cluster, object, o.Job.ID, o.Now)
 		if err == nil {
 			k.handed.Note(string(object.GetUID()), o.Job.ID)
 		}
@@ -182,11 +182,11 @@ func (k *kind) handDown(ctx context.Context, inst *lsv1alpha1.Installation, o in
 
 // interrupt passes the interrupt on.
 func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, children []installation.Child) error {
-	return subobject.Each(ctx, children, func(ctx context.Context, c installation.Child) error {
+	return child.Each(ctx, children, func(ctx context.Context, c installation.Child) error {
 		if c.Presence != installation.Present {
 			return nil
 		}
-		err := subobject.Annotate(ctx, k.cluster, objectOf(inst, c), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+		err := child.Annotate(ctx, k.cluster, objectOf(inst, c), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 		return client.IgnoreNotFound(err)
 	})
 }
@@ -197,8 +197,8 @@ func (k *kind) tell(ctx context.Context, inst *lsv1alpha1.Installation, o instal
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
 	}
-	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
-		return client.IgnoreNotFound(subobject.TellOfDeletion(ctx, k.cluster, object, o.WithoutUninstall))
+	err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
+		return client.IgnoreNotFound(child.TellOfDeletion(ctx, k.cluster, object, o.WithoutUninstall))
 	})
 	if err != nil {
 		return o, err
@@ -217,7 +217,7 @@ func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
 	}
-	if err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }); err != nil {
+	if err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }); err != nil {
 		return o, err
 	}
 	for i, before := range children {
@@ -237,12 +237,12 @@ func leaves(c *installation.Child) {
 }
 
 // deleteChild deletes a child, and tells it before whether to leave alone what it has installed.
-func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, child client.Object) error {
+func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, object client.Object) error {
 	if inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true" && !inst.DeletionTimestamp.IsZero() {
-		err := subobject.Annotate(ctx, k.cluster, child, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+		err := child.Annotate(ctx, k.cluster, object, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 		if err != nil {
 			return client.IgnoreNotFound(err)
 		}
 	}
-	return subobject.Delete(ctx, k.cluster, child)
+	return child.Delete(ctx, k.cluster, object)
 }

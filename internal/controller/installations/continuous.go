@@ -18,7 +18,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/continuous"
-	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
@@ -251,7 +251,7 @@ func (f flows) exportContinuously(ctx context.Context, view *lsv1alpha1.Installa
 
 // trigger asks successors to look at their imports. Those of the job flow are asked for a job.
 func (f flows) trigger(ctx context.Context, view *lsv1alpha1.Installation, successors []string) error {
-	return subobject.Each(ctx, successors, func(ctx context.Context, name string) error {
+	return child.Each(ctx, successors, func(ctx context.Context, name string) error {
 		var successor lsv1alpha1.Installation
 		if err := f.cluster.Get(ctx, client.ObjectKey{Namespace: view.Namespace, Name: name}, &successor); err != nil {
 			return client.IgnoreNotFound(err)
@@ -281,7 +281,7 @@ func (f flows) requestReconcile(ctx context.Context, successor *lsv1alpha1.Insta
 // ask sets the operation annotation of children, and returns the facts as they are then.
 func (f flows) ask(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Ask) (installation.Observed, error) {
 	return f.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
-		return subobject.Annotate(ctx, f.cluster, object, lsv1alpha1.OperationAnnotation, string(e.Operation))
+		return child.Annotate(ctx, f.cluster, object, lsv1alpha1.OperationAnnotation, string(e.Operation))
 	}, func(c *installation.Child) { c.Operation = e.Operation }})
 }
 
@@ -315,7 +315,7 @@ func (f flows) eachChild(ctx context.Context, inst *lsv1alpha1.Installation, o i
 	for i, c := range w.children {
 		objects[i] = objectOf(inst, c)
 	}
-	err := subobject.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return client.IgnoreNotFound(w.do(ctx, object)) })
+	err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return client.IgnoreNotFound(w.do(ctx, object)) })
 	if err != nil {
 		return o, err
 	}

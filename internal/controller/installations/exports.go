@@ -15,7 +15,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
-	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
@@ -95,7 +95,7 @@ func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
 	}
 	// What templates keep comes first: a value that was generated has to be stored before anybody can import it.
 	for _, stage := range [][]write{writes, k.contextWrites(objects)} {
-		if err := subobject.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
+		if err := child.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -196,7 +196,7 @@ func (k *kind) ownersOfExports(ctx context.Context, in blueprint.Input) (dataflo
 // notify asks successors for a job, once for each job of this installation. A successor remembers whom it has heard of
 // which job, so that a repetition after a crash starts no second job.
 func (k *kind) notify(ctx context.Context, inst *lsv1alpha1.Installation, successors []string) error {
-	return subobject.Each(ctx, successors, func(ctx context.Context, name string) error {
+	return child.Each(ctx, successors, func(ctx context.Context, name string) error {
 		var successor lsv1alpha1.Installation
 		if err := k.cluster.Get(ctx, client.ObjectKey{Namespace: inst.Namespace, Name: name}, &successor); err != nil {
 			return client.IgnoreNotFound(err)

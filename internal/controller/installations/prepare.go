@@ -12,7 +12,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
-	"espalier.dev/internal/controller/subobject"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 )
@@ -42,7 +42,7 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 		return o, nil, err
 	}
 	for _, stage := range plan.stages(inst) {
-		if err := subobject.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
+		if err := child.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
 			return o, nil, err
 		}
 	}

@@ -18,9 +18,9 @@ import (
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
-	"espalier.dev/internal/controller/subobject"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
 )
@@ -99,9 +99,9 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	namespaces ending.Namespaces
-	handed     subobject.Handed
+	handed     child.Handed
 	// newest knows the children, given the objects that installations give each other.
-	newest, given subobject.Newest
+	newest, given child.Newest
 }
 
 // Phase implements loop.Kind.

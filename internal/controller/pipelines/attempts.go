@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"espalier.dev/internal/lifetime"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/taskgroup"
 )
 
 // work is what an attempt does. It looks for its own traces before it leaves new ones, since it may have been done before and forgotten.
@@ -58,7 +58,7 @@ type attempts struct {
 	// timeout ends an attempt that hangs. It does not count while the attempt waits for its turn.
 	timeout time.Duration
 
-	lifetime *lifetime.Lifetime
+	lifetime *taskgroup.Lifetime
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]map[pipeline.AttemptID]*attempt
@@ -70,7 +70,7 @@ type attempt struct {
 }
 
 func newAttempts(timeout time.Duration, wake func(types.NamespacedName)) *attempts {
-	return &attempts{wake: wake, timeout: timeout, lifetime: lifetime.New(), known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
+	return &attempts{wake: wake, timeout: timeout, lifetime: taskgroup.New(), known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
 }
 
 // close ends all attempts and waits for them.

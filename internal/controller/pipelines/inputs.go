@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/gitforge/worktree"
-	"espalier.dev/internal/lifetime"
+	"espalier.dev/internal/gitprovider/gitremote"
+	"espalier.dev/internal/taskgroup"
 )
 
 // inputs is what a pull request depends on outside of the pipeline: the credentials, and the tip of the base branch. It is a text that
@@ -23,7 +23,7 @@ func (p *pulls) inputs(ctx context.Context, namespace string, strategy pipelines
 	if err != nil {
 		return inputs
 	}
-	remote, err := worktree.Connect(place.Git)
+	remote, err := gitremote.Connect(place.Git)
 	if err != nil {
 		return inputs
 	}
@@ -50,7 +50,7 @@ type probes struct {
 	wake     func(types.NamespacedName)
 	interval time.Duration
 
-	lifetime *lifetime.Lifetime
+	lifetime *taskgroup.Lifetime
 	mu       sync.Mutex
 	known    map[types.NamespacedName]map[site]*probe
 }

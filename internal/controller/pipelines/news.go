@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/gitforge"
-	"espalier.dev/internal/gitforge/poll"
-	"espalier.dev/internal/gitforge/provider"
-	"espalier.dev/internal/lifetime"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/poll"
+	"espalier.dev/internal/gitprovider/provider"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/taskgroup"
 )
 
 // news follows the pull requests that statuses name.
@@ -41,7 +41,7 @@ func newNews(p *pulls, interval time.Duration, wake func(types.NamespacedName)) 
 	n := &news{
 		pulls: p, poller: poll.New(poll.Options{Interval: interval}), wake: wake,
 		followed: map[types.NamespacedName]map[followed]func(){},
-		probes:   &probes{lifetime: lifetime.New(), interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
+		probes:   &probes{lifetime: taskgroup.New(), interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
 	}
 	n.recalls = newRecalls(interval, wake)
 	return n
@@ -54,7 +54,7 @@ func (n *news) close() {
 }
 
 // lookNow has a repository asked soon.
-func (n *news) lookNow(repository gitforge.Repository) { n.poller.LookNow(repository) }
+func (n *news) lookNow(repository gitprovider.Repository) { n.poller.LookNow(repository) }
 
 // forget lets go of a pipeline.
 func (n *news) forget(owner types.NamespacedName) {
@@ -69,8 +69,8 @@ func (n *news) source(namespace string, strategy pipelines.PullRequestStrategy) 
 	return poll.Source{Repository: repository, Credential: namespace + "/" + strategy.SecretRef.Name}, err == nil
 }
 
-func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) func(context.Context) (gitforge.Forge, error) {
-	return func(ctx context.Context) (gitforge.Forge, error) {
+func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) func(context.Context) (gitprovider.Forge, error) {
+	return func(ctx context.Context) (gitprovider.Forge, error) {
 		place, _, err := n.pulls.open(ctx, namespace, strategy)
 		return place.Forge, err
 	}

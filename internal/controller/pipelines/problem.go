@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/pipeline"
 )
@@ -32,7 +32,7 @@ func problemOf(err error) pipeline.AttemptError {
 		Message:   masking.Words(err),
 		Permanent: failure.KindOf(err) == failure.Terminal,
 	}
-	if wait := gitforge.RetryAfter(err); wait > 0 {
+	if wait := gitprovider.RetryAfter(err); wait > 0 {
 		problem.RetryAfter = time.Now().Add(wait)
 	}
 	var c changeable

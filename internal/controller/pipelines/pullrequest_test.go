@@ -14,22 +14,22 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 const canary = "CANARY-5f1e"
 
 // forge is a repository in a real Gitea with a file that pipelines p and q of a world may change.
 type forge struct {
-	*parts.Repository
-	gitea *parts.GiteaServer
+	*externals.Repository
+	gitea *externals.GiteaServer
 	w     *world
 }
 
 // newForge makes the repository and the Secret that opens it.
 func (w *world) newForge() *forge {
 	w.Helper()
-	gitea := parts.Gitea(w.T)
+	gitea := externals.Gitea(w.T)
 	f := &forge{gitea: gitea, w: w}
 	f.Repository = gitea.Repository(w.T, map[string]string{"prod/app.yaml": f.content("p", "1.0.0") + f.content("q", "1.0.0"), "README.md": "untouched\n"})
 	w.create(f.secret("git", gitea.Token))
@@ -53,8 +53,8 @@ func (f *forge) strategy() pipelines.PullRequestStrategy {
 }
 
 // open returns the pull requests that are open.
-func (f *forge) open() []parts.PullRequest {
-	var open []parts.PullRequest
+func (f *forge) open() []externals.PullRequest {
+	var open []externals.PullRequest
 	for _, pr := range f.PullRequests(f.w.T) {
 		if pr.State == "open" {
 			open = append(open, pr)

@@ -19,11 +19,11 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/gitforge"
-	"espalier.dev/internal/gitforge/marker"
-	"espalier.dev/internal/gitforge/proposal"
-	"espalier.dev/internal/gitforge/provider"
-	"espalier.dev/internal/gitforge/worktree"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/gitremote"
+	"espalier.dev/internal/gitprovider/marker"
+	"espalier.dev/internal/gitprovider/provider"
+	"espalier.dev/internal/gitprovider/pullrequest"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -32,18 +32,18 @@ type pulls struct {
 	// secrets reads Secrets one by one, when they are needed; none is kept.
 	secrets  client.Reader
 	rules    dial.Rules
-	proposer *proposal.Proposer
+	proposer *pullrequest.Proposer
 	news     *news
 	all      pool
 
 	mu     sync.Mutex
-	queues map[gitforge.Repository]pool
+	queues map[gitprovider.Repository]pool
 }
 
 func newPulls(secrets client.Reader, options Options, wake func(types.NamespacedName)) *pulls {
 	p := &pulls{
-		secrets: secrets, rules: options.Dialer, proposer: proposal.New(), all: newPool(options.ConcurrentPullRequests),
-		queues: map[gitforge.Repository]pool{},
+		secrets: secrets, rules: options.Dialer, proposer: pullrequest.New(), all: newPool(options.ConcurrentPullRequests),
+		queues: map[gitprovider.Repository]pool{},
 	}
 	p.news = newNews(p, options.PollInterval, wake)
 	return p
@@ -64,18 +64,18 @@ func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
 }
 
 // open reads the credentials of a repository anew. inputs stands for them, and gives nothing away.
-func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.PullRequestStrategy) (place proposal.Place, inputs string, err error) {
+func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.PullRequestStrategy) (place pullrequest.Place, inputs string, err error) {
 	var secret corev1.Secret
 	err = p.secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: strategy.SecretRef.Name}, &secret)
 	if apierrors.IsNotFound(err) {
 		return place, "", failure.NewRetryable(failure.Details{Reason: pipeline.ReasonNoCredentials},
 			fmt.Errorf("pull-request.secretRef names Secret %s/%s, which does not exist: create it with the keys %s, %s and %s",
-				namespace, strategy.SecretRef.Name, gitforge.KeyUsername, gitforge.KeyPassword, gitforge.KeyToken))
+				namespace, strategy.SecretRef.Name, gitprovider.KeyUsername, gitprovider.KeyPassword, gitprovider.KeyToken))
 	}
 	if err != nil {
 		return place, "", fmt.Errorf("read Secret %s/%s with the credentials of the repository: %w", namespace, strategy.SecretRef.Name, err)
 	}
-	credentials, err := gitforge.CredentialsFrom(secret.Data)
+	credentials, err := gitprovider.CredentialsFrom(secret.Data)
 	if err != nil {
 		return place, string(secret.UID) + secret.ResourceVersion, fmt.Errorf("use Secret %s/%s: %w", namespace, strategy.SecretRef.Name, err)
 	}
@@ -89,7 +89,7 @@ func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.P
 	if err != nil {
 		return place, inputs, err
 	}
-	return proposal.Place{Forge: forge, Git: worktree.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules}}, inputs, nil
+	return pullrequest.Place{Forge: forge, Git: gitremote.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules}}, inputs, nil
 }
 
 // promotion returns what an attempt to open a pull request does.
@@ -115,8 +115,8 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 }
 
 // requestFor is what all attempts of a promotion ask for.
-func requestFor(owner *pipelines.Pipeline, e pipeline.Promote, strategy pipelines.PullRequestStrategy, place proposal.Place) proposal.Request {
-	return proposal.Request{
+func requestFor(owner *pipelines.Pipeline, e pipeline.Promote, strategy pipelines.PullRequestStrategy, place pullrequest.Place) pullrequest.Request {
+	return pullrequest.Request{
 		Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
 		Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},
 		Revision: e.Revision, Value: e.Value, Run: e.Run, Note: noteOn(e), Time: begunAt(owner, e),
@@ -157,14 +157,14 @@ func begunAt(owner *pipelines.Pipeline, e pipeline.Promote) time.Time {
 	return time.Time{}
 }
 
-func resultOf(made proposal.Proposal, e pipeline.Promote) pipeline.Result {
+func resultOf(made pullrequest.Proposal, e pipeline.Promote) pipeline.Result {
 	result := pipeline.Result{BaseCommit: made.BaseCommit}
 	if made.PullRequest != nil {
 		result.PullRequest = factsOfPullRequest(*made.PullRequest)
 		result.PullRequest.Environment, result.PullRequest.Key = e.ID.Environment, cmp.Or(made.Key, e.ID.Key)
 		result.PullRequest.Revision, result.PullRequest.Run = e.Revision, e.Run
 	}
-	result.Present = made.Outcome == proposal.AlreadyPresent
+	result.Present = made.Outcome == pullrequest.AlreadyPresent
 	return result
 }
 
@@ -179,7 +179,7 @@ func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
-		done, err := p.proposer.Withdraw(ctx, proposal.Withdrawal{
+		done, err := p.proposer.Withdraw(ctx, pullrequest.Withdrawal{
 			Place: place, Base: strategy.BaseBranch, Branch: e.PullRequest.Branch, Key: e.ID.Key, Number: e.PullRequest.Number, Comment: e.Message,
 			Repeated: e.ID.Number > 1,
 		})
@@ -195,7 +195,7 @@ func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
 	}}
 }
 
-func factsOfPullRequest(p gitforge.PullRequest) pipeline.PullRequest {
+func factsOfPullRequest(p gitprovider.PullRequest) pipeline.PullRequest {
 	return pipeline.PullRequest{
 		Number: p.Number, URL: p.URL, State: pipelines.PullRequestState(p.State), Branch: p.Head, HeadCommit: p.HeadCommit,
 		MergeCommit: p.MergeCommit, ClosedBy: p.ClosedBy, ClosedTime: p.ClosedTime,

@@ -15,11 +15,11 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/gitforge"
-	"espalier.dev/internal/gitforge/poll"
-	"espalier.dev/internal/gitforge/proposal"
-	"espalier.dev/internal/lifetime"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/poll"
+	"espalier.dev/internal/gitprovider/pullrequest"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/taskgroup"
 )
 
 // forgetful tells whether a pipeline may have pull requests in an environment that its status does not name: it is new, or its status was
@@ -49,7 +49,7 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 		facts.ListingProblem = problem.Error()
 	}
 	for _, pr := range found {
-		mark, ours := proposal.Recognise(pr.Body, p.Namespace, p.Name)
+		mark, ours := pullrequest.Recognise(pr.Body, p.Namespace, p.Name)
 		if !ours || mark.Environment != name || pr.Base != strategy.BaseBranch {
 			continue
 		}
@@ -85,7 +85,7 @@ type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
 
-	lifetime *lifetime.Lifetime
+	lifetime *taskgroup.Lifetime
 
 	mu    sync.Mutex
 	known map[poll.Source]*recall
@@ -96,7 +96,7 @@ type recall struct {
 	running bool
 	// begun and ended are the numbers of the last listings that did; the rest tells of the one that ended.
 	begun, ended int
-	found        []gitforge.PullRequest
+	found        []gitprovider.PullRequest
 	problem      error
 	at           time.Time
 	// needs has the first listing that each seeker may believe.
@@ -104,18 +104,18 @@ type recall struct {
 }
 
 func newRecalls(pause time.Duration, wake func(types.NamespacedName)) *recalls {
-	return &recalls{wake: wake, pause: pause, lifetime: lifetime.New(), known: map[poll.Source]*recall{}}
+	return &recalls{wake: wake, pause: pause, lifetime: taskgroup.New(), known: map[poll.Source]*recall{}}
 }
 
 func (r *recalls) close() { r.lifetime.End() }
 
 // opener connects to a repository.
-type opener func(context.Context) (gitforge.Forge, error)
+type opener func(context.Context) (gitprovider.Forge, error)
 
 // of returns the pull requests of a repository that may be ours. known is false while they are being listed, or as long as that fails and
 // may yet work; the pipeline is woken when there is something new. If it cannot work until somebody acts, nothing is found, and nothing is
 // waited for: an attempt will tell what is wrong.
-func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitforge.PullRequest, known bool, problem error) {
+func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitprovider.PullRequest, known bool, problem error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	entry := r.known[source]
@@ -199,7 +199,7 @@ func (r *recalls) run(source poll.Source, entry *recall, open opener) {
 			continue
 		}
 		select {
-		case <-time.After(max(pause, gitforge.RetryAfter(err))):
+		case <-time.After(max(pause, gitprovider.RetryAfter(err))):
 		case <-r.lifetime.Context().Done():
 			return
 		}
@@ -217,7 +217,7 @@ func (r *recalls) begin(entry *recall) int {
 // listed is what a listing came to.
 type listed struct {
 	number  int
-	found   []gitforge.PullRequest
+	found   []gitprovider.PullRequest
 	problem error
 }
 
@@ -242,7 +242,7 @@ func (r *recalls) finish(source poll.Source, entry *recall, l listed) (waiting [
 // listTimeout is for all pages together.
 const listTimeout = 5 * time.Minute
 
-func (r *recalls) list(open opener) ([]gitforge.PullRequest, error) {
+func (r *recalls) list(open opener) ([]gitprovider.PullRequest, error) {
 	ctx, cancel := context.WithTimeout(r.lifetime.Context(), listTimeout)
 	defer cancel()
 	forge, err := open(ctx)
@@ -262,7 +262,7 @@ func (r *recalls) list(open opener) ([]gitforge.PullRequest, error) {
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(found, func(pr gitforge.PullRequest) bool { return !proposal.Marked(pr.Body) }), nil
+	return slices.DeleteFunc(found, func(pr gitprovider.PullRequest) bool { return !pullrequest.Marked(pr.Body) }), nil
 }
 
 // lastPerEnvironment is how many pull requests that have ended are looked at for each environment. The last one tells the number of the
@@ -271,15 +271,15 @@ const lastPerEnvironment = 5
 
 // lastOf keeps the pull requests whose branches are named like ours: all that are open, and of the others the last ones of each
 // environment.
-func lastOf(all []gitforge.PullRequest) []gitforge.PullRequest {
+func lastOf(all []gitprovider.PullRequest) []gitprovider.PullRequest {
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b gitforge.PullRequest) int { return int(b.Number - a.Number) })
+	slices.SortFunc(all, func(a, b gitprovider.PullRequest) int { return int(b.Number - a.Number) })
 	ended := map[string]int{}
-	return slices.DeleteFunc(all, func(pr gitforge.PullRequest) bool {
+	return slices.DeleteFunc(all, func(pr gitprovider.PullRequest) bool {
 		if pr.Fork || !strings.HasPrefix(pr.Head, pipeline.BranchPrefix) {
 			return true
 		}
-		if pr.State == gitforge.Open {
+		if pr.State == gitprovider.Open {
 			return false
 		}
 		environment := pr.Head[:strings.LastIndex(pr.Head, "-")]

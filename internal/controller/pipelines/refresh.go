@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/gitforge/worktree"
+	"espalier.dev/internal/gitprovider/gitremote"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -43,7 +43,7 @@ func (p *pulls) refresh(ctx context.Context, owner *pipelines.Pipeline, again pi
 	if err != nil {
 		return "", err
 	}
-	remote, err := worktree.Connect(place.Git)
+	remote, err := gitremote.Connect(place.Git)
 	if err != nil {
 		return "", err
 	}

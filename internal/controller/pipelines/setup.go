@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/fleet"
-	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/target"
@@ -165,7 +165,7 @@ type Controller struct {
 func (c *Controller) LookNow(p types.NamespacedName) { c.wakes.wake(p) }
 
 // Delivered has a repository asked for news, because its Git server has some.
-func (c *Controller) Delivered(_ types.NamespacedName, event gitforge.Event) {
+func (c *Controller) Delivered(_ types.NamespacedName, event gitprovider.Event) {
 	c.kind.pulls.news.lookNow(event.Repository)
 }
 

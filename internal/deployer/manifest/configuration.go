@@ -16,9 +16,9 @@ import (
 	"espalier.dev/api/deployer/manifest/v1alpha1"
 	"espalier.dev/api/deployer/manifest/v1alpha2"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer/apply"
-	"espalier.dev/internal/deployer/removal"
-	"espalier.dev/internal/deployer/settings"
+	"espalier.dev/internal/deployer/objects/apply"
+	"espalier.dev/internal/deployer/objects/providerconfig"
+	"espalier.dev/internal/deployer/objects/prune"
 )
 
 // configuration is an item's configuration, whatever its version, with its manifests as single objects.
@@ -40,8 +40,8 @@ func readConfiguration(item *lsv1alpha1.DeployItem) (*configuration, error) {
 }
 
 // decode reads either version as the newer one.
-func decode(raw *runtime.RawExtension) (*v1alpha2.ProviderConfiguration, settings.Problems) {
-	document, problems := settings.Read(raw, v1alpha2.SchemeGroupVersion.String())
+func decode(raw *runtime.RawExtension) (*v1alpha2.ProviderConfiguration, providerconfig.Problems) {
+	document, problems := providerconfig.Read(raw, v1alpha2.SchemeGroupVersion.String())
 	if len(problems) > 0 {
 		return nil, problems
 	}
@@ -56,7 +56,7 @@ func decode(raw *runtime.RawExtension) (*v1alpha2.ProviderConfiguration, setting
 	return nil, problems
 }
 
-func decodeV1alpha1(document *settings.Document) (*v1alpha2.ProviderConfiguration, settings.Problems) {
+func decodeV1alpha1(document *providerconfig.Document) (*v1alpha2.ProviderConfiguration, providerconfig.Problems) {
 	var old v1alpha1.ProviderConfiguration
 	if problems := document.Decode(&old); len(problems) > 0 {
 		return nil, problems
@@ -72,8 +72,8 @@ func decodeV1alpha1(document *settings.Document) (*v1alpha2.ProviderConfiguratio
 }
 
 // readPart reads some fields of a configuration and nothing else, so that a mistake elsewhere does no harm.
-func readPart(item *lsv1alpha1.DeployItem, into any) settings.Problems {
-	var problems settings.Problems
+func readPart(item *lsv1alpha1.DeployItem, into any) providerconfig.Problems {
+	var problems providerconfig.Problems
 	raw := item.Spec.Configuration
 	if raw == nil || len(raw.Raw) == 0 {
 		return nil
@@ -102,12 +102,12 @@ func deletionGroups(item *lsv1alpha1.DeployItem) ([]deployer.DeletionGroup, erro
 		DeletionGroups []deployer.DeletionGroup `json:"deletionGroups"`
 	}
 	problems := readPart(item, &part)
-	removal.Validate("deletionGroups", part.DeletionGroups, &problems)
+	prune.Validate("deletionGroups", part.DeletionGroups, &problems)
 	return part.DeletionGroups, problems.Err()
 }
 
 // expand makes single objects of the manifests; those of a List get its policy and everything else.
-func expand(manifests []deployer.Manifest, problems *settings.Problems) []apply.Object {
+func expand(manifests []deployer.Manifest, problems *providerconfig.Problems) []apply.Object {
 	var result []apply.Object
 	for i, m := range manifests {
 		path := fmt.Sprintf("manifests[%d]", i)
@@ -122,7 +122,7 @@ func expand(manifests []deployer.Manifest, problems *settings.Problems) []apply.
 		}
 		for at, object := range items(content, path+".manifest", problems) {
 			result = append(result, apply.Object{
-				Manifest: object, Path: settings.Root + "." + at, Policy: policyOrDefault(m.Policy),
+				Manifest: object, Path: providerconfig.Root + "." + at, Policy: policyOrDefault(m.Policy),
 				AnnotateBeforeCreate: m.AnnotateBeforeCreate, AnnotateBeforeDelete: m.AnnotateBeforeDelete,
 				PatchAfterDeployment: m.PatchAfterDeployment, PatchBeforeDelete: m.PatchBeforeDelete,
 			})
@@ -139,7 +139,7 @@ func policyOrDefault(policy deployer.ManifestPolicy) deployer.ManifestPolicy {
 }
 
 // items yields the objects of a List, or the object itself, with their paths.
-func items(content *unstructured.Unstructured, path string, problems *settings.Problems) func(yield func(string, *unstructured.Unstructured) bool) {
+func items(content *unstructured.Unstructured, path string, problems *providerconfig.Problems) func(yield func(string, *unstructured.Unstructured) bool) {
 	return func(yield func(string, *unstructured.Unstructured) bool) {
 		if !strings.HasSuffix(content.GetKind(), "List") || !content.IsList() {
 			yield(path, content)

@@ -11,10 +11,10 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer"
-	"espalier.dev/internal/deployer/apply"
-	"espalier.dev/internal/deployer/cluster"
-	"espalier.dev/internal/deployer/inventory"
-	"espalier.dev/internal/deployer/session"
+	"espalier.dev/internal/deployer/objects/apply"
+	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/deployer/objects/inventory"
+	"espalier.dev/internal/deployer/objects/session"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/schedule"
 )

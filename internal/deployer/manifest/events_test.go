@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/objects/inventory"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 )

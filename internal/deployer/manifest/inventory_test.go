@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
 )

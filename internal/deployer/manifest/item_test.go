@@ -23,8 +23,8 @@ import (
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer"
-	"espalier.dev/internal/deployer/cluster"
 	"espalier.dev/internal/deployer/manifest"
+	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/target"
 	"espalier.dev/internal/testkit"

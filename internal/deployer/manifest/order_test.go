@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/objects/cluster"
 )
 
 // everyGroup is written in the wrong order. WORLD makes cluster-scoped names unique.

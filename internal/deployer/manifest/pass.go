@@ -13,13 +13,13 @@ import (
 
 	apis "espalier.dev/api/deployer"
 	"espalier.dev/internal/deployer"
-	"espalier.dev/internal/deployer/apply"
-	"espalier.dev/internal/deployer/cluster"
-	"espalier.dev/internal/deployer/export"
-	"espalier.dev/internal/deployer/inventory"
-	"espalier.dev/internal/deployer/readiness"
-	"espalier.dev/internal/deployer/removal"
-	"espalier.dev/internal/deployer/session"
+	"espalier.dev/internal/deployer/objects/apply"
+	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/deployer/objects/export"
+	"espalier.dev/internal/deployer/objects/inventory"
+	"espalier.dev/internal/deployer/objects/prune"
+	"espalier.dev/internal/deployer/objects/readiness"
+	"espalier.dev/internal/deployer/objects/session"
 )
 
 // pass is one call of the deployer for one item.
@@ -58,7 +58,7 @@ func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
 	if err != nil {
 		return deployer.Progress{}, err
 	}
-	run := &removal.Run{Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: groups, Inventory: p.known}
+	run := &prune.Run{Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: groups, Inventory: p.known}
 	return p.walk(ctx, run.Pass)
 }
 
@@ -98,7 +98,7 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 // prune removes what is no longer rendered.
 func (p *pass) prune(ctx context.Context) (*cluster.Wait, error) {
 	rendered := p.session.Memory
-	run := removal.Run{
+	run := prune.Run{
 		Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,
 		Stays:  func(key inventory.Key) bool { _, stays := rendered[key]; return stays },
 		Spared: rendered.UIDs(),

@@ -10,7 +10,7 @@ import (
 
 	"espalier.dev/api/deployer"
 	manifestapi "espalier.dev/api/deployer/manifest/v1alpha2"
-	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/objects/inventory"
 )
 
 // one is a configuration with one ConfigMap.

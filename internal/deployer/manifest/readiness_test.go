@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
 )

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"espalier.dev/internal/deployer/cluster"
+	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/testkit"
 )
 

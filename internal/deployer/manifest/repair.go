@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"espalier.dev/internal/deployer"
-	"espalier.dev/internal/deployer/apply"
+	"espalier.dev/internal/deployer/objects/apply"
 )
 
 // repair applies the objects as a finished job leaves them, and tells what differed.

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/api/deployer/manifest/v1alpha1"
 	"espalier.dev/api/deployer/manifest/v1alpha2"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/objects/inventory"
 	"espalier.dev/internal/failure"
 )
 

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	manifestapi "espalier.dev/api/deployer/manifest/v1alpha2"
-	"espalier.dev/internal/deployer/inventory"
+	"espalier.dev/internal/deployer/objects/inventory"
 )
 
 const (

@@ -19,12 +19,12 @@ import (
 	"espalier.dev/api/deployer"
 	"espalier.dev/api/deployer/manifest/v1alpha1"
 	"espalier.dev/api/deployer/manifest/v1alpha2"
-	"espalier.dev/internal/deployer/apply"
-	"espalier.dev/internal/deployer/export"
-	"espalier.dev/internal/deployer/inventory"
-	"espalier.dev/internal/deployer/readiness"
-	"espalier.dev/internal/deployer/removal"
-	"espalier.dev/internal/deployer/settings"
+	"espalier.dev/internal/deployer/objects/apply"
+	"espalier.dev/internal/deployer/objects/export"
+	"espalier.dev/internal/deployer/objects/inventory"
+	"espalier.dev/internal/deployer/objects/providerconfig"
+	"espalier.dev/internal/deployer/objects/prune"
+	"espalier.dev/internal/deployer/objects/readiness"
 	"espalier.dev/internal/schedule"
 )
 
@@ -44,9 +44,9 @@ var (
 	}
 )
 
-func validate(config *configuration, problems *settings.Problems) {
+func validate(config *configuration, problems *providerconfig.Problems) {
 	if allowed := strategies[config.APIVersion]; config.UpdateStrategy != "" && !slices.Contains(allowed, config.UpdateStrategy) {
-		problems.Add("updateStrategy", "is %q, %s", config.UpdateStrategy, settings.OneOf(allowed))
+		problems.Add("updateStrategy", "is %q, %s", config.UpdateStrategy, providerconfig.OneOf(allowed))
 	}
 	for i, m := range config.Manifests {
 		validateManifest(fmt.Sprintf("manifests[%d]", i), m, problems)
@@ -57,19 +57,19 @@ func validate(config *configuration, problems *settings.Problems) {
 		export.Validate(config.Exports.Exports, problems)
 	}
 	validateContinuous(config.ContinuousReconcile, problems)
-	removal.Validate("deletionGroups", config.DeletionGroups, problems)
-	removal.Validate("deletionGroupsDuringUpdate", config.DeletionGroupsDuringUpdate, problems)
+	prune.Validate("deletionGroups", config.DeletionGroups, problems)
+	prune.Validate("deletionGroupsDuringUpdate", config.DeletionGroupsDuringUpdate, problems)
 }
 
-func validateManifest(path string, m deployer.Manifest, problems *settings.Problems) {
+func validateManifest(path string, m deployer.Manifest, problems *providerconfig.Problems) {
 	if m.Policy != "" && !slices.Contains(policies, m.Policy) {
-		problems.Add(path+".policy", "is %q, %s", m.Policy, settings.OneOf(policies))
+		problems.Add(path+".policy", "is %q, %s", m.Policy, providerconfig.OneOf(policies))
 	}
 	validatePatch(path+".patchAfterDeployment", m.PatchAfterDeployment, problems)
 	validatePatch(path+".patchBeforeDelete", m.PatchBeforeDelete, problems)
 }
 
-func validatePatch(path string, patch *runtime.RawExtension, problems *settings.Problems) {
+func validatePatch(path string, patch *runtime.RawExtension, problems *providerconfig.Problems) {
 	if patch == nil || len(patch.Raw) == 0 {
 		return
 	}
@@ -79,14 +79,14 @@ func validatePatch(path string, patch *runtime.RawExtension, problems *settings.
 	}
 }
 
-func validateObjects(objects []apply.Object, problems *settings.Problems) {
+func validateObjects(objects []apply.Object, problems *providerconfig.Problems) {
 	if len(objects) > maxObjects {
 		problems.Add("manifests", "has %d objects, at most %d are allowed: use several deploy items", len(objects), maxObjects)
 		return
 	}
 	first := map[inventory.Key]string{}
 	for _, o := range objects {
-		path := strings.TrimPrefix(o.Path, settings.Root+".")
+		path := strings.TrimPrefix(o.Path, providerconfig.Root+".")
 		if !validateObject(path, o, problems) {
 			continue
 		}
@@ -98,7 +98,7 @@ func validateObjects(objects []apply.Object, problems *settings.Problems) {
 	}
 }
 
-func validateObject(path string, o apply.Object, problems *settings.Problems) bool {
+func validateObject(path string, o apply.Object, problems *providerconfig.Problems) bool {
 	before := len(*problems)
 	if _, err := schema.ParseGroupVersion(o.Manifest.GetAPIVersion()); err != nil || o.Manifest.GetAPIVersion() == "" {
 		problems.Add(path+".apiVersion", "is missing or malformed")
@@ -114,7 +114,7 @@ func validateObject(path string, o apply.Object, problems *settings.Problems) bo
 var kindForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
 // validateKind keeps out what cannot be a kind: the inventory in the status names kinds.
-func validateKind(path, kind string, problems *settings.Problems) {
+func validateKind(path, kind string, problems *providerconfig.Problems) {
 	switch {
 	case kind == "":
 		problems.Add(path+".kind", "is missing")
@@ -125,7 +125,7 @@ func validateKind(path, kind string, problems *settings.Problems) {
 
 // validateName keeps out what no API server accepts as a name: the inventory in the status names objects before they are
 // created.
-func validateName(path string, o apply.Object, problems *settings.Problems) {
+func validateName(path string, o apply.Object, problems *providerconfig.Problems) {
 	name, namespace := o.Manifest.GetName(), o.Manifest.GetNamespace()
 	wrong := validation.IsDNS1123Subdomain(name)
 	if !usesOrdinaryNames(o.Manifest.GroupVersionKind().Group) {
@@ -152,7 +152,7 @@ func usesOrdinaryNames(group string) bool {
 	return false
 }
 
-func validateContinuous(continuous *deployer.ContinuousReconcile, problems *settings.Problems) {
+func validateContinuous(continuous *deployer.ContinuousReconcile, problems *providerconfig.Problems) {
 	if continuous == nil {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"espalier.dev/internal/gitforge"
+	"espalier.dev/internal/gitprovider"
 )
 
 // Who may log in.
@@ -90,8 +90,8 @@ func (s *Server) CA() []byte {
 }
 
 // Credentials are what the server lets in.
-func (s *Server) Credentials() gitforge.Credentials {
-	return gitforge.Credentials{Username: Username, Password: Password, CA: s.CA()}
+func (s *Server) Credentials() gitprovider.Credentials {
+	return gitprovider.Credentials{Username: Username, Password: Password, CA: s.CA()}
 }
 
 // run runs git, away from the settings of whoever runs the test.

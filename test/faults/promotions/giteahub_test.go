@@ -12,19 +12,19 @@ import (
 	"net/url"
 	"testing"
 
-	"espalier.dev/internal/testkit/parts"
+	"espalier.dev/internal/testkit/externals"
 )
 
 // giteaHub is a repository of a real Gitea, reached by way of a front.
 type giteaHub struct {
-	gitea      *parts.GiteaServer
-	repository *parts.Repository
+	gitea      *externals.GiteaServer
+	repository *externals.Repository
 	front      *httptest.Server
 }
 
 func newGiteaHub(t *testing.T, namespace string, f *front) *giteaHub {
 	t.Helper()
-	h := &giteaHub{gitea: parts.Gitea(t)}
+	h := &giteaHub{gitea: externals.Gitea(t)}
 	h.repository = h.gitea.Repository(t, map[string]string{markedFile: content(namespace, "1.0.0")})
 	behind, err := url.Parse(h.gitea.URL)
 	if err != nil {

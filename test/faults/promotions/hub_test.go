@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"espalier.dev/internal/gitforge/proposal"
+	"espalier.dev/internal/gitprovider/pullrequest"
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
@@ -95,7 +95,7 @@ func (s *scene) forgeFront(plan []outsideFault) *front {
 			s.ledger.end(pull.Number, invariant.Closed)
 			return
 		}
-		mark, ours := proposal.Recognise(pull.Body, s.namespace, pipelineName)
+		mark, ours := pullrequest.Recognise(pull.Body, s.namespace, pipelineName)
 		if !ours {
 			s.t.Errorf("pull request %d does not say what it is for: %s", pull.Number, pull.Body)
 		}

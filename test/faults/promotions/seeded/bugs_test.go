@@ -6,7 +6,7 @@ package seeded
 import "espalier.dev/internal/testkit/faults"
 
 const (
-	propose      = "internal/gitforge/proposal/propose.go"
+	propose      = "internal/gitprovider/pullrequest/propose.go"
 	pulls        = "internal/controller/pipelines/pulls.go"
 	notification = "internal/controller/pipelines/notification.go"
 	requests     = "internal/pipeline/requests.go"
@@ -14,7 +14,7 @@ const (
 	records      = "internal/pipeline/records.go"
 	withdrawal   = "internal/pipeline/withdrawal.go"
 	recall       = "internal/controller/pipelines/recall.go"
-	reclaim      = "internal/gitforge/proposal/reclaim.go"
+	reclaim      = "internal/gitprovider/pullrequest/reclaim.go"
 )
 
 var bugs = []faults.Bug{

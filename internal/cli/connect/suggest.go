@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package connect
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"espalier.dev/internal/cli/explain"
+)
+
+// secretFlags are never repeated on a screen.
+var secretFlags = []string{"token", "password"}
+
+// Suggest returns one of our commands for the user to copy. It reaches the same cluster and the given namespace.
+func (a *Access) Suggest(namespace string, arguments ...string) string {
+	return a.suggest(a.cmd.Root().CommandPath(), namespace, arguments)
+}
+
+// SuggestKubectl returns a command of kubectl for the user to copy: of the one that is built in, unless ours runs as a
+// plugin of another.
+func (a *Access) SuggestKubectl(namespace string, arguments ...string) string {
+	program, root := "kubectl", a.cmd.Root()
+	builtIn, _, err := root.Find([]string{program})
+	if err == nil && builtIn != root && root.CommandPath() == root.Name() {
+		program = root.Name() + " " + program
+	}
+	return a.suggest(program, namespace, arguments)
+}
+
+func (a *Access) suggest(program, namespace string, arguments []string) string {
+	words := append([]string{program}, arguments...)
+	if a.allNamespaces || a.cmd.Flags().Changed("namespace") {
+		words = append(words, "-n", namespace)
+	}
+	a.cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if slices.Contains(a.connection, flag.Name) && flag.Name != "namespace" && !slices.Contains(secretFlags, flag.Name) {
+			words = append(words, "--"+flag.Name+"="+quote(flag.Value.String()))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+var harmless = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
+
+// quote makes a value fit for a shell.
+func quote(value string) string {
+	if harmless.MatchString(value) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+}
+
+// Commands returns advice as commands for the user to copy.
+func (a *Access) Commands(namespace string, advice explain.Advice) []string {
+	var commands []string
+	for _, arguments := range advice.Kubectl {
+		commands = append(commands, a.SuggestKubectl(namespace, arguments...))
+	}
+	for _, arguments := range advice.Ours {
+		commands = append(commands, a.Suggest(namespace, arguments...))
+	}
+	return commands
+}

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/deployer/objects/inventory"
+	"espalier.dev/internal/deployer/objects/readiness"
+)
+
+// Applied is what is known of an object that was applied in this run. It is small: bodies are not kept.
+type Applied struct {
+	Subject cluster.Subject
+	UID     types.UID
+	// Ready tells whether the object was ready when it was last looked at; Missing says what it lacked.
+	Ready   bool
+	Missing string
+	// Verdict is what became of it.
+	Verdict Verdict
+}
+
+// Memory is what one pass of a run leaves for the next.
+type Memory map[inventory.Key]Applied
+
+// look reads the object and takes note of whether it is ready. The client may be another one than before, since
+// credentials rotate.
+func (a *Applied) look(ctx context.Context, target cluster.Cluster) error {
+	a.Subject.Cluster = target
+	live, err := a.Subject.Read(ctx)
+	if err != nil {
+		return cluster.Refused("read", a.Subject, err)
+	}
+	state := readiness.Of(live)
+	if state.Failed != "" {
+		return state.Failure(a.Subject)
+	}
+	a.Ready, a.Missing = state.Ready, state.Missing
+	return nil
+}
+
+// AwaitReady looks at everything that was not ready yet. It returns nil if everything is. An object that has disappeared
+// is forgotten, so that the next pass applies it again.
+func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluster.Wait, error) {
+	keys := m.unready()
+	looked := make([]Applied, len(keys))
+	errs := make([]error, len(keys))
+	cluster.Each(len(keys), func(i int) {
+		looked[i] = m[keys[i]]
+		errs[i] = looked[i].look(ctx, target)
+	})
+	var pending []cluster.Pending
+	for i, key := range keys {
+		m[key] = looked[i]
+		if apierrors.IsNotFound(errs[i]) {
+			delete(m, key)
+		} else if !looked[i].Ready {
+			pending = append(pending, cluster.Pending{Subject: looked[i].Subject, Missing: looked[i].Missing})
+		}
+	}
+	return cluster.Await(cluster.WaitingForReadiness, pending), cluster.Join(errs)
+}
+
+func (m Memory) unready() []inventory.Key {
+	var keys []inventory.Key
+	for key, applied := range m {
+		if !applied.Ready {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, inventory.Key.Compare)
+	return keys
+}
+
+// Forget has an object applied again by the next pass.
+func (m Memory) Forget(key inventory.Key) { delete(m, key) }
+
+// UIDs are those of the objects that were applied.
+func (m Memory) UIDs() map[types.UID]bool {
+	result := map[types.UID]bool{}
+	for _, applied := range m {
+		if applied.UID != "" {
+			result[applied.UID] = true
+		}
+	}
+	return result
+}
+
+// maxNamed is how many changed objects are named.
+const maxNamed = 5
+
+// Changes says which objects were created or changed; nothing if none was.
+func (m Memory) Changes() string {
+	var parts []string
+	for _, key := range slices.SortedFunc(maps.Keys(m), inventory.Key.Compare) {
+		switch applied := m[key]; applied.Verdict {
+		case Created:
+			parts = append(parts, "created "+applied.Subject.String())
+		case Changed:
+			parts = append(parts, "changed back "+applied.Subject.String())
+		}
+	}
+	if more := len(parts) - maxNamed; more > 0 {
+		parts = append(parts[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package providerconfig
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	sigsjson "sigs.k8s.io/json"
+)
+
+// Kind is the kind of all configurations.
+const Kind = "ProviderConfiguration"
+
+// Document is a configuration whose version is known, and nothing else yet.
+type Document struct {
+	APIVersion string
+	content    map[string]any
+}
+
+// Read reads the head of a configuration. The fields that earlier versions of the API had are taken away: they have had no
+// effect for long and still stand in configurations.
+func Read(raw *runtime.RawExtension, expected string) (*Document, Problems) {
+	var problems Problems
+	if raw == nil || len(raw.Raw) == 0 {
+		problems.Add("", "is missing: write a %s of %s", Kind, expected)
+		return nil, problems
+	}
+	var head struct{ APIVersion, Kind string }
+	content, err := readNumbersExactly(raw.Raw)
+	if err != nil || json.Unmarshal(raw.Raw, &head) != nil {
+		problems.Add("", "is not a JSON object")
+		return nil, problems
+	}
+	if head.Kind != Kind {
+		problems.Add("kind", "is %q, must be %s", head.Kind, Kind)
+		return nil, problems
+	}
+	dropRetired(content)
+	return &Document{APIVersion: head.APIVersion, content: content}, nil
+}
+
+// readNumbersExactly keeps numbers as they are written.
+func readNumbersExactly(text []byte) (map[string]any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var content map[string]any
+	return content, decoder.Decode(&content)
+}
+
+// Decode reads the whole configuration. Fields that the API does not know are problems. Errors of the decoder name fields
+// and types, not values.
+func (d *Document) Decode(into any) Problems {
+	var problems Problems
+	text, err := json.Marshal(d.content)
+	if err != nil {
+		problems.Add("", "cannot be written as JSON")
+		return problems
+	}
+	unknown, err := sigsjson.UnmarshalStrict(text, into)
+	if err != nil {
+		problems.Add("", "%v", err)
+	}
+	for _, each := range unknown {
+		problems.Add("", "%v", each)
+	}
+	return problems
+}
+
+func dropRetired(content map[string]any) {
+	delete(content, "deleteTimeout")
+	dropFrom(content["readinessChecks"], "timeout")
+	dropFrom(content["exports"], "defaultTimeout")
+	checks, _ := content["readinessChecks"].(map[string]any)
+	custom, _ := checks["custom"].([]any)
+	exports, _ := content["exports"].(map[string]any)
+	values, _ := exports["exports"].([]any)
+	for _, each := range append(append([]any{}, custom...), values...) {
+		dropFrom(each, "timeout")
+	}
+}
+
+func dropFrom(value any, field string) {
+	if fields, ok := value.(map[string]any); ok {
+		delete(fields, field)
+	}
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package readiness
+
+import (
+	"fmt"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/failure"
+)
+
+// ReasonFailed is the reason of an error when an object has failed for good.
+const ReasonFailed = "ObjectFailed"
+
+// State is how far one object has come.
+type State struct {
+	Ready bool
+	// Missing says what the object lacks.
+	Missing string
+	// Failed says why the object can never become ready.
+	Failed string
+}
+
+// Of returns the state of an object. It depends on nothing but the object: kinds that are ready as soon as they exist
+// cost no request.
+func Of(object *unstructured.Unstructured) State {
+	if rule, found := rules[object.GroupVersionKind().Group+"/"+object.GetKind()]; found {
+		if state := rule(object); !state.Ready {
+			return state
+		}
+	}
+	return byConvention(object)
+}
+
+// byConvention never panics, whatever somebody wrote into a status.
+func byConvention(object *unstructured.Unstructured) (state State) {
+	defer func() {
+		if recover() != nil {
+			state = State{Missing: "its status cannot be understood"}
+		}
+	}()
+	result, err := status.Compute(object)
+	if err != nil {
+		return State{Missing: "its status cannot be understood"}
+	}
+	if result.Status == status.CurrentStatus {
+		return State{Ready: true}
+	}
+	return State{Missing: fmt.Sprintf("it is not ready: %s", result.Message)}
+}
+
+// Failure is the error of an object that can never become ready.
+func (s State) Failure(subject cluster.Subject) error {
+	return failure.Terminalf(failure.Details{Operation: "CheckReadiness", Reason: ReasonFailed}, "%s has failed: %s", subject, s.Failed)
+}
+
+// rules are for kinds about which kstatus knows nothing, or less than somebody who waits for them needs.
+var rules = map[string]func(*unstructured.Unstructured) State{
+	"batch/Job":                         jobState,
+	"/Pod":                              podState,
+	"/ReplicationController":            replicationControllerState,
+	"apiregistration.k8s.io/APIService": apiServiceState,
+}
+
+// jobState waits for the end of a Job, where kstatus is content with its begin.
+func jobState(object *unstructured.Unstructured) State {
+	if failed, message := condition(object, "Failed"); failed {
+		return State{Failed: message}
+	}
+	if complete, _ := condition(object, "Complete"); complete {
+		return State{Ready: true}
+	}
+	return State{Missing: "the job is not complete"}
+}
+
+func podState(object *unstructured.Unstructured) State {
+	phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+	if phase == "Failed" {
+		message, _, _ := unstructured.NestedString(object.Object, "status", "message")
+		return State{Failed: "the pod has ended: " + message}
+	}
+	return State{Ready: true}
+}
+
+func replicationControllerState(object *unstructured.Unstructured) State {
+	wanted, found, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
+	if !found {
+		wanted = 1
+	}
+	ready, _, _ := unstructured.NestedInt64(object.Object, "status", "readyReplicas")
+	if _, observed, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration"); !observed || ready < wanted {
+		return State{Missing: fmt.Sprintf("it is not ready: %d of %d replicas", ready, wanted)}
+	}
+	return State{Ready: true}
+}
+
+func apiServiceState(object *unstructured.Unstructured) State {
+	available, message := condition(object, "Available")
+	if !available {
+		return State{Missing: "it is not available: " + message}
+	}
+	return State{Ready: true}
+}
+
+// condition tells whether a condition is true, and its message.
+func condition(object *unstructured.Unstructured, kind string) (holds bool, message string) {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, each := range conditions {
+		fields, _ := each.(map[string]any)
+		if fields["type"] == kind {
+			message, _ = fields["message"].(string)
+			return fields["status"] == "True", message
+		}
+	}
+	return false, "nobody has reported about it yet"
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pullrequest
+
+import (
+	"context"
+	"fmt"
+
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/gitremote"
+)
+
+// Withdrawal asks for a pull request to be closed.
+type Withdrawal struct {
+	Place
+	// Base, Branch and Key are those of the promotion.
+	Base, Branch, Key string
+	// Number of the pull request; zero if it is not known, then it is looked for.
+	Number int64
+	// Comment says why, in Markdown; empty leaves no comment.
+	Comment string
+	// Repeated says that an earlier attempt may have closed the pull request without saying why.
+	Repeated bool
+}
+
+// Withdrawn is what became of it.
+type Withdrawn struct {
+	// PullRequest as it is now; nil if there is none. It may have been merged in the meantime.
+	PullRequest *gitprovider.PullRequest
+	// KeptBranch says that the branch is still there, since it has commits of others.
+	KeptBranch bool
+}
+
+// Withdraw closes the pull request of a promotion, says why, and removes the branch unless others have added to it. It may be repeated;
+// what is gone already is no error. If it fails after the pull request was closed, it returns that beside the error. The comment comes after
+// the closing: a forge that does not let us close would otherwise get one at each attempt.
+func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
+	leave, err := p.queue.enter(ctx, w.Forge.Repository())
+	if err != nil {
+		return Withdrawn{}, fmt.Errorf("wait for other promotions in %s: %w", w.Forge.Repository(), err)
+	}
+	defer leave()
+	pr, err := w.find(ctx)
+	if err == nil && pr != nil {
+		pr, err = w.end(ctx, *pr)
+	}
+	result := Withdrawn{PullRequest: pr}
+	if err != nil || pr != nil && pr.State == gitprovider.Merged {
+		return result, err
+	}
+	if result.KeptBranch, err = w.removeBranch(ctx); err != nil {
+		err = fmt.Errorf("remove branch %s: %w", w.Branch, err)
+	}
+	return result, err
+}
+
+// end closes the pull request and says why. It returns the pull request as it is then, also beside an error; nil if it may still be open.
+func (w Withdrawal) end(ctx context.Context, pr gitprovider.PullRequest) (*gitprovider.PullRequest, error) {
+	silent := w.Repeated
+	if pr.State == gitprovider.Open {
+		closed, err := w.Forge.Close(ctx, pr.Number)
+		if err != nil {
+			return nil, err
+		}
+		pr, silent = closed, true
+	}
+	if pr.State != gitprovider.Closed || !silent {
+		return &pr, nil
+	}
+	return &pr, w.comment(ctx, pr)
+}
+
+// find returns the pull request, or nil if there is none.
+func (w Withdrawal) find(ctx context.Context) (*gitprovider.PullRequest, error) {
+	if w.Number == 0 {
+		all, err := w.Forge.FindByHead(ctx, w.Branch, w.Base)
+		sortByState(all)
+		for i := range all {
+			if hasKey(all[i].Body, w.Key) {
+				return &all[i], nil
+			}
+		}
+		return nil, err
+	}
+	pr, err := w.Forge.Get(ctx, w.Number)
+	switch {
+	case gitprovider.ClassOf(err) == gitprovider.NotFound && err != nil:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case pr.Head != w.Branch || pr.Fork:
+		return nil, failure.Terminalf(failure.Details{Operation: "withdraw", Reason: ReasonForeignPullRequest},
+			"pull request %s is from branch %s, not from %s: it is not closed", pr.URL, pr.Head, w.Branch)
+	}
+	return &pr, nil
+}
+
+// comment says why. That the forge does not want to hear it is no reason to leave the branch.
+func (w Withdrawal) comment(ctx context.Context, pr gitprovider.PullRequest) error {
+	if w.Comment == "" {
+		return nil
+	}
+	err := w.Forge.Comment(ctx, pr.Number, w.Comment)
+	if err != nil && gitprovider.ClassOf(err).Permanent() {
+		return nil
+	}
+	return err
+}
+
+// removeBranch removes our branch, or tells that it must stay.
+func (w Withdrawal) removeBranch(ctx context.Context) (kept bool, err error) {
+	remote, err := gitremote.Connect(w.Git)
+	if err != nil {
+		return false, err
+	}
+	defer remote.Close()
+	tips, err := remote.Tips(ctx, w.Branch)
+	head := tips[w.Branch]
+	if err != nil || head == "" {
+		return false, err
+	}
+	objects, err := remote.Fetch(ctx, gitremote.Wish{Commits: []string{head}, Depth: 1, WithoutFiles: true})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = objects.Close() }()
+	commit, err := objects.Commit(head)
+	if err != nil {
+		return false, err
+	}
+	if !isOurs(commit, w.Key) {
+		return true, nil
+	}
+	return false, remote.Push(ctx, gitremote.Update{Branch: w.Branch, From: head})
+}

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/masking"
+	"espalier.dev/internal/version"
+)
+
+const (
+	maxAnswer    = 16 << 20 // a hundred pull requests with long descriptions
+	maxRedirects = 3
+	timeout      = 30 * time.Second
+)
+
+// Config says where a forge is and how to speak to it.
+type Config struct {
+	// Base is the URL that paths of requests are appended to, without a slash at the end.
+	Base string
+	// Repository appears in errors.
+	Repository gitprovider.Repository
+	// Header is sent with every request: credentials, and what the forge wants to know about versions.
+	Header http.Header
+	// Secrets are removed from texts that the server sends.
+	Secrets []string
+	// CA holds further certificates in PEM that are trusted instead of those of the system; empty for those of the system.
+	CA []byte
+	// Rules say which addresses may be dialled.
+	Rules dial.Rules
+	// Judge tells the class of an unsuccessful answer where the forge differs from what is usual; it returns "" elsewhere. It may
+	// be nil.
+	Judge func(Answer) gitprovider.Class
+}
+
+// Client sends requests to one forge.
+type Client struct {
+	config Config
+	// secrets are masked in what the server says.
+	secrets masking.Values
+	http    *http.Client
+}
+
+// New returns a client. Nothing is sent yet.
+func New(config Config) (*Client, error) {
+	trust := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(config.CA) > 0 {
+		trust.RootCAs = x509.NewCertPool()
+		if !trust.RootCAs.AppendCertsFromPEM(config.CA) {
+			return nil, gitprovider.Misconfiguredf("the key %q of the Secret holds no certificate in PEM format", gitprovider.KeyCAFile)
+		}
+	}
+	config.Header = config.Header.Clone()
+	config.Header.Set("User-Agent", version.UserAgent("espalier"))
+	client := &Client{config: config, http: &http.Client{Transport: config.Rules.Transport(trust), CheckRedirect: stayOnHost}}
+	for _, secret := range config.Secrets {
+		client.secrets.AddText(secret)
+	}
+	return client, nil
+}
+
+// stayOnHost hands a redirect to the caller as it is, unless it is a read and stays where it is.
+func stayOnHost(next *http.Request, before []*http.Request) error {
+	first := before[0]
+	same := next.URL.Scheme == first.URL.Scheme && next.URL.Host == first.URL.Host
+	if first.Method != http.MethodGet || !same || len(before) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// Request is one call of the API.
+type Request struct {
+	// Operation is what the call is for, in words that go on with a reason: "open a pull request".
+	Operation string
+	Method    string
+	// Path below the base, escaped.
+	Path  string
+	Query url.Values
+	// Header adds to that of the configuration.
+	Header http.Header
+	// Body is sent as JSON, unless it is nil.
+	Body any
+	// Into takes the JSON of a successful answer, unless it is nil.
+	Into any
+	// Judge comes before that of the configuration.
+	Judge func(Answer) gitprovider.Class
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request. An answer of 304 is no error and leaves Into alone.
+func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer, err := c.send(ctx, request)
+	if err != nil {
+		return answer, c.unsent(request, err)
+	}
+	switch {
+	case answer.Status == http.StatusNotModified:
+		return answer, nil
+	case answer.Status < 200 || answer.Status > 299 || answer.Status == http.StatusNonAuthoritativeInfo:
+		return answer, c.unsuccessful(request, answer)
+	case request.Into == nil:
+		return answer, nil
+	}
+	if err := json.Unmarshal(answer.Body, request.Into); err != nil {
+		return answer, c.Malformed(request.Operation, "the answer is not the JSON that is expected: %s", shape(err))
+	}
+	return answer, nil
+}
+
+var errTooLarge = errors.New("the answer is too large")
+
+func (c *Client) send(ctx context.Context, request Request) (Answer, error) {
+	message, err := c.message(ctx, request)
+	if err != nil {
+		return Answer{}, err
+	}
+	response, err := c.http.Do(message)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(body) > maxAnswer {
+		return Answer{}, errTooLarge
+	}
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
+}
+
+func (c *Client) message(ctx context.Context, request Request) (*http.Request, error) {
+	var body io.Reader
+	if request.Body != nil {
+		text, err := json.Marshal(request.Body)
+		if err != nil {
+			return nil, fmt.Errorf("write the request: %w", err)
+		}
+		body = bytes.NewReader(text)
+	}
+	address := c.config.Base + request.Path
+	if len(request.Query) > 0 {
+		address += "?" + request.Query.Encode()
+	}
+	message, err := http.NewRequestWithContext(ctx, request.Method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	message.Header = c.config.Header.Clone()
+	if body != nil {
+		message.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range request.Header {
+		message.Header[name] = values
+	}
+	return message, nil
+}

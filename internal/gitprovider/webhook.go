@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitprovider
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+)
+
+// Event is what a webhook of a forge says: something happened to this pull request. It is no more than a hint to look sooner.
+type Event struct {
+	// Repository of the pull request. The host is empty if the forge does not tell it.
+	Repository Repository
+	// Number of the pull request.
+	Number int64
+}
+
+var (
+	// ErrUnsigned means that a call of a webhook does not prove that it comes from the forge. Nothing in it may be believed.
+	ErrUnsigned = errors.New("the call is not signed with the secret of the webhook")
+	// ErrIgnored means that a call is genuine and not about a pull request: a test of the webhook, for example.
+	ErrIgnored = errors.New("the call is not about a pull request")
+	// ErrUnreadable means that a call is genuine and cannot be understood.
+	ErrUnreadable = errors.New("the body of the call is not what the Git server is documented to send")
+)
+
+// SignedBy tells whether signature is the HMAC-SHA256 of the body, in hexadecimal digits. Nothing is signed by an empty secret.
+func SignedBy(secret, body []byte, signature string) bool {
+	given, err := hex.DecodeString(signature)
+	if err != nil || len(secret) == 0 {
+		return false
+	}
+	mac := hmac.New(sha256.New, secret)
+	_, _ = mac.Write(body)
+	return hmac.Equal(given, mac.Sum(nil))
+}
+
+// SameSecret compares in a time that depends on nothing but lengths. Nothing equals an empty secret.
+func SameSecret(secret []byte, given string) bool {
+	return len(secret) > 0 && subtle.ConstantTimeCompare(secret, []byte(given)) == 1
+}
+
+// NewEvent makes an event of what a forge says about the page of the repository and the number of the pull request.
+func NewEvent(page string, number int64, identify func(Address) (Repository, error)) (Event, error) {
+	// Nothing is dialled here, so a forge that knows itself by http is as good as any.
+	address, err := parseAddress(page, func(string) bool { return true })
+	if err != nil || number <= 0 {
+		return Event{}, ErrUnreadable
+	}
+	repository, err := identify(address)
+	if err != nil {
+		return Event{}, ErrUnreadable
+	}
+	return Event{Repository: repository, Number: number}, nil
+}

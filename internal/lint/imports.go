@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// modulePath is the path of the root module; all modules of the tree lie below it.
+const modulePath = "espalier.dev"
+
+// layer says what the packages in some folders, sub-folders included, may import. A folder that belongs to no layer
+// is an offence, so that nobody forgets to say where a new package stands.
+type layer struct {
+	folders []string
+	// sees lists the folders of this project whose packages may be imported, beside those of the same folder.
+	// A star stands for all of them.
+	sees []string
+	// libraries lists the only modules and packages of others that may be imported; nil allows all that go.mod names.
+	libraries []string
+}
+
+const everything = "*"
+
+var (
+	// decisions are the pure packages of the kinds. They never see each other: an installation knows an execution
+	// as a fact about a child.
+	decisions = []string{
+		"internal/installation", "internal/continuous", "internal/execution", "internal/deployitem", "internal/pipeline",
+	}
+	// adapters each speak to one kind of system outside.
+	adapters = []string{
+		"internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval", "internal/dial", "internal/taskgroup",
+	}
+	apimachinery = []string{"k8s.io/apimachinery"}
+	// documents are the libraries for JSON and YAML.
+	documents = []string{"go.yaml.in/yaml/v3", "sigs.k8s.io/json", "sigs.k8s.io/yaml"}
+)
+
+// layers is the table of docs/architecture.md, from the bottom up.
+var layers = slices.Concat(
+	[]layer{
+		{folders: []string{"api"}, libraries: apimachinery},
+		{folders: []string{"internal/failure"}, libraries: apimachinery},
+		{folders: []string{"internal/masking"}, sees: []string{"api", "internal/failure"}, libraries: slices.Concat(apimachinery, documents)},
+		{folders: []string{"internal/decision"}, libraries: apimachinery},
+		{folders: []string{"internal/lru"}, libraries: []string{}},
+		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
+		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
+		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
+		{folders: []string{"internal/run"}, sees: []string{"api", "internal/failure", "internal/decision"}, libraries: apimachinery},
+		{
+			folders:   []string{"internal/template"},
+			sees:      []string{"api", "internal/failure"},
+			libraries: slices.Concat(documents, []string{"github.com/Masterminds", "github.com/mandelsoft/spiff"}),
+		},
+		{
+			folders:   []string{"internal/schema"},
+			sees:      []string{"api", "internal/failure", "internal/graph"},
+			libraries: slices.Concat(documents, []string{"github.com/santhosh-tekuri/jsonschema"}),
+		},
+		{
+			folders:   []string{"internal/component"},
+			sees:      []string{"api", "internal/failure", "internal/graph"},
+			libraries: slices.Concat(apimachinery, documents),
+		},
+		{
+			folders: []string{"internal/blueprint"},
+			sees: []string{
+				"api", "internal/failure", "internal/lru", "internal/graph", "internal/dataflow", "internal/template", "internal/schema",
+				"internal/component",
+			},
+			libraries: slices.Concat(apimachinery, documents),
+		},
+	},
+	decisionLayers(),
+	[]layer{
+		{folders: []string{"internal/version"}, libraries: []string{}},
+		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/version"}},
+		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
+		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
+		{folders: []string{"internal/target", "internal/gitprovider"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup"}},
+		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial"}},
+		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"}},
+		{
+			folders: []string{"internal/deployer"},
+			sees: []string{
+				"api", "internal/failure", "internal/masking", "internal/confidential", "internal/decision", "internal/run", "internal/deployitem",
+				"internal/loop", "internal/version", "internal/target", "internal/component", "internal/schedule",
+			},
+		},
+		{
+			folders:   []string{"internal/catalog"},
+			sees:      []string{"api", "internal/failure", "internal/lru", "internal/schema", "internal/component", "internal/blueprint"},
+			libraries: apimachinery,
+		},
+		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/confidential", "internal/version", "internal/catalog"}, purePackages, adapters)},
+		{
+			folders: []string{"internal/manager"},
+			sees: []string{
+				"api", "internal/loop", "internal/version", "internal/controller", "internal/deployer", "internal/deployitem",
+				"internal/target", "internal/dial", "internal/approval", "internal/pipeline",
+			},
+		},
+		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},
+		{
+			folders: []string{"internal/cli", "internal/dashboard"},
+			sees:    slices.Concat([]string{"api", "internal/version", "internal/dashboard", "internal/offline"}, purePackages),
+		},
+		{folders: []string{"internal/lint", "internal/doctest"}, libraries: []string{}},
+		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
+		{folders: []string{"internal/testkit"}, sees: []string{everything}},
+		{folders: []string{"cmd", "config", "test", "examples"}, sees: []string{everything}},
+		{folders: []string{"tools"}},
+	},
+)
+
+func decisionLayers() []layer {
+	var result []layer
+	for _, folder := range decisions {
+		sees := []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"}
+		if folder == "internal/continuous" {
+			// The other flow of the same kinds: their facts and effects are its own.
+			sees = append(sees, "internal/installation", "internal/execution")
+		}
+		result = append(result, layer{
+			folders:   []string{folder},
+			sees:      sees,
+			libraries: apimachinery,
+		})
+	}
+	return result
+}
+
+// islands may be imported by nobody outside themselves, or by tests only.
+var islands = []struct {
+	folder     string
+	testsMay   bool
+	complaint  string
+	exceptions []string
+}{
+	{folder: "cmd", complaint: "commands are the end of the line; nothing imports them"},
+	{folder: "test", complaint: "test suites are imported by nobody"},
+	{folder: testkitDir, testsMay: true, complaint: "the test kit is for tests", exceptions: []string{"test"}},
+	{folder: "internal/lint", testsMay: true, complaint: "the house rules are run by their own tests", exceptions: []string{"internal/conformance"}},
+	{folder: "internal/conformance", testsMay: true, complaint: "the conformance check is run by its own tests"},
+}
+
+func findForbiddenImports(tree *Tree) []Offence {
+	var offences []Offence
+	homeless := map[string]bool{}
+	for _, file := range tree.goFiles(everyFile) {
+		for _, spec := range file.Go.Imports {
+			if complaint := judgeImport(file, importPath(spec)); complaint != "" {
+				offences = append(offences, tree.offence(file, spec.Pos(), "%s", complaint))
+			}
+		}
+		if layerOf(file.Dir()) == nil && !homeless[file.Dir()] {
+			homeless[file.Dir()] = true
+			offences = append(offences, tree.offence(file, file.Go.Package, "folder %s belongs to no layer; give it a place in internal/lint/imports.go and docs/architecture.md", file.Dir()))
+		}
+	}
+	return offences
+}
+
+// judgeImport returns what is wrong with an import, or nothing. Layers bind production code only, for a test may use
+// whatever shows that the code works; islands bind tests too.
+func judgeImport(file *File, imported string) string {
+	folder, ours := ourFolder(imported)
+	if ours {
+		if complaint := judgeIsland(file, folder); complaint != "" {
+			return complaint
+		}
+	}
+	own := layerOf(file.Dir())
+	if file.IsTest() || own == nil {
+		return ""
+	}
+	if ours {
+		return own.judgeOurs(file.Dir(), folder)
+	}
+	return own.judgeLibrary(imported)
+}
+
+func judgeIsland(file *File, folder string) string {
+	for _, island := range islands {
+		inside := within(file.Dir(), island.folder) && sameCommand(file.Dir(), folder)
+		if !within(folder, island.folder) || inside || withinAny(file.Dir(), island.exceptions) {
+			continue
+		}
+		if !island.testsMay || !file.IsTest() {
+			return fmt.Sprintf("%s must not be imported here: %s", folder, island.complaint)
+		}
+	}
+	return ""
+}
+
+// sameCommand tells apart the commands below cmd, each of which is an island of its own.
+func sameCommand(from, to string) bool {
+	if !within(from, "cmd") {
+		return true
+	}
+	return second(from) == second(to)
+}
+
+func second(folder string) string {
+	parts := strings.SplitN(folder, "/", 3)
+	return parts[min(1, len(parts)-1)]
+}
+
+func (l *layer) judgeOurs(from, to string) string {
+	if slices.Contains(l.sees, everything) || withinAny(to, l.sees) {
+		return ""
+	}
+	for _, folder := range l.folders {
+		if within(from, folder) && within(to, folder) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s may not import %s (see the layers in internal/lint/imports.go)", from, to)
+}
+
+func (l *layer) judgeLibrary(imported string) string {
+	if l.libraries == nil || isStandard(imported) || withinAny(imported, l.libraries) {
+		return ""
+	}
+	return fmt.Sprintf("this layer may not import %s", imported)
+}
+
+// isStandard follows the convention that only paths outside the standard library begin with a host name.
+func isStandard(imported string) bool {
+	host, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(host, ".")
+}
+
+// ourFolder returns the folder of a package of this project.
+func ourFolder(imported string) (string, bool) {
+	if imported == modulePath {
+		return ".", true
+	}
+	folder, ours := strings.CutPrefix(imported, modulePath+"/")
+	return path.Clean(folder), ours
+}
+
+func layerOf(folder string) *layer {
+	for i := range layers {
+		if withinAny(folder, layers[i].folders) {
+			return &layers[i]
+		}
+	}
+	return nil
+}
