@@ -11,31 +11,41 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Satisfies tells whether everything that a manifest asks for is there. Whatever else is there is no difference: the
+// Satisfies reports whether everything that a manifest asks for is there. Whatever else is there is no difference: the
 // API server fills in defaults, and controllers add fields of their own.
 func Satisfies(live, desired *unstructured.Unstructured) bool {
-	return contains(live.Object, desired.Object, "")
+	return comparisonOf(desired).contains(live.Object, desired.Object, nil)
 }
 
-// contains compares values of JSON. The name of the field says how its strings are to be read.
-func contains(live, desired any, field string) bool {
+// comparison compares values of JSON. The path of a value, without the positions in lists, says how it is to be read.
+type comparison struct {
+	// quantities says that the API server rewrites quantities, as it does for the kinds that it has types for.
+	quantities bool
+}
+
+func comparisonOf(desired *unstructured.Unstructured) comparison {
+	return comparison{quantities: isBuiltIn(desired.GroupVersionKind().Group)}
+}
+
+func (c comparison) contains(live, desired any, path []string) bool {
 	if desired == nil || isNothing(desired) && isNothing(live) || live == nil && isZero(desired) {
 		return true
 	}
 	switch desired := desired.(type) {
 	case map[string]any:
 		live, ok := live.(map[string]any)
-		return ok && containsFields(live, desired, field)
+		return ok && c.containsFields(live, desired, path)
 	case []any:
 		live, ok := live.([]any)
-		return ok && containsElements(live, desired, field)
+		return ok && c.containsElements(live, desired, path)
 	}
-	return sameScalar(live, desired, field)
+	return reflect.DeepEqual(live, desired) || sameNumber(live, desired) || c.quantities && isQuantity(path) && sameQuantity(live, desired)
 }
 
 // isNothing tells whether a value is one that the API server does not store.
@@ -55,13 +65,9 @@ func isNothing(value any) bool {
 // them, because it means something in labels and data.
 func isZero(value any) bool { return value == false || value == int64(0) || value == float64(0) }
 
-func containsFields(live, desired map[string]any, field string) bool {
+func (c comparison) containsFields(live, desired map[string]any, path []string) bool {
 	for name, value := range desired {
-		within := name
-		if quantityFields[field] {
-			within = field // the keys below limits and the like are resources, which are quantities too
-		}
-		if !contains(live[name], value, within) {
+		if !c.contains(live[name], value, append(path[:len(path):len(path)], name)) {
 			return false
 		}
 	}
@@ -69,15 +75,15 @@ func containsFields(live, desired map[string]any, field string) bool {
 }
 
 // containsElements compares elements that have names by their names, and others by their position.
-func containsElements(live, desired []any, field string) bool {
-	if field == "finalizers" {
+func (c comparison) containsElements(live, desired []any, path []string) bool {
+	if len(path) > 0 && path[len(path)-1] == "finalizers" {
 		return !slices.ContainsFunc(desired, func(wanted any) bool { return !slices.Contains(live, wanted) })
 	}
 	byName, named := elementsByName(live)
 	wanted, allNamed := elementsByName(desired)
 	if named && allNamed {
 		for name, element := range wanted {
-			if !contains(byName[name], element, field) {
+			if !c.contains(byName[name], element, path) {
 				return false
 			}
 		}
@@ -87,7 +93,7 @@ func containsElements(live, desired []any, field string) bool {
 		return false
 	}
 	for i := range desired {
-		if !contains(live[i], desired[i], field) {
+		if !c.contains(live[i], desired[i], path) {
 			return false
 		}
 	}
@@ -108,17 +114,32 @@ func elementsByName(list []any) (map[string]any, bool) {
 	return result, len(result) == len(list)
 }
 
-// quantityFields hold quantities, of which the API server writes only one of many forms.
-var quantityFields = map[string]bool{
-	"limits": true, "requests": true, "capacity": true, "hard": true, "min": true, "max": true, "default": true,
-	"defaultRequest": true, "sizeLimit": true, "divisor": true, "averageValue": true,
+// quantityPaths are the ends of the paths at which the kinds of Kubernetes have quantities, of which the API server stores one of many
+// forms. A star stands for the name of a resource.
+var quantityPaths = [][]string{
+	{"resources", "limits", "*"}, {"resources", "requests", "*"}, // containers, claims of volumes
+	{"spec", "capacity", "*"}, {"spec", "hard", "*"}, {"spec", "overhead", "*"}, {"overhead", "podFixed", "*"},
+	{"spec", "limits", "min", "*"}, {"spec", "limits", "max", "*"}, {"spec", "limits", "default", "*"},
+	{"spec", "limits", "defaultRequest", "*"}, {"spec", "limits", "maxLimitRequestRatio", "*"},
+	{"emptyDir", "sizeLimit"}, {"resourceFieldRef", "divisor"}, {"target", "averageValue"}, {"target", "value"},
 }
 
-func sameScalar(live, desired any, field string) bool {
-	if reflect.DeepEqual(live, desired) || sameNumber(live, desired) {
-		return true
-	}
-	if !quantityFields[field] || live == nil || desired == nil {
+func isQuantity(path []string) bool {
+	return slices.ContainsFunc(quantityPaths, func(end []string) bool {
+		return len(path) >= len(end) && slices.EqualFunc(path[len(path)-len(end):], end, func(name, pattern string) bool {
+			return pattern == "*" || name == pattern
+		})
+	})
+}
+
+// isBuiltIn reports whether a group is one of Kubernetes: those of custom resources have a domain, and what is stored of them is what was
+// sent.
+func isBuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+func sameQuantity(live, desired any) bool {
+	if live == nil || desired == nil {
 		return false
 	}
 	a, err := resource.ParseQuantity(fmt.Sprint(live))

@@ -24,6 +24,18 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return result
 }
 
+// What is stored of a custom resource is what was sent.
+func TestSatisfiesLeavesCustomResourcesAlone(t *testing.T) {
+	live := object(t, `spec: {resources: {limits: {cpu: "1"}}}`)
+	desired := object(t, `spec: {resources: {limits: {cpu: 1000m}}}`)
+	for _, o := range []*unstructured.Unstructured{live, desired} {
+		o.SetAPIVersion("shop.example.com/v1")
+	}
+	if Satisfies(live, desired) {
+		t.Error("a change of a custom resource was taken for another form of the same quantity")
+	}
+}
+
 func TestSatisfies(t *testing.T) {
 	for name, c := range map[string]struct {
 		live, desired string
@@ -52,11 +64,15 @@ func TestSatisfies(t *testing.T) {
 		"finalizers of others":                     {"metadata: {finalizers: [x, a]}", "metadata: {finalizers: [a]}", true},
 		"a finalizer that is missing":              {"metadata: {finalizers: [x]}", "metadata: {finalizers: [a]}", false},
 		"a number as another type":                 {"spec: {a: 1}", "spec: {a: 1.0}", true},
-		"quantities":                               {`spec: {limits: {cpu: "1", memory: 1Gi}}`, "spec: {limits: {cpu: 1000m, memory: 1024Mi}}", true},
-		"a quantity as a number":                   {`spec: {limits: {cpu: "1"}}`, "spec: {limits: {cpu: 1}}", true},
-		"quantities that differ":                   {`spec: {limits: {cpu: "1"}}`, "spec: {limits: {cpu: 1001m}}", false},
+		"quantities":                               {`spec: {resources: {limits: {cpu: "1", memory: 1Gi}}}`, "spec: {resources: {limits: {cpu: 1000m, memory: 1024Mi}}}", true},
+		"a quantity as a number":                   {`spec: {resources: {requests: {cpu: "1"}}}`, "spec: {resources: {requests: {cpu: 1}}}", true},
+		"quantities that differ":                   {`spec: {resources: {limits: {cpu: "1"}}}`, "spec: {resources: {limits: {cpu: 1001m}}}", false},
+		"quantities of a LimitRange":               {`spec: {limits: [{max: {cpu: "1"}}]}`, "spec: {limits: [{max: {cpu: 1000m}}]}", true},
+		"data named min, max and default":          {`data: {min: "1"}`, `data: {min: 1000m}`, false},
+		"a field of another kind named max":        {`spec: {max: "1"}`, `spec: {max: 1000m}`, false},
+		"a field of another kind named limits":     {`spec: {limits: {cpu: "1"}}`, `spec: {limits: {cpu: 1000m}}`, false},
 		"what only looks like a quantity":          {`data: {a: "1"}`, `data: {a: "1.0"}`, false},
-		"a quantity where there is something else": {`spec: {limits: {cpu: {}}}`, "spec: {limits: {cpu: 1}}", false},
+		"a quantity where there is something else": {`spec: {resources: {limits: {cpu: {}}}}`, "spec: {resources: {limits: {cpu: 1}}}", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Satisfies(object(t, c.live), object(t, c.desired)); got != c.want {
@@ -89,7 +105,7 @@ func TestMerging(t *testing.T) {
 	if diff := cmp.Diff(object(t, "spec: {a: live, b: new, list: [1, 2], empty: {y: new}, deep: {x: live, z: new}}").Object, merged); diff != "" {
 		t.Errorf("merge: %s", diff)
 	}
-	over := overwritten(live.DeepCopy().Object, desired.Object, "")
+	over := comparisonOf(desired).overwritten(live.DeepCopy().Object, desired.Object, nil)
 	if diff := cmp.Diff(object(t, "spec: {a: new, b: new, list: [3], empty: {y: new}, deep: {x: new, z: new}}").Object, over); diff != "" {
 		t.Errorf("mergeOverwrite: %s", diff)
 	}

@@ -41,7 +41,7 @@ func replacement(o Object, live, desired *unstructured.Unstructured) *unstructur
 		keepField(result, live, strings.Split(path, ".")...)
 	}
 	if slices.Contains(completed, kind) && result.Object["spec"] != nil {
-		result.Object["spec"] = overwritten(live.DeepCopy().Object["spec"], result.Object["spec"], "spec")
+		result.Object["spec"] = comparisonOf(result).overwritten(live.DeepCopy().Object["spec"], result.Object["spec"], []string{"spec"})
 	}
 	return result
 }

@@ -35,7 +35,7 @@ func (a *attempt) next(live *unstructured.Unstructured) *unstructured.Unstructur
 	case manifest.UpdateStrategyMerge:
 		return a.merged(live)
 	case manifest.UpdateStrategyMergeOverwrite:
-		result, _ := overwritten(live.Object, a.desired.Object, "").(map[string]any)
+		result, _ := comparisonOf(a.desired).overwritten(live.Object, a.desired.Object, nil).(map[string]any)
 		return &unstructured.Unstructured{Object: result}
 	}
 	return replacement(a.object, live, a.desired)
@@ -72,11 +72,11 @@ func withMissing(live, desired any) any {
 }
 
 // overwritten puts the desired values over those that are there. A list that has all that is desired stays as it is.
-func overwritten(live, desired any, field string) any {
+func (c comparison) overwritten(live, desired any, path []string) any {
 	there, isMap := live.(map[string]any)
 	wanted, both := desired.(map[string]any)
 	if !isMap || !both {
-		if contains(live, desired, field) {
+		if c.contains(live, desired, path) {
 			return live
 		}
 		return desired
@@ -87,7 +87,7 @@ func overwritten(live, desired any, field string) any {
 	}
 	for name, value := range wanted {
 		if value != nil {
-			result[name] = overwritten(there[name], value, name)
+			result[name] = c.overwritten(there[name], value, append(path[:len(path):len(path)], name))
 		}
 	}
 	return result
