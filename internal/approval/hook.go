@@ -9,7 +9,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/gitprovider"
-	"espalier.dev/internal/gitprovider/provider"
+	"espalier.dev/internal/gitprovider/providers"
 )
 
 // deliver is POST /webhook/<provider>/<namespace>/<pipeline>/<environment>. A Git server calls it when something has
@@ -57,7 +57,7 @@ func (h *handler) readDelivery(w http.ResponseWriter, r *http.Request, d deliver
 	if err != nil {
 		return gitprovider.Event{}, err
 	}
-	event, err := provider.ParseWebhook(d.provider, r.Header, body, k.bytes)
+	event, err := providers.ParseWebhook(d.provider, r.Header, body, k.bytes)
 	switch {
 	case err == nil || errors.Is(err, gitprovider.ErrIgnored):
 		return event, err

@@ -77,7 +77,7 @@ func recheckExecution(o Execution) execution.Decision {
 		return idle(ReasonIdle, "deploy items have failed: "+execution.Names(of(pairs, Broken)))
 	case o.Phase == lsv1alpha1.PhaseSucceeded && o.ExportGone:
 		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonExportsGone, "the object with its exports has vanished and is written anew")}
-	case o.Phase == lsv1alpha1.PhaseSucceeded && len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0:
+	case o.Phase == lsv1alpha1.PhaseSucceeded && len(of(pairs, Deployed)) == len(pairs) && len(o.Orphaned) == 0:
 		return idle(ReasonIdle, "nothing has changed")
 	default:
 		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "deploy items have changed: "+execution.Names(moved(o, pairs)))}
@@ -86,7 +86,7 @@ func recheckExecution(o Execution) execution.Decision {
 
 // moved are the items that are not as an execution which has come to an end has left them.
 func moved(o Execution, pairs []Pair) []execution.Item {
-	items := slices.Clone(o.Leaving)
+	items := slices.Clone(o.Orphaned)
 	for _, pair := range pairs {
 		if pair.Class != Deployed || o.Phase != lsv1alpha1.PhaseSucceeded {
 			items = append(items, pair.Item)
@@ -103,10 +103,10 @@ func reconcile(o Execution) execution.Decision {
 	if o.Invalid != nil {
 		return refuse("read spec.deployItems", o.Invalid)
 	}
-	if orphans := deletable(o.Leaving); len(orphans) > 0 {
+	if orphans := deletable(o.Orphaned); len(orphans) > 0 {
 		return execution.Decision{Do: []execution.Effect{execution.DeleteItems{Items: orphans}}, Why: because(ReasonUpdated, "deploy items that the spec does not contain are deleted")}
 	}
-	if strange := strangersGoing(o.Leaving); len(strange) > 0 {
+	if strange := strangersGoing(o.Orphaned); len(strange) > 0 {
 		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(ReasonUpdated, "deploy items of another flow are deleted")}
 	}
 	pairs := o.Pairs()
@@ -118,14 +118,14 @@ func reconcile(o Execution) execution.Decision {
 			SaveFirst: len(o.Generations) == 0,
 		}
 	}
-	if broken := append(of(pairs, Broken), failedDeletions(o.Leaving)...); len(broken) > 0 {
+	if broken := append(of(pairs, Broken), failedDeletions(o.Orphaned)...); len(broken) > 0 {
 		text, codes := execution.Problems(broken)
 		if busy := working(o, pairs); len(busy) > 0 {
 			return waitForItems(o, "waiting for deploy items "+execution.Names(busy)+"; then it fails: "+text)
 		}
 		return refuse("deploy the items", failure.Terminalf(failure.Details{Operation: "DeployItems", Reason: ReasonSubObjectFailed, Codes: codes}, "%s", text))
 	}
-	if len(of(pairs, Deployed)) == len(pairs) && len(o.Leaving) == 0 {
+	if len(of(pairs, Deployed)) == len(pairs) && len(o.Orphaned) == 0 {
 		return execution.Collect(o.Observed)
 	}
 	if do := updates(pairs); len(do) > 0 {
@@ -148,7 +148,7 @@ func turning(pairs []Pair) []execution.Item {
 // working are the items on which deployers work: nothing is called failed before they have come to their end.
 func working(o Execution, pairs []Pair) []execution.Item {
 	busy := of(pairs, InWork)
-	for _, item := range o.Leaving {
+	for _, item := range o.Orphaned {
 		if item.Terminating && item.State != execution.StateFailed {
 			busy = append(busy, item)
 		}
@@ -231,13 +231,13 @@ func await(o Execution, pairs []Pair) execution.Decision {
 			message += "; then come " + execution.Names(pending)
 		}
 	default:
-		message += "the deletion of deploy items " + execution.Names(o.Leaving)
+		message += "the deletion of deploy items " + execution.Names(o.Orphaned)
 	}
 	return waitForItems(o, message)
 }
 
 func waitForItems(o Execution, message string) execution.Decision {
-	return execution.Decision{Wait: true, Again: run.Recheck(o.PhaseSince, o.Now), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
+	return execution.Decision{Wait: true, RequeueAfter: run.Recheck(o.PhaseSince, o.Now), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
 }
 
 // abortExecution ends the work on all items, and stays.
@@ -246,10 +246,10 @@ func abortExecution(o Execution) execution.Decision {
 		return execution.Decision{SaveFirst: true, Do: []execution.Effect{execution.DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "it is aborted")}
 	}
 	if !o.Complete {
-		return execution.Decision{Wait: true, Again: time.Second, Why: because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet")}
+		return execution.Decision{Wait: true, RequeueAfter: time.Second, Why: because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet")}
 	}
 	var cut []execution.Item
-	for _, item := range slices.Concat(o.Wanted, o.Leaving) {
+	for _, item := range slices.Concat(o.Wanted, o.Orphaned) {
 		if item.CutShort != nil && !item.Terminating {
 			cut = append(cut, item)
 		}

@@ -12,7 +12,7 @@ import (
 
 // deleteExecution deletes the items in reverse order, and then lets the execution go.
 func deleteExecution(o Execution) execution.Decision {
-	failed, do := failedDeletions(o.Leaving), deletions(o)
+	failed, do := failedDeletions(o.Orphaned), deletions(o)
 	switch {
 	case !o.Finalizer:
 		return idle(ReasonDeleting, "it is gone as soon as others let it go")
@@ -24,10 +24,10 @@ func deleteExecution(o Execution) execution.Decision {
 		return failDeletion(o, failed)
 	case o.Phase != lsv1alpha1.PhaseDeleting:
 		return execution.Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
-	case len(o.Leaving) > 0:
-		return waitForItems(o, "waiting for the deletion of deploy items "+execution.Names(o.Leaving))
+	case len(o.Orphaned) > 0:
+		return waitForItems(o, "waiting for the deletion of deploy items "+execution.Names(o.Orphaned))
 	case !o.Complete:
-		return execution.Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+		return execution.Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
 	default:
 		return execution.LetGo(o.Observed)
 	}
@@ -38,10 +38,10 @@ func deletions(o Execution) []execution.Effect {
 	if keep := execution.KeepingDeployed(o.Observed); len(keep) > 0 {
 		return keep
 	}
-	if ready := deletable(o.Leaving); len(ready) > 0 {
+	if ready := deletable(o.Orphaned); len(ready) > 0 {
 		return []execution.Effect{execution.DeleteItems{Items: ready}}
 	}
-	if strange := strangersGoing(o.Leaving); len(strange) > 0 {
+	if strange := strangersGoing(o.Orphaned); len(strange) > 0 {
 		return []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}
 	}
 	return nil
@@ -79,7 +79,7 @@ func failDeletion(o Execution, failed []execution.Item) execution.Decision {
 // NeedsComplete tells whether the next decision needs to know for certain which objects exist: an abort must miss none, and
 // a deletion ends when none is left.
 func NeedsComplete(o Execution) bool {
-	return !o.Complete && (o.Operation == lsv1alpha1.OperationAbort || o.Deleted && len(o.Leaving) == 0)
+	return !o.Complete && (o.Operation == lsv1alpha1.OperationAbort || o.Deleted && len(o.Orphaned) == 0)
 }
 
 func notDeleted(items []execution.Item) string {

@@ -178,12 +178,12 @@ func everyExecution(call func(continuous.Execution)) {
 			for _, leaving := range departures {
 				for _, s := range specs {
 					everyCircumstance(phase, operation, func(o continuous.Execution) {
-						o.Leaving, o.Wanted, o.Generations = leaving, s.wanted, s.generations
+						o.Orphaned, o.Wanted, o.Generations = leaving, s.wanted, s.generations
 						call(o)
 					}, false)
 				}
 				everyCircumstance(phase, operation, func(o continuous.Execution) {
-					o.Leaving = leaving
+					o.Orphaned = leaving
 					call(o)
 				}, true)
 			}

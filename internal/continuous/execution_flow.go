@@ -32,13 +32,13 @@ func leaveExecution(o Execution) execution.Decision {
 	case len(convert) > 0:
 		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: o.Chosen, Items: convert}}, Why: why}
 	default:
-		return execution.Decision{Do: []execution.Effect{execution.LeaveFlow{}}, Wait: true, Again: time.Millisecond, Why: why}
+		return execution.Decision{Do: []execution.Effect{execution.LeaveFlow{}}, Wait: true, RequeueAfter: time.Millisecond, Why: why}
 	}
 }
 
 // strangers are the items of another flow than the given one that can change it now, and the items on which deployers work.
 func (o Execution) strangers(flow lsv1alpha1.Flow) (convert, busy []execution.Item) {
-	for _, item := range slices.Concat(o.Wanted, o.Leaving) {
+	for _, item := range slices.Concat(o.Wanted, o.Orphaned) {
 		switch {
 		case item.State == execution.StateRunning || item.State == execution.StateUnseen:
 			busy = append(busy, item)
@@ -51,7 +51,7 @@ func (o Execution) strangers(flow lsv1alpha1.Flow) (convert, busy []execution.It
 
 func awaitItems(o Execution, busy []execution.Item) execution.Decision {
 	return execution.Decision{
-		Wait: true, Again: run.Recheck(o.PhaseSince, o.Now),
+		Wait: true, RequeueAfter: run.Recheck(o.PhaseSince, o.Now),
 		Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once deploy items are completed: "+execution.Names(busy)),
 	}
 }

@@ -65,7 +65,7 @@ var executionRules = map[string]executionRule{
 		return frozen(o) || o.Deleted || o.Finalizer || len(d.Do) == 1 && doesTo[execution.AddFinalizer](d) && d.Next == ""
 	},
 	"success needs that all items are in class 1A and no other one is left": func(o continuous.Execution, d execution.Decision) bool {
-		return d.Next != lsv1alpha1.PhaseSucceeded || !o.Deleted && o.Invalid == nil && len(o.Leaving) == 0 && o.Phase == lsv1alpha1.PhaseProgressing &&
+		return d.Next != lsv1alpha1.PhaseSucceeded || !o.Deleted && o.Invalid == nil && len(o.Orphaned) == 0 && o.Phase == lsv1alpha1.PhaseProgressing &&
 			all(o.Wanted, func(i execution.Item) bool {
 				recorded := lsv1alpha1.DeployItemGeneration{Name: i.Name, ExecutionGeneration: o.Generation, DeployItemGeneration: i.Object.Generation}
 				return i.State == execution.StateSucceeded && slices.Contains(o.Generations, recorded) && class(o, i.Name) == continuous.Deployed
@@ -73,7 +73,7 @@ var executionRules = map[string]executionRule{
 	},
 	"failure needs an item in class 1B, one that cannot be deleted, a spec that is wrong, or an abort": func(o continuous.Execution, d execution.Decision) bool {
 		broken := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.Broken })
-		stuck := slices.ContainsFunc(o.Leaving, func(i execution.Item) bool { return i.Terminating && i.State == execution.StateFailed })
+		stuck := slices.ContainsFunc(o.Orphaned, func(i execution.Item) bool { return i.Terminating && i.State == execution.StateFailed })
 		return d.Next != lsv1alpha1.PhaseFailed || broken || stuck || o.Invalid != nil || o.Operation == lsv1alpha1.OperationAbort && !o.Deleted
 	},
 	"failure comes when no deployer works any more": func(o continuous.Execution, d execution.Decision) bool {
@@ -84,7 +84,7 @@ var executionRules = map[string]executionRule{
 	"an item in class 1B ends it in Failed, unless something was asked for": func(o continuous.Execution, d execution.Decision) bool {
 		broken := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.Broken })
 		due := atWork(o) && broken && !isAsked(o) && o.Operation == "" && o.Invalid == nil && o.Phase == lsv1alpha1.PhaseProgressing
-		works := slices.ContainsFunc(o.Leaving, func(i execution.Item) bool { return i.Terminating && i.State != execution.StateFailed }) ||
+		works := slices.ContainsFunc(o.Orphaned, func(i execution.Item) bool { return i.Terminating && i.State != execution.StateFailed }) ||
 			slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == continuous.InWork })
 		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0 || works && d.Wait && len(d.Do) == 0 || doesTo[execution.ConvertItems](d)
 	},
@@ -109,13 +109,13 @@ var executionRules = map[string]executionRule{
 	},
 	"what is deleted has no place in the spec, was not asked to go, and no other one depends on it": func(o continuous.Execution, d execution.Decision) bool {
 		return all(deletedItems(d), func(i execution.Item) bool {
-			leaves := slices.ContainsFunc(o.Leaving, func(l execution.Item) bool { return l.Name == i.Name && !l.Terminating })
-			needed := slices.ContainsFunc(o.Leaving, func(l execution.Item) bool { return slices.Contains(l.DependsOn, i.Name) })
+			leaves := slices.ContainsFunc(o.Orphaned, func(l execution.Item) bool { return l.Name == i.Name && !l.Terminating })
+			needed := slices.ContainsFunc(o.Orphaned, func(l execution.Item) bool { return slices.Contains(l.DependsOn, i.Name) })
 			return leaves && !needed
 		})
 	},
 	"the finalizer goes when it is certain that no item is left": func(o continuous.Execution, d execution.Decision) bool {
-		return !doesTo[execution.RemoveFinalizer](d) || o.Deleted && o.Complete && len(o.Leaving) == 0
+		return !doesTo[execution.RemoveFinalizer](d) || o.Deleted && o.Complete && len(o.Orphaned) == 0
 	},
 	"a deletion updates nothing": func(o continuous.Execution, d execution.Decision) bool {
 		asked := concerned(d, func(e execution.AskItems) []execution.Item { return e.Items })
@@ -138,7 +138,7 @@ var executionRules = map[string]executionRule{
 		if !aborts {
 			return len(cut) == 0
 		}
-		return o.Complete && all(slices.Concat(o.Wanted, o.Leaving), func(i execution.Item) bool {
+		return o.Complete && all(slices.Concat(o.Wanted, o.Orphaned), func(i execution.Item) bool {
 			named := slices.ContainsFunc(cut, func(c execution.Item) bool { return c.Name == i.Name })
 			return named == (i.CutShort != nil && !i.Terminating)
 		})
@@ -148,7 +148,7 @@ var executionRules = map[string]executionRule{
 		return !rests || d.Wait && len(d.Do) == 0 && d.Next == ""
 	},
 	"a flow changes when no deployer is at work": func(o continuous.Execution, d execution.Decision) bool {
-		busy := slices.ContainsFunc(slices.Concat(o.Wanted, o.Leaving), func(i execution.Item) bool {
+		busy := slices.ContainsFunc(slices.Concat(o.Wanted, o.Orphaned), func(i execution.Item) bool {
 			return i.State == execution.StateRunning || i.State == execution.StateUnseen
 		})
 		return !busy || !doesTo[execution.LeaveFlow](d) && (o.Chosen == lsv1alpha1.FlowContinuous || !o.Phase.IsFinal() || !doesTo[execution.ConvertItems](d))

@@ -73,7 +73,7 @@ func (g *garden) pass(crashes bool) {
 		s.Items = append(s.Items, *g.items[name].DeepCopy())
 	}
 	if execution.FlowOf(e) == lsv1alpha1.FlowJob {
-		o := execution.Look(s)
+		o := execution.NewObserved(s)
 		execution.Settle(e, o, execution.Decide(o), nil)
 		g.store(e)
 		return

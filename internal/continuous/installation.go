@@ -56,7 +56,7 @@ func LookAtInstallation(s InstallationSnapshot) Installation {
 	inst := s.Snapshot.Installation
 	status := &inst.Status
 	o := Installation{
-		Observed:  installation.Look(s.Snapshot),
+		Observed:  installation.NewObserved(s.Snapshot),
 		Chosen:    inst.Spec.Flow.OrDefault(),
 		Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
 		Ignored:   inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true",
@@ -89,7 +89,7 @@ func (o Installation) UpdateVersion() string { return o.attempt.ConfigGeneration
 // every returns all children that may exist.
 func (o Installation) every() []installation.Child {
 	var all []installation.Child
-	for _, list := range [][]installation.Child{o.Children, o.Leaving} {
+	for _, list := range [][]installation.Child{o.Children, o.Orphaned} {
 		for _, c := range list {
 			if c.Presence != installation.Gone {
 				all = append(all, c)
@@ -144,7 +144,7 @@ func (o Installation) NeedsCertainty() bool {
 		return false
 	}
 	if o.outdated() != "" || o.Operation != "" || o.Phase == lsv1alpha1.PhasePendingDependencies {
-		return o.Trouble == nil && o.ImportsMissing == nil && len(unready(o.Predecessors)) == 0
+		return o.DependencyError == nil && o.ImportsMissing == nil && len(unready(o.Predecessors)) == 0
 	}
 	return !o.Own && !o.standstill() && o.combined() != o.Phase
 }

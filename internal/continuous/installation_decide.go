@@ -26,7 +26,7 @@ func DecideInstallation(o Installation) installation.Decision {
 	case o.Ignored && o.Phase.IsCompleted():
 		return rest(ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
 	case !o.Deleting && !o.Finalizer:
-		return installation.Decision{Do: []installation.Effect{installation.Hold{}}, Wait: true, Why: because(ReasonHeld, "the finalizer comes before everything else")}
+		return installation.Decision{Do: []installation.Effect{installation.AddFinalizer{}}, Wait: true, Why: because(ReasonHeld, "the finalizer comes before everything else")}
 	case o.leaves():
 		return leave(o)
 	case o.Updated && !o.Deleting:
@@ -143,8 +143,8 @@ func update(o Installation) installation.Decision {
 	if o.Phase != lsv1alpha1.PhasePendingDependencies {
 		return installation.Decision{Next: lsv1alpha1.PhasePendingDependencies, Why: because(string(lsv1alpha1.PhasePendingDependencies), "an update is required: "+o.occasion())}
 	}
-	if o.Trouble != nil {
-		return raise(o.Trouble)
+	if o.DependencyError != nil {
+		return raise(o.DependencyError)
 	}
 	if waiting := unready(o.Predecessors); len(waiting) > 0 && o.Operation != lsv1alpha1.OperationForceReconcile {
 		return waitIn(o, o.Phase, because(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)))
@@ -168,7 +168,7 @@ func (o Installation) occasion() string {
 
 func raise(err error) installation.Decision {
 	return installation.Decision{
-		Do: []installation.Effect{installation.Raise{Err: err}}, Wait: true, Why: because(lsv1alpha1.ReasonWaitingForImports, err.Error()),
+		Do: []installation.Effect{installation.Fail{Err: err}}, Wait: true, Why: because(lsv1alpha1.ReasonWaitingForImports, err.Error()),
 	}
 }
 
@@ -303,7 +303,7 @@ func rest(code, message string) installation.Decision {
 
 // waitIn waits in a phase for something that an event tells about.
 func waitIn(o Installation, phase lsv1alpha1.Phase, why decision.Reason) installation.Decision {
-	return installation.Decision{Next: phase, Wait: true, Again: run.Recheck(o.Since, o.Now), Why: why}
+	return installation.Decision{Next: phase, Wait: true, RequeueAfter: run.Recheck(o.Since, o.Now), Why: why}
 }
 
 // maxNames is how many objects a message names.

@@ -25,7 +25,7 @@ func deleteInstallation(o Installation) installation.Decision {
 			"it is not deleted while others import from it: %s (annotation %s=true does not wait)", siblings(o.Successors), lsv1alpha1.DeleteIgnoreSuccessorsAnnotation)))
 	case len(left) == 0:
 		return installation.Decision{
-			Do: []installation.Effect{installation.CleanUp{}, installation.Release{}}, Wait: true, Why: because(ReasonDeleting, "everything below is gone"),
+			Do: []installation.Effect{installation.CleanUp{}, installation.RemoveFinalizer{}}, Wait: true, Why: because(ReasonDeleting, "everything below is gone"),
 		}
 	case o.Phase != lsv1alpha1.PhaseDeleting && len(standing) > 0:
 		return installation.Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
@@ -40,7 +40,7 @@ func (o Installation) forced() bool { return o.Operation == lsv1alpha1.Operation
 
 // needed tells whether others import from the installation, which holds its deletion until that has begun.
 func (o Installation) needed(standing []installation.Child) bool {
-	begun := len(o.Children)+len(o.Leaving) > 0 && len(standing) == 0
+	begun := len(o.Children)+len(o.Orphaned) > 0 && len(standing) == 0
 	return !begun && !o.forced() && !o.IgnoreSuccessors && len(o.Successors) > 0
 }
 

@@ -42,14 +42,14 @@ func leave(o Installation) installation.Decision {
 		return proceed(o)
 	case len(busy) > 0:
 		d := rest(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+names(busy))
-		d.Again = run.Recheck(o.Since, o.Now)
+		d.RequeueAfter = run.Recheck(o.Since, o.Now)
 		return d
 	case asked(o.Operation) && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation("operation "+string(o.Operation)+" has no effect in the flow "+string(o.Chosen), false)
 	case len(misfits) > 0:
 		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: o.Chosen, Children: misfits}}, Why: why}
 	default:
-		return installation.Decision{Do: []installation.Effect{Leave{}}, Wait: true, Again: time.Millisecond, Why: why}
+		return installation.Decision{Do: []installation.Effect{Leave{}}, Wait: true, RequeueAfter: time.Millisecond, Why: why}
 	}
 }
 
@@ -81,7 +81,7 @@ func follow(o Installation) installation.Decision {
 		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: misfits}}, SaveFirst: true, Why: why}
 	case len(busy) > 0 && o.aborted():
 		d := rest(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+names(busy))
-		d.Again = run.Recheck(o.Since, o.Now)
+		d.RequeueAfter = run.Recheck(o.Since, o.Now)
 		return d
 	case len(busy) > 0:
 		return standard(o)

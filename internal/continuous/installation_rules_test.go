@@ -67,7 +67,7 @@ var rules = map[string]installationRule{
 		for _, c := range o.Children {
 			busy = busy || c.Deleting
 		}
-		return !o.Deleting || busy || !does[installation.Raise](d) && (len(d.Do) > 0 || d.Next == lsv1alpha1.PhaseDeleting || !o.Finalizer)
+		return !o.Deleting || busy || !does[installation.Fail](d) && (len(d.Do) > 0 || d.Next == lsv1alpha1.PhaseDeleting || !o.Finalizer)
 	},
 	"an update needs its imports, and predecessors that are ready": func(o continuous.Installation, d installation.Decision) bool {
 		ready := true
@@ -81,11 +81,11 @@ var rules = map[string]installationRule{
 	},
 	"the finalizer goes when nothing is left": func(o continuous.Installation, d installation.Decision) bool {
 		for _, c := range o.Children {
-			if does[installation.Release](d) && c.Presence != installation.Gone {
+			if does[installation.RemoveFinalizer](d) && c.Presence != installation.Gone {
 				return false
 			}
 		}
-		return !does[installation.Release](d) || o.Deleting
+		return !does[installation.RemoveFinalizer](d) || o.Deleting
 	},
 	"what is ignored and completed is left alone": func(o continuous.Installation, d installation.Decision) bool {
 		return !o.Ignored || !o.Phase.IsCompleted() || d.Wait && len(d.Do) == 0 && d.Next == ""
@@ -142,7 +142,7 @@ func TestCON14_PassesEndAndAUnchangedWorldIsLeftAlone(t *testing.T) {
 			t.Fatalf("again, %+v: %v", after, err)
 		}
 		for _, d := range decisions {
-			if len(d.Do) > 0 && !does[installation.Raise](d) || again.Phase != after.Phase {
+			if len(d.Do) > 0 && !does[installation.Fail](d) || again.Phase != after.Phase {
 				t.Fatalf("%+v\n ends as %+v\n and then decides %+v, phase %s", o, after, d, again.Phase)
 			}
 		}

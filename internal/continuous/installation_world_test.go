@@ -151,13 +151,13 @@ func act(o continuous.Installation, effect installation.Effect) (continuous.Inst
 		}
 	}
 	switch e := effect.(type) {
-	case installation.Hold:
+	case installation.AddFinalizer:
 		o.Finalizer = true
-	case installation.Release:
+	case installation.RemoveFinalizer:
 		o.Finalizer = false
 	case installation.DropOperation:
 		o.Operation = ""
-	case installation.Raise:
+	case installation.Fail:
 		return o, e.Err
 	case installation.Prepare:
 		o.Prepared = &installation.Prepared{Generation: 1, ConfigGeneration: "c"}

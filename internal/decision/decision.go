@@ -19,19 +19,19 @@ type Of[P ~string, E any] struct {
 	// Wait ends the pass: nothing more can be decided until something changes. Without it the loop decides again at
 	// once, on the facts as they are after Do.
 	Wait bool
-	// Again is the latest time after which a waiting object is looked at again. It serves timeouts and the safety
+	// RequeueAfter is the latest time after which a waiting object is looked at again. It serves timeouts and the safety
 	// net; what is waited for must also arrive as an event. Zero means events only.
-	Again time.Duration
-	// MayLag says that the status need not be stored at once: what it tells can be found out again, and nobody acts on it.
+	RequeueAfter time.Duration
+	// DeferStatusWrite says that the status need not be stored at once: what it tells can be found out again, and nobody acts on it.
 	// A wait that is over soon then costs no write.
-	MayLag bool
+	DeferStatusWrite bool
 	// SaveFirst stores the status before Do is executed, if it has changed: what Do hands on to others must be known of
 	// this object first.
 	SaveFirst bool
-	// ProveFirst writes the status before Do is executed even if it has not changed. An effect that cannot be made
+	// ForceStatusWrite writes the status before Do is executed even if it has not changed. An effect that cannot be made
 	// idempotent asks for it: the write proves that the decision was made on the newest version of the object, and
 	// records the intent.
-	ProveFirst bool
+	ForceStatusWrite bool
 }
 
 // Reason is a CamelCase word out of a closed list and a sentence that names objects and times. The zero value means

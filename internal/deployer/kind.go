@@ -81,7 +81,7 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	if matters {
 		s.Target, err = k.targetOf(ctx, item)
 	}
-	o := deployitem.Look(s)
+	o := deployitem.NewObserved(s)
 	if matters && o.Target == deployitem.TargetMissing {
 		o.TargetName = k.shown(ctx, item, o.TargetName)
 	}

@@ -166,7 +166,7 @@ func idle(o Observed) Decision {
 	case o.RepairAt.IsZero() || o.Target == TargetMissing || o.Problem != nil:
 		return rest
 	case o.Ended || o.RepairAt.After(o.Now):
-		rest.Again = max(o.RepairAt.Sub(o.Now), time.Millisecond)
+		rest.RequeueAfter = max(o.RepairAt.Sub(o.Now), time.Millisecond)
 		return rest
 	case o.Answer != nil && o.Answer.Err != nil:
 		return fail(Repair{}.String(), o.Answer.Err)
@@ -178,7 +178,7 @@ func idle(o Observed) Decision {
 func awaitTarget(o Observed) Decision {
 	d := wait(cmp.Or(o.Answer.Waiting.Code, lsv1alpha1.ReasonWaitingForReadiness),
 		cmp.Or(o.Answer.Waiting.Message, "waiting for what was done in the target to take effect")+untilDeadline(o))
-	d.Again = cmp.Or(o.Answer.Recheck, defaultRecheck)
+	d.RequeueAfter = cmp.Or(o.Answer.Recheck, defaultRecheck)
 	return d
 }
 

@@ -107,8 +107,8 @@ type Answer struct {
 	Unreachable bool
 }
 
-// Look turns what was read into facts.
-func Look(s Snapshot) Observed {
+// NewObserved turns what was read into facts.
+func NewObserved(s Snapshot) Observed {
 	item, status := s.Item, &s.Item.Status
 	o := Observed{
 		Name:             item.Namespace + "/" + item.Name,

@@ -126,7 +126,7 @@ func TestWhoIsResponsible(t *testing.T) {
 	for name, test := range tests {
 		r := role
 		r.Selectors = test.selectors
-		if got := deployitem.Look(deployitem.Snapshot{Item: test.item, Target: test.target, Role: r, Now: noon}).Mine; got != test.want {
+		if got := deployitem.NewObserved(deployitem.Snapshot{Item: test.item, Target: test.target, Role: r, Now: noon}).Mine; got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -38,7 +38,7 @@ func (s *script) walk(t *testing.T, item *lsv1alpha1.DeployItem, snapshot deploy
 	if snapshot.Now.IsZero() {
 		snapshot.Now = noon
 	}
-	o := deployitem.Look(snapshot)
+	o := deployitem.NewObserved(snapshot)
 	for range 32 {
 		d := deployitem.Decide(o)
 		if d.SaveFirst {
@@ -310,7 +310,7 @@ func TestRepairOfWhatHasFinished(t *testing.T) {
 	before := i.DeepCopy()
 	s := &script{}
 	d := s.walk(t, i, deployitem.Snapshot{RepairAt: noon})
-	if !cmp.Equal([]string{"repair"}, s.calls) || d.Again != time.Hour {
+	if !cmp.Equal([]string{"repair"}, s.calls) || d.RequeueAfter != time.Hour {
 		t.Errorf("calls %v, then %+v", s.calls, d)
 	}
 	if diff := cmp.Diff(before, i); diff != "" {

@@ -11,7 +11,7 @@ import (
 
 // After returns the facts as they are once an effect was carried out. Objects are the versions that it led to, by name.
 func After(o Observed, effect Effect, objects map[string]Object) Observed {
-	o.Wanted, o.Leaving = slices.Clone(o.Wanted), slices.Clone(o.Leaving)
+	o.Wanted, o.Orphaned = slices.Clone(o.Wanted), slices.Clone(o.Orphaned)
 	switch e := effect.(type) {
 	case AddFinalizer:
 		o.Finalizer = true
@@ -62,7 +62,7 @@ func (o *Observed) change(concerned []Item, change func(*Item)) {
 	for _, item := range concerned {
 		names[item.ObjectName()] = true
 	}
-	for _, items := range [][]Item{o.Wanted, o.Leaving} {
+	for _, items := range [][]Item{o.Wanted, o.Orphaned} {
 		for i := range items {
 			if names[items[i].ObjectName()] && !items[i].Replaced {
 				change(&items[i])

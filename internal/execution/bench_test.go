@@ -17,7 +17,7 @@ func BenchmarkPass(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := fan(b, size)
 			for b.Loop() {
-				if d := execution.Decide(execution.Look(s)); len(effects[execution.TriggerItems](d)) != 1 {
+				if d := execution.Decide(execution.NewObserved(s)); len(effects[execution.TriggerItems](d)) != 1 {
 					b.Fatalf("decided %+v", d)
 				}
 			}
@@ -33,7 +33,7 @@ func fan(b *testing.B, size int) execution.Snapshot {
 	e := begun(items...)
 	s := execution.Snapshot{Execution: e, Now: noon}
 	e.Status.DeployItemCache = &lsv1alpha1.DeployItemCache{}
-	for _, item := range execution.Look(s).Wanted {
+	for _, item := range execution.NewObserved(s).Wanted {
 		object := item.Write.DeepCopy()
 		if item.Name == "first" {
 			object.Status.JobID, object.Status.JobIDFinished, object.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded

@@ -48,14 +48,14 @@ func ObserveSpec(e *lsv1alpha1.Execution) {
 
 // LookWithoutJob turns what was read about an execution of the continuous flow into what a decision depends on.
 func LookWithoutJob(s Snapshot) Observed {
-	o := Look(s)
+	o := NewObserved(s)
 	o.Continuous, o.InterruptAsked, o.Interrupted = true, false, false
-	l := looker{Snapshot: s, o: o, objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
+	l := facts{Snapshot: s, o: o, objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
 	for i := range s.Items {
 		l.objects[i] = &s.Items[i]
 	}
 	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
-	l.o.Wanted, l.o.Leaving, l.o.Invalid, l.o.Export = nil, nil, nil, Export{}
+	l.o.Wanted, l.o.Orphaned, l.o.Invalid, l.o.Export = nil, nil, nil, Export{}
 	// The spec is always the one to work on, as it is at the beginning of a job.
 	l.o.Job, l.o.Phase, l.o.Deleted = run.Job{ID: noJob}, lsv1alpha1.PhaseInit, false
 	if o.Deleted {
@@ -63,7 +63,7 @@ func LookWithoutJob(s Snapshot) Observed {
 	} else {
 		l.lookForRun()
 	}
-	for _, items := range [][]Item{l.o.Wanted, l.o.Leaving} {
+	for _, items := range [][]Item{l.o.Wanted, l.o.Orphaned} {
 		for i := range items {
 			l.judge(&items[i], o.Deleted)
 		}
@@ -78,7 +78,7 @@ func LookWithoutJob(s Snapshot) Observed {
 
 // judge says how far an item has come, by what its object says of its generation. Objects that are to be deleted are at
 // rest before, whatever they do.
-func (l *looker) judge(item *Item, removing bool) {
+func (l *facts) judge(item *Item, removing bool) {
 	i := slices.IndexFunc(l.objects, func(o *lsv1alpha1.DeployItem) bool { return o.Name == item.Object.Name })
 	if i < 0 || item.State == StateUnseen || item.Replaced {
 		return
@@ -86,7 +86,7 @@ func (l *looker) judge(item *Item, removing bool) {
 	l.judgeObject(item, l.objects[i], removing)
 }
 
-func (l *looker) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing bool) {
+func (l *facts) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing bool) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
 	item.Halfway = l.isHalfway(item, object)
 	item.Current = object.Status.ObservedGeneration >= object.Generation || item.Halfway
@@ -113,7 +113,7 @@ func (l *looker) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing
 
 // isHalfway tells whether the execution has changed the flow of an object to that of jobs and not said yet, in its status, that
 // this is nothing to deploy: nobody else makes that one generation since the last that is remembered.
-func (l *looker) isHalfway(item *Item, object *lsv1alpha1.DeployItem) bool {
+func (l *facts) isHalfway(item *Item, object *lsv1alpha1.DeployItem) bool {
 	seen := object.Status.ObservedGeneration
 	return item.Flow == lsv1alpha1.FlowJob && seen == object.Generation-1 && slices.ContainsFunc(l.Execution.Status.DeployItemGenerations,
 		func(g lsv1alpha1.DeployItemGeneration) bool {

@@ -41,7 +41,7 @@ func Decide(o Observed) Decision {
 func start(o Observed) Decision {
 	switch {
 	case o.undetermined():
-		return Decision{Wait: true, Again: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
+		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
 	case o.Removing():
 		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
 	default:
@@ -70,10 +70,10 @@ func rest(o Observed) Decision {
 // interrupt ends a job that was cut short. Nothing is started any more, and what has not finished fails.
 func interrupt(o Observed) Decision {
 	if !o.Complete {
-		return Decision{Wait: true, Again: time.Second, Why: because(ReasonInterruptAccepted, "which deploy items exist is not known for certain yet")}
+		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonInterruptAccepted, "which deploy items exist is not known for certain yet")}
 	}
 	var cut []Item
-	for _, items := range [][]Item{o.Wanted, o.Leaving} {
+	for _, items := range [][]Item{o.Wanted, o.Orphaned} {
 		for _, item := range items {
 			if item.CutShort != nil {
 				cut = append(cut, item)
@@ -127,7 +127,7 @@ func (o Observed) await(code string, item Item) Decision {
 	if !item.Since.IsZero() && item.working() {
 		message += ", since " + item.Since.UTC().Format(time.RFC3339)
 	}
-	return Decision{Wait: true, Why: because(code, message), Again: o.recheck()}
+	return Decision{Wait: true, Why: because(code, message), RequeueAfter: o.recheck()}
 }
 
 // minRecheck is when to look again at something that is about to be known.

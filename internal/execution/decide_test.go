@@ -94,7 +94,7 @@ func eachTriple(shape [][]string, do func([]execution.Item)) {
 func running(phase lsv1alpha1.Phase, wanted, leaving []execution.Item) execution.Observed {
 	return execution.Observed{
 		Phase: phase, Job: run.Job{ID: job, FinishedID: "job-1"}, Now: noon, PhaseSince: noon.Add(-time.Minute), Finalizer: true,
-		Wanted: wanted, Leaving: leaving,
+		Wanted: wanted, Orphaned: leaving,
 	}
 }
 
@@ -134,7 +134,7 @@ func sane(o execution.Observed, d execution.Decision) error {
 		return fmt.Errorf("it waits without a reason")
 	case !d.Wait && len(d.Do) == 0 && (d.Next == "" || d.Next == o.Phase):
 		return fmt.Errorf("it goes on without doing anything")
-	case ends && slices.ContainsFunc(slices.Concat(o.Wanted, o.Leaving), working) && len(effects[execution.InterruptItems](d)) == 0:
+	case ends && slices.ContainsFunc(slices.Concat(o.Wanted, o.Orphaned), working) && len(effects[execution.InterruptItems](d)) == 0:
 		return fmt.Errorf("it ends while an item works")
 	case ends && !d.Wait:
 		return fmt.Errorf("it ends and goes on")
@@ -212,7 +212,7 @@ func TestJOB46_AnExecutionGoesWithItsNamespace(t *testing.T) {
 				o := running(phase, nil, nil)
 				o.NamespaceEnds, o.Deleted, o.DeletionAsked, o.Complete, o.Continuous = true, deleted, deleted, true, left
 				if left {
-					o.Leaving = []execution.Item{{Name: "a", State: execution.StateIdle}}
+					o.Orphaned = []execution.Item{{Name: "a", State: execution.StateIdle}}
 				}
 				d := execution.Decide(o)
 				if gone := len(effects[execution.RemoveFinalizer](d)) == 1; !d.Wait || d.Next != "" || gone != (deleted && !left) || !gone && len(d.Do) > 0 {
@@ -254,7 +254,7 @@ func endsAsItShould(items []execution.Item, d execution.Decision) error {
 		return fmt.Errorf("next phase %s", d.Next)
 	case (d.Next == lsv1alpha1.PhaseFailed) != (!succeeded && !works && !starts):
 		return fmt.Errorf("next phase %s", d.Next)
-	case d.Next == "" && !starts && (!d.Wait || d.Again <= 0):
+	case d.Next == "" && !starts && (!d.Wait || d.RequeueAfter <= 0):
 		return fmt.Errorf("it neither waits nor has a safety net")
 	}
 	if d.Next != lsv1alpha1.PhaseFailed {
@@ -280,7 +280,7 @@ func TestJOB72_JOB44_EveryStateOfThreeItemsThatAreDeleted(t *testing.T) {
 				o.Deleted, o.Complete = true, complete
 				d := execution.Decide(o)
 				complain(t, sane(o, d), o, d)
-				complain(t, removesInOrder(o.Leaving, d, acyclic(shape)), o, d)
+				complain(t, removesInOrder(o.Orphaned, d, acyclic(shape)), o, d)
 				complain(t, letsGoOnlyForCertain(o, d), o, d)
 			}
 		})
@@ -310,16 +310,16 @@ func removesInOrder(items []execution.Item, d execution.Decision, ordered bool) 
 
 func letsGoOnlyForCertain(o execution.Observed, d execution.Decision) error {
 	released := len(effects[execution.RemoveFinalizer](d)) > 0
-	if released != (o.Complete && len(o.Leaving) == 0) {
+	if released != (o.Complete && len(o.Orphaned) == 0) {
 		return fmt.Errorf("the finalizer goes: %t", released)
 	}
-	if d.Next == lsv1alpha1.PhaseDeleteFailed && (!o.Complete || len(o.Leaving) == 0) {
+	if d.Next == lsv1alpha1.PhaseDeleteFailed && (!o.Complete || len(o.Orphaned) == 0) {
 		return fmt.Errorf("it fails without certainty, or without anything left")
 	}
-	if d.Next == lsv1alpha1.PhaseDeleteFailed && !slices.ContainsFunc(o.Leaving, stuck) {
+	if d.Next == lsv1alpha1.PhaseDeleteFailed && !slices.ContainsFunc(o.Orphaned, stuck) {
 		return fmt.Errorf("it fails although no item has")
 	}
-	moves := len(d.Do) > 0 || d.Next != "" || slices.ContainsFunc(o.Leaving, working)
+	moves := len(d.Do) > 0 || d.Next != "" || slices.ContainsFunc(o.Orphaned, working)
 	if !moves && o.Complete {
 		return fmt.Errorf("it waits for nothing")
 	}
@@ -381,7 +381,7 @@ func TestJOB50_JOB52_AnInterruptStartsNothingAndEndsAtOnce(t *testing.T) {
 		for _, phase := range phases {
 			o := running(phase, items, nil)
 			if phase.IsDeletion() {
-				o.Wanted, o.Leaving, o.Deleted = nil, items, true
+				o.Wanted, o.Orphaned, o.Deleted = nil, items, true
 			}
 			o.InterruptAsked, o.Complete = true, true
 			complain(t, isCutShort(o), o, execution.Decide(o))
@@ -416,7 +416,7 @@ func isCutShort(o execution.Observed) error {
 	if want := map[bool]lsv1alpha1.Phase{true: lsv1alpha1.PhaseDeleteFailed, false: lsv1alpha1.PhaseFailed}[o.Deleted]; o.Phase != want {
 		return fmt.Errorf("it ends in phase %s, want %s", o.Phase, want)
 	}
-	for _, item := range slices.Concat(o.Wanted, o.Leaving) {
+	for _, item := range slices.Concat(o.Wanted, o.Orphaned) {
 		if item.CutShort != nil && !cut[item.Name] {
 			return fmt.Errorf("%s is not cut short", item.Name)
 		}
@@ -453,7 +453,7 @@ func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 func TestContinuousExecutionsAreLeftAlone(t *testing.T) {
 	e := &lsv1alpha1.Execution{Spec: lsv1alpha1.ExecutionSpec{Flow: lsv1alpha1.FlowContinuous, DeployItems: []lsv1alpha1.DeployItemTemplate{{Name: "a", Type: "t"}}}}
 	e.Status.JobID, e.Status.JobIDFinished = job, job
-	o := execution.Look(execution.Snapshot{Execution: e, Now: noon})
+	o := execution.NewObserved(execution.Snapshot{Execution: e, Now: noon})
 	d := execution.Decide(o)
 	if !o.Continuous || !d.Wait || len(d.Do) > 0 {
 		t.Errorf("decided %+v", d)

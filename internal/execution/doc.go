@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package execution is the job flow of executions: which deploy items have to be created, changed, started, awaited and
-// deleted, and in which order. It is pure. Whoever has read an execution and its deploy items calls Look and Decide and
+// deleted, and in which order. It is pure. Whoever has read an execution and its deploy items calls NewObserved and Decide and
 // knows what happens next, and why; the controller then acts, and Settle says what the status becomes.
 //
 //	Init         the objects of all deploy items are brought about; those that the spec no longer contains are deleted

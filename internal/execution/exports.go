@@ -30,7 +30,7 @@ func ExportSecrets(s Snapshot) map[string]lsv1alpha1.ObjectReference {
 func exportName(e *lsv1alpha1.Execution) string { return dataflow.ExecutionExportName(e.Name) }
 
 // lookAtExports prepares the object with the exports once all items have succeeded.
-func (l *looker) lookAtExports(m matching) {
+func (l *facts) lookAtExports(m matching) {
 	if l.o.Invalid != nil || slices.ContainsFunc(l.o.Wanted, func(i Item) bool { return i.State != StateSucceeded }) {
 		return
 	}
@@ -59,7 +59,7 @@ func (l *looker) lookAtExports(m matching) {
 }
 
 // exportOf reads the exports of an item. Errors do not quote them.
-func (l *looker) exportOf(name string, object *lsv1alpha1.DeployItem) (any, error) {
+func (l *facts) exportOf(name string, object *lsv1alpha1.DeployItem) (any, error) {
 	reference := object.Status.ExportReference
 	subject := fmt.Sprintf("status.exportRef of deploy item %q (%s)", name, object.Name)
 	if reference.Namespace != "" && reference.Namespace != object.Namespace {
@@ -87,7 +87,7 @@ func unusable(format string, args ...any) error {
 	}, format, args...)
 }
 
-func (l *looker) prepareExport(values map[string]any) {
+func (l *facts) prepareExport(values map[string]any) {
 	e := l.Execution
 	owner := dataflow.Owner{Namespace: e.Namespace, Name: e.Name, UID: e.UID, JobID: e.Status.JobID}
 	wanted, err := dataflow.ExecutionExport(owner, values)

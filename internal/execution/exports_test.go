@@ -35,7 +35,7 @@ func completed(t *testing.T, exporters ...string) execution.Snapshot {
 }
 
 func TestWithoutExportsThereIsNothingToReadOrWrite(t *testing.T) {
-	o := execution.Look(completed(t))
+	o := execution.NewObserved(completed(t))
 	d := execution.Decide(o)
 	if execution.NeedsExports(o) || len(d.Do) > 0 || d.Next != lsv1alpha1.PhaseSucceeded {
 		t.Errorf("observed %+v, decided %+v", o.Export, d)
@@ -44,12 +44,12 @@ func TestWithoutExportsThereIsNothingToReadOrWrite(t *testing.T) {
 
 func TestJOB71_ExportsAreCollectedByItem(t *testing.T) {
 	s := completed(t, "b")
-	o := execution.Look(s)
+	o := execution.NewObserved(s)
 	if d := execution.Decide(o); !execution.NeedsExports(o) || !d.Wait || d.Next != "" || len(d.Do) > 0 {
 		t.Errorf("before they are read: decided %+v", d)
 	}
 	s.ExportsRead, s.Exports = true, map[string][]byte{s.Items[1].Name: []byte("port: 9007199254740993\nnested: {x: [1.5, null]}\n")}
-	o = execution.Look(s)
+	o = execution.NewObserved(s)
 	d := execution.Decide(o)
 	writes := effects[execution.WriteExport](d)
 	if len(writes) != 1 || writes[0].Update || d.Next != lsv1alpha1.PhaseSucceeded {
@@ -67,11 +67,11 @@ func TestJOB71_ExportsAreCollectedByItem(t *testing.T) {
 
 	s.Export = writes[0].Object
 	e.Status.Phase, e.Status.JobIDFinished = lsv1alpha1.PhaseCompleting, ""
-	if execution.Look(s).Export.Write != nil {
+	if execution.NewObserved(s).Export.Write != nil {
 		t.Errorf("exports that are stored are written again")
 	}
 	s.Exports[s.Items[1].Name] = []byte("{}")
-	o = execution.Look(s)
+	o = execution.NewObserved(s)
 	if writes := effects[execution.WriteExport](execution.Decide(o)); len(writes) != 1 || !writes[0].Update {
 		t.Errorf("changed exports: %+v", writes)
 	}
@@ -80,7 +80,7 @@ func TestJOB71_ExportsAreCollectedByItem(t *testing.T) {
 func TestExportsOfAnEarlierJobAreRemoved(t *testing.T) {
 	s := completed(t)
 	s.Execution.Status.ExportReference = &lsv1alpha1.ObjectReference{Name: dataflow.ExecutionExportName("app"), Namespace: "ns"}
-	o := execution.Look(s)
+	o := execution.NewObserved(s)
 	d := execution.Decide(o)
 	if removed := effects[execution.RemoveExport](d); len(removed) != 1 || removed[0].Name != dataflow.ExecutionExportName("app") {
 		t.Errorf("decided %+v", d)
@@ -104,7 +104,7 @@ func TestJOB31_UnusableExportsAreFatalAndNotQuoted(t *testing.T) {
 			s := completed(t, "a")
 			s.ExportsRead, s.Exports = true, map[string][]byte{}
 			spoil(&s)
-			d := execution.Decide(execution.Look(s))
+			d := execution.Decide(execution.NewObserved(s))
 			refused := effects[execution.Refuse](d)
 			if len(refused) != 1 || d.Next != lsv1alpha1.PhaseFailed || failure.KindOf(refused[0].Err) != failure.Terminal {
 				t.Fatalf("decided %+v", d)
@@ -119,7 +119,7 @@ func TestJOB31_UnusableExportsAreFatalAndNotQuoted(t *testing.T) {
 func TestExportsAreReadWhenAllItemsHaveSucceeded(t *testing.T) {
 	s := completed(t, "a")
 	s.Items[1].Status.JobIDFinished = ""
-	if execution.NeedsExports(execution.Look(s)) {
+	if execution.NeedsExports(execution.NewObserved(s)) {
 		t.Error("they are read before the last item has finished")
 	}
 }

@@ -42,9 +42,9 @@ type Observed struct {
 	Invalid error
 	// Wanted are the items of the job, in the order of the spec. There are none in the deletion flow.
 	Wanted []Item
-	// Leaving are the objects that have to go before the job can start anything: in the deletion flow all there are.
-	Leaving []Item
-	// Complete says that there are no more objects than those of Wanted and Leaving.
+	// Orphaned are the objects that have to go before the job can start anything: in the deletion flow all there are.
+	Orphaned []Item
+	// Complete says that there are no more objects than those of Wanted and Orphaned.
 	Complete bool
 	Export   Export
 }
@@ -64,7 +64,7 @@ type Item struct {
 	Terminating bool
 	// DeletionAsked says that the object knows that the tree is to be deleted.
 	DeletionAsked bool
-	// Replaced says that the object stands among Leaving and a new one has to take its place.
+	// Replaced says that the object stands among Orphaned and a new one has to take its place.
 	Replaced bool
 	// WithoutUninstall says that the object carries that annotation.
 	WithoutUninstall bool
@@ -161,7 +161,7 @@ func NeedsComplete(o Observed) bool {
 	if o.InterruptAsked || o.Interrupted || o.DeletionAsked && o.preparing() && !o.Begun {
 		return true
 	}
-	return o.Removing() && (o.Fresh() || removalOf(o.Leaving).over())
+	return o.Removing() && (o.Fresh() || removalOf(o.Orphaned).over())
 }
 
 // NeedsExports tells whether the exports of the items are what the next decision needs.

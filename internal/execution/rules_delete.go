@@ -17,15 +17,15 @@ func remove(o Observed) Decision {
 	if keep := keepDeployed(o); len(keep) > 0 {
 		return Decision{Do: keep, Why: because(ReasonDeleting, "what was deployed stays")}
 	}
-	r := removalOf(o.Leaving)
+	r := removalOf(o.Orphaned)
 	switch {
 	case !r.over():
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, r.awaited)
 		d.Do = r.effects(o)
 		return d
 	case !o.Complete:
-		return Decision{Wait: true, Again: minRecheck, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
-	case len(o.Leaving) > 0:
+		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+	case len(o.Orphaned) > 0:
 		return fail(o, failing{
 			doing: "delete the deploy items", code: ReasonDeployItemsLeft,
 			err: failed(operationDelete, ReasonDeployItemsLeft, r.codes(), r.problems()),
@@ -42,10 +42,10 @@ func decideEnding(o Observed) Decision {
 	switch {
 	case !o.Deleted || !o.Finalizer:
 		return Decision{Wait: true, Why: why}
-	case len(o.Leaving) > 0:
-		return Decision{Wait: true, Again: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Leaving))}
+	case len(o.Orphaned) > 0:
+		return Decision{Wait: true, RequeueAfter: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned))}
 	case !o.Complete:
-		return Decision{Wait: true, Again: minRecheck, Why: because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet")}
+		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet")}
 	default:
 		return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: why}
 	}
@@ -67,7 +67,7 @@ func keepDeployed(o Observed) []Effect {
 		return nil
 	}
 	var items []Item
-	for _, item := range o.Leaving {
+	for _, item := range o.Orphaned {
 		if !item.WithoutUninstall {
 			items = append(items, item)
 		}

@@ -20,12 +20,12 @@ func prepare(o Observed) Decision {
 	if o.Invalid != nil {
 		return refuseSpec(o)
 	}
-	leaving := removalOf(o.Leaving)
+	leaving := removalOf(o.Orphaned)
 	if leaving.failed() {
 		return failOrphans(o, leaving)
 	}
 	d := Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonPrepared, fmt.Sprintf("%d deploy items are prepared", len(o.Wanted)))}
-	if len(o.Leaving) > 0 {
+	if len(o.Orphaned) > 0 {
 		d = o.await(lsv1alpha1.ReasonWaitingForOrphans, leaving.awaited)
 	} else if i := slices.IndexFunc(o.Wanted, func(i Item) bool { return i.State == StateUnseen }); i >= 0 {
 		d = o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
@@ -40,13 +40,13 @@ func prepare(o Observed) Decision {
 
 // overtaken ends a job that has not begun to deploy anything, because the deletion was asked for. What it has begun to remove is awaited.
 func overtaken(o Observed) Decision {
-	for _, items := range [][]Item{o.Leaving, o.Wanted} {
+	for _, items := range [][]Item{o.Orphaned, o.Wanted} {
 		if i := slices.IndexFunc(items, Item.working); i >= 0 {
 			return o.await(lsv1alpha1.ReasonWaitingForSubObjects, items[i])
 		}
 	}
 	if !o.Complete {
-		return Decision{Wait: true, Again: time.Second, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "whether job "+o.Job.ID+" has started deploy items is not known for certain yet")}
+		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "whether job "+o.Job.ID+" has started deploy items is not known for certain yet")}
 	}
 	message := "job " + o.Job.ID + " was interrupted before anything was deployed, because the deletion was asked for"
 	return fail(o, failing{doing: "run the job", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})
@@ -94,7 +94,7 @@ func failOrphans(o Observed, leaving removal) Decision {
 
 // progress starts what can be started and waits for what was.
 func progress(o Observed) Decision {
-	if len(o.Leaving) > 0 {
+	if len(o.Orphaned) > 0 {
 		return finishLeaving(o)
 	}
 	plan := make([]planned, len(o.Wanted))
@@ -117,7 +117,7 @@ func progress(o Observed) Decision {
 	}
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
-		d.MayLag = true
+		d.DeferStatusWrite = true
 		return d
 	}
 	if len(p.Done) == len(o.Wanted) {
@@ -136,7 +136,7 @@ func uninformed(o Observed) []Item {
 
 // finishLeaving goes on with objects that somebody else has left half deleted.
 func finishLeaving(o Observed) Decision {
-	leaving := removalOf(o.Leaving)
+	leaving := removalOf(o.Orphaned)
 	if leaving.failed() {
 		return failOrphans(o, leaving)
 	}
@@ -182,7 +182,7 @@ func failItems(o Observed, blocked []Item) Decision {
 func complete(o Observed) Decision {
 	switch x := o.Export; {
 	case x.Unread:
-		return Decision{Wait: true, Again: minRecheck, Why: because(ReasonReadingExports, "the exports of the deploy items are about to be read")}
+		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonReadingExports, "the exports of the deploy items are about to be read")}
 	case x.Err != nil:
 		return fail(o, failing{doing: "collect the exports", err: x.Err, code: ReasonExportsUnusable})
 	case x.Write != nil:

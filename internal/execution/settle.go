@@ -96,7 +96,7 @@ func (o Observed) record() *lsv1alpha1.DeployItemCache {
 			cache.ActiveDIs = append(cache.ActiveDIs, lsv1alpha1.NamePair{SpecName: item.Name, ObjectName: item.Object.Name})
 		}
 	}
-	for _, item := range o.Leaving {
+	for _, item := range o.Orphaned {
 		cache.OrphanedDIs = append(cache.OrphanedDIs, item.Object.Name)
 	}
 	return cache

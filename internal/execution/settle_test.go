@@ -24,7 +24,7 @@ func TestJOB03_JOB30_AnErrorBeforeTheFirstDecisionDoesNotFinishTheJob(t *testing
 			at := metav1.NewTime(noon)
 			e.DeletionTimestamp, first = &at, lsv1alpha1.PhaseInitDelete
 		}
-		o := execution.Look(execution.Snapshot{Execution: e, Complete: true, Now: noon})
+		o := execution.NewObserved(execution.Snapshot{Execution: e, Complete: true, Now: noon})
 		execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away"))
 		if e.Status.IsFinished() || e.Status.Phase != first || e.Status.LastError == nil {
 			t.Errorf("status %+v", e.Status)
@@ -38,7 +38,7 @@ func TestTheTimeAtWhichAJobArrivedIsKept(t *testing.T) {
 	e.Status.JobID = job
 	e.Status.LastError = &lsv1alpha1.Error{Message: "of the job before"}
 	e.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &arrived}
-	o := execution.Look(execution.Snapshot{Execution: e, Now: noon})
+	o := execution.NewObserved(execution.Snapshot{Execution: e, Now: noon})
 	execution.Settle(e, o, execution.Decide(o), nil)
 	times := e.Status.TransitionTimes
 	if !times.TriggerTime.Equal(&arrived) || !times.InitTime.Time.Equal(noon) || e.Status.Phase != lsv1alpha1.PhaseInit || e.Status.LastError != nil {
@@ -83,7 +83,7 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
 	for _, complete := range []bool{true, false} {
 		e := begun(template("a"))
-		o := execution.Look(execution.Snapshot{Execution: e, Items: []lsv1alpha1.DeployItem{*stored(t, e, "a")}, Complete: complete, Now: noon})
+		o := execution.NewObserved(execution.Snapshot{Execution: e, Items: []lsv1alpha1.DeployItem{*stored(t, e, "a")}, Complete: complete, Now: noon})
 		execution.Settle(e, o, execution.Decision{}, errors.New("interrupted"))
 		if cache := e.Status.DeployItemCache; complete != (cache != nil && len(cache.ActiveDIs) == 1) {
 			t.Errorf("with certainty %v it remembers %+v", complete, cache)

@@ -89,17 +89,17 @@ func (w *world) snapshot() execution.Snapshot {
 	for _, item := range w.history[w.seen] {
 		s.Items = append(s.Items, *item.DeepCopy())
 	}
-	o := execution.Look(s)
+	o := execution.NewObserved(s)
 	if !o.Removing() {
 		w.findRecorded(&s)
-		o = execution.Look(s)
+		o = execution.NewObserved(s)
 	}
 	if execution.NeedsComplete(o) {
 		s.Items, s.Complete = nil, true
 		for _, item := range w.items() {
 			s.Items = append(s.Items, *item.DeepCopy())
 		}
-		o = execution.Look(s)
+		o = execution.NewObserved(s)
 	}
 	if execution.NeedsExports(o) {
 		s.ExportsRead, s.Exports = true, map[string][]byte{}
@@ -128,7 +128,7 @@ func (w *world) findRecorded(s *execution.Snapshot) {
 func (w *world) pass(crashes bool) {
 	w.now = w.now.Add(time.Second)
 	s := w.snapshot()
-	e, o := s.Execution, execution.Look(s)
+	e, o := s.Execution, execution.NewObserved(s)
 	for range 32 {
 		d := execution.Decide(o)
 		var err error
@@ -148,7 +148,7 @@ func (w *world) pass(crashes bool) {
 		if !errors.Is(err, errConflict) {
 			o = execution.Settle(e, o, d, err)
 		}
-		if d.MayLag && err == nil && crashes && w.random.IntN(2) == 0 {
+		if d.DeferStatusWrite && err == nil && crashes && w.random.IntN(2) == 0 {
 			return
 		}
 		if err != nil || d.Wait {

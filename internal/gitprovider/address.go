@@ -16,7 +16,7 @@ import (
 type Repository struct {
 	// Host, in lower case, with the port if it is not the usual one.
 	Host string
-	// Path is how the forge calls the repository, for example "owner/name", in lower case: no forge has two repositories whose
+	// Path is how the provider calls the repository, for example "owner/name", in lower case: no provider has two repositories whose
 	// names differ only in case.
 	Path string
 }

@@ -24,9 +24,9 @@ const (
 type Credentials struct {
 	// Username and Password are for Git over HTTPS.
 	Username, Password string
-	// Token is for the API of the forge.
+	// Token is for the API of the provider.
 	Token string
-	// CA holds certificates, in PEM, that the forge's certificate may come from. If it is empty, those of the system count.
+	// CA holds certificates, in PEM, that the provider's certificate may come from. If it is empty, those of the system count.
 	CA []byte
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package gitprovider is what promotions need of Git servers: pull requests, at GitHub, GitLab, Gitea and Forgejo, Bitbucket Server
-// and Azure DevOps. It holds the interface, the classes of errors and what all forges have in common; each forge has a package
-// below, and package provider chooses among them.
+// and Azure DevOps. It holds the interface, the classes of errors and what all providers have in common; each provider has a package
+// below, and package providers chooses among them.
 //
-// A forge is reached by plain REST through package rest, which bounds answers, obeys the rules of package dial and keeps tokens out
+// A provider is reached by plain REST through package rest, which bounds answers, obeys the rules of package dial and keeps tokens out
 // of errors.
 package gitprovider

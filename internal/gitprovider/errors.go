@@ -11,19 +11,19 @@ import (
 	"espalier.dev/internal/failure"
 )
 
-// Class says what kind of trouble there was with a forge. Its text is the reason in a status.
+// Class says what kind of trouble there was with a provider. Its text is the reason in a status.
 type Class string
 
 const (
-	// Unauthenticated means that the forge does not know the credentials. Nothing helps until the Secret changes.
+	// Unauthenticated means that the provider does not know the credentials. Nothing helps until the Secret changes.
 	Unauthenticated Class = "ForgeCredentialsRefused"
 	// Forbidden means that the credentials do not permit it. Nothing helps until they do, or until the Secret changes.
 	Forbidden Class = "ForgeForbidden"
 	// NotFound means that the repository or the pull request does not exist, or must not be seen with these credentials.
 	NotFound Class = "ForgeNotFound"
-	// Refused means that the forge understood the request and does not accept it: a branch that does not exist, for example.
+	// Refused means that the provider understood the request and does not accept it: a branch that does not exist, for example.
 	Refused Class = "ForgeRefused"
-	// Misconfigured means that the url, the credentials or the address are not usable, which was found out without the forge.
+	// Misconfigured means that the url, the credentials or the address are not usable, which was found out without the provider.
 	Misconfigured Class = "ForgeMisconfigured"
 
 	// Duplicate means that there is such a pull request already. Whoever looks for it finds it.
@@ -32,15 +32,15 @@ const (
 	Conflict Class = "ForgeConflict"
 	// RateLimited means that there were too many requests; RetryAfter says when there may be another.
 	RateLimited Class = "ForgeRateLimited"
-	// Unavailable means that the forge could not be reached, or failed.
+	// Unavailable means that the provider could not be reached, or failed.
 	Unavailable Class = "ForgeUnavailable"
-	// Untrusted means that the certificate of the forge is not one that we trust.
+	// Untrusted means that the certificate of the provider is not one that we trust.
 	Untrusted Class = "ForgeUntrusted"
-	// Malformed means that the answer is not what the forge is documented to answer, or too large. Often a proxy answered instead.
+	// Malformed means that the answer is not what the provider is documented to answer, or too large. Often a proxy answered instead.
 	Malformed Class = "ForgeAnswerMalformed"
 )
 
-// Permanent tells whether a retry is useless until somebody changes something: the Pipeline, its Secret, or something at the forge.
+// Permanent tells whether a retry is useless until somebody changes something: the Pipeline, its Secret, or something at the provider.
 func (c Class) Permanent() bool {
 	switch c {
 	case Unauthenticated, Forbidden, NotFound, Refused, Misconfigured:
@@ -49,7 +49,7 @@ func (c Class) Permanent() bool {
 	return false
 }
 
-// Error is what went wrong with a forge. It never contains credentials.
+// Error is what went wrong with a provider. It never contains credentials.
 type Error struct {
 	// Operation is what was attempted, for example "open a pull request".
 	Operation string
@@ -58,7 +58,7 @@ type Error struct {
 	Class      Class
 	// Status of the answer; zero if there was none.
 	Status int
-	// RetryAfter is how long the forge wants us to wait; zero if it did not say.
+	// RetryAfter is how long the provider wants us to wait; zero if it did not say.
 	RetryAfter time.Duration
 	// Message says what happened and what to do about it.
 	Message string
@@ -105,7 +105,7 @@ func ClassOf(err error) Class {
 	return Unavailable
 }
 
-// RetryAfter returns how long the forge wants us to wait before the next request, or zero if it did not say.
+// RetryAfter returns how long the provider wants us to wait before the next request, or zero if it did not say.
 func RetryAfter(err error) time.Duration {
 	var known *Error
 	if errors.As(err, &known) {

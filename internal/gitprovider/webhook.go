@@ -11,16 +11,16 @@ import (
 	"errors"
 )
 
-// Event is what a webhook of a forge says: something happened to this pull request. It is no more than a hint to look sooner.
+// Event is what a webhook of a provider says: something happened to this pull request. It is no more than a hint to look sooner.
 type Event struct {
-	// Repository of the pull request. The host is empty if the forge does not tell it.
+	// Repository of the pull request. The host is empty if the provider does not tell it.
 	Repository Repository
 	// Number of the pull request.
 	Number int64
 }
 
 var (
-	// ErrUnsigned means that a call of a webhook does not prove that it comes from the forge. Nothing in it may be believed.
+	// ErrUnsigned means that a call of a webhook does not prove that it comes from the provider. Nothing in it may be believed.
 	ErrUnsigned = errors.New("the call is not signed with the secret of the webhook")
 	// ErrIgnored means that a call is genuine and not about a pull request: a test of the webhook, for example.
 	ErrIgnored = errors.New("the call is not about a pull request")
@@ -44,9 +44,9 @@ func SameSecret(secret []byte, given string) bool {
 	return len(secret) > 0 && subtle.ConstantTimeCompare(secret, []byte(given)) == 1
 }
 
-// NewEvent makes an event of what a forge says about the page of the repository and the number of the pull request.
+// NewEvent makes an event of what a provider says about the page of the repository and the number of the pull request.
 func NewEvent(page string, number int64, identify func(Address) (Repository, error)) (Event, error) {
-	// Nothing is dialled here, so a forge that knows itself by http is as good as any.
+	// Nothing is dialled here, so a provider that knows itself by http is as good as any.
 	address, err := parseAddress(page, func(string) bool { return true })
 	if err != nil || number <= 0 {
 		return Event{}, ErrUnreadable

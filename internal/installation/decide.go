@@ -32,8 +32,8 @@ const (
 // Decide says what an installation does next.
 func Decide(o Observed) Decision {
 	d := decide(o)
-	if d.Again == safetyNet {
-		d.Again = run.Recheck(o.Since, o.Now)
+	if d.RequeueAfter == safetyNet {
+		d.RequeueAfter = run.Recheck(o.Since, o.Now)
 	}
 	return d
 }
@@ -81,7 +81,7 @@ func afterChildren(o Observed, d Decision) Decision {
 // new look: the facts are those of the job that ends.
 func thenMore(o Observed, d Decision) Decision {
 	if o.Root && (o.Request.Asked || o.Request.GrantedID != o.Job.RequestedID || o.Deleting || o.IfChanged || o.Scheduled) {
-		d.Again = time.Millisecond
+		d.RequeueAfter = time.Millisecond
 	}
 	return d
 }
@@ -144,7 +144,7 @@ func decideByItself(o Observed) Decision {
 		return rest("no job was requested")
 	case o.Automatic.Due.After(o.Now):
 		d := rest("the next automatic job is due at " + o.Automatic.Due.UTC().Format(time.RFC3339))
-		d.Again = o.Automatic.Due.Sub(o.Now)
+		d.RequeueAfter = o.Automatic.Due.Sub(o.Now)
 		return d
 	default:
 		return held(o, begin(o, "an automatic job is due"))
@@ -162,7 +162,7 @@ func begin(o Observed, why string) Decision {
 // held adds the finalizer before anything else happens.
 func held(o Observed, d Decision) Decision {
 	if !o.Finalizer {
-		d.Do = append([]Effect{Hold{}}, d.Do...)
+		d.Do = append([]Effect{AddFinalizer{}}, d.Do...)
 	}
 	return d
 }
@@ -173,7 +173,7 @@ func rest(why string) Decision {
 
 // wait waits for something that an event tells about.
 func wait(code, message string) Decision {
-	return Decision{Wait: true, Again: safetyNet, Why: because(code, message)}
+	return Decision{Wait: true, RequeueAfter: safetyNet, Why: because(code, message)}
 }
 
 // fail ends the job.

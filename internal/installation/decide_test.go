@@ -20,7 +20,7 @@ func unfinished(o installation.Observed, c installation.Child) bool {
 	return c.Presence == installation.Present && c.Job.ID == o.Job.ID && c.Job.Running()
 }
 
-func all(o installation.Observed) []installation.Child { return slices.Concat(o.Children, o.Leaving) }
+func all(o installation.Observed) []installation.Child { return slices.Concat(o.Children, o.Orphaned) }
 
 // rules hold for every observation.
 var rules = map[string]func(o installation.Observed, d installation.Decision) bool{
@@ -52,13 +52,13 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 		return !d.Next.IsFinal() || !slices.ContainsFunc(all(o), func(c installation.Child) bool { return unfinished(o, c) })
 	},
 	"JOB-01 the job is stored before it is handed down": func(_ installation.Observed, d installation.Decision) bool {
-		return !does[installation.HandDown](d) || d.SaveFirst
+		return !does[installation.PropagateJob](d) || d.SaveFirst
 	},
 	"only the wait of a nested installation may be told late": func(o installation.Observed, d installation.Decision) bool {
-		return !d.MayLag || !o.Root && d.Wait && d.Next == "" && len(d.Do) == 0
+		return !d.DeferStatusWrite || !o.Root && d.Wait && d.Next == "" && len(d.Do) == 0
 	},
 	"JOB-21 nothing is prepared before the predecessors have succeeded": func(o installation.Observed, d installation.Decision) bool {
-		return !does[installation.Prepare](d) || o.Trouble == nil && !slices.ContainsFunc(o.Predecessors, func(p installation.Sibling) bool {
+		return !does[installation.Prepare](d) || o.DependencyError == nil && !slices.ContainsFunc(o.Predecessors, func(p installation.Sibling) bool {
 			return p.Deleting || p.Job.Running() || p.Phase != lsv1alpha1.PhaseSucceeded
 		})
 	},
@@ -74,12 +74,12 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 		return o.Phase != lsv1alpha1.PhaseInitDelete || !does[installation.DeleteChildren](d) || o.IgnoreSuccessors || len(o.Successors) == 0
 	},
 	"JOB-44 the finalizer goes last": func(o installation.Observed, d installation.Decision) bool {
-		return !does[installation.Release](d) || o.Phase.IsDeletion() && !slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
+		return !does[installation.RemoveFinalizer](d) || o.Phase.IsDeletion() && !slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
 	},
 	"JOB-46 in a namespace that is being deleted nothing is begun": func(o installation.Observed, _ installation.Decision) bool {
 		o.NamespaceEnds = true
 		d := installation.Decide(o)
-		released := len(d.Do) == 1 && does[installation.Release](d)
+		released := len(d.Do) == 1 && does[installation.RemoveFinalizer](d)
 		left := slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
 		return d.Wait && d.Next == "" && (len(d.Do) == 0 || released && !left) && (!o.Deleting || !o.Finalizer || left || released)
 	},
@@ -126,18 +126,18 @@ func perform(o installation.Observed, effect installation.Effect) (installation.
 	switch e := effect.(type) {
 	case installation.Grant:
 		o.Request.Asked, o.Request.GrantedID, o.Finalizer = false, o.NewJobID, true
-	case installation.Hold:
+	case installation.AddFinalizer:
 		o.Finalizer = true
 	case installation.DropOperation:
 		o.Interrupt, o.StrayRequest = false, false
-	case installation.Raise:
+	case installation.Fail:
 		return o, e.Err
 	case installation.Prepare:
-		o.Prepared, o.Leaving = &installation.Prepared{}, nil
+		o.Prepared, o.Orphaned = &installation.Prepared{}, nil
 		for _, c := range o.Children {
 			o = o.With(c, func(c *installation.Child) { c.Presence = installation.Present })
 		}
-	case installation.HandDown:
+	case installation.PropagateJob:
 		for _, c := range e.Children {
 			o = o.With(c, func(c *installation.Child) { c.Job.ID = o.Job.ID })
 		}
@@ -156,7 +156,7 @@ func perform(o installation.Observed, effect installation.Effect) (installation.
 		}
 	case installation.Relabel:
 		o.LabelLost = false
-	case installation.Release:
+	case installation.RemoveFinalizer:
 		o.Finalizer = false
 	}
 	return o, nil

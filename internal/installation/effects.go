@@ -21,16 +21,16 @@ type (
 	Announce struct{}
 	// Grant replaces the request for a job by a grant, and adds the finalizer.
 	Grant struct{}
-	// Hold adds the finalizer.
-	Hold struct{}
+	// AddFinalizer adds the finalizer.
+	AddFinalizer struct{}
 	// DropOperation removes the operation annotation.
 	DropOperation struct{}
-	// Raise reports an error that was found while observing.
-	Raise struct{ Err error }
+	// Fail reports an error that was found while observing.
+	Fail struct{ Err error }
 	// Prepare writes the objects of the own context and all children, and deletes the children that are not wanted.
 	Prepare struct{}
-	// HandDown makes the job the current one of children.
-	HandDown struct{ Children []Child }
+	// PropagateJob makes the job the current one of children.
+	PropagateJob struct{ Children []Child }
 	// Interrupt passes the interrupt on to children.
 	Interrupt struct{ Children []Child }
 	// Export writes the exports, and removes what earlier jobs have left in the own context.
@@ -45,8 +45,8 @@ type (
 	Relabel struct{}
 	// CleanUp removes exports, the objects of the own context and the states of templates.
 	CleanUp struct{}
-	// Release removes the finalizer.
-	Release struct{}
+	// RemoveFinalizer removes the finalizer.
+	RemoveFinalizer struct{}
 	// Observe has the status speak of the present generation, in which nothing but the flow is another one. The status write
 	// does it.
 	Observe struct{}
@@ -69,19 +69,19 @@ func (Announce) String() string { return "announce the job" }
 func (Grant) String() string { return "grant the request" }
 
 // String implements Effect.
-func (Hold) String() string { return "add the finalizer" }
+func (AddFinalizer) String() string { return "add the finalizer" }
 
 // String implements Effect.
 func (DropOperation) String() string { return "remove the operation annotation" }
 
 // String implements Effect.
-func (Raise) String() string { return "check siblings" }
+func (Fail) String() string { return "check siblings" }
 
 // String implements Effect.
 func (Prepare) String() string { return "prepare" }
 
 // String implements Effect.
-func (e HandDown) String() string { return "hand the job to " + names(e.Children) }
+func (e PropagateJob) String() string { return "hand the job to " + names(e.Children) }
 
 // String implements Effect.
 func (e Interrupt) String() string { return "interrupt " + names(e.Children) }
@@ -105,7 +105,7 @@ func (Relabel) String() string { return "restore the label" }
 func (CleanUp) String() string { return "clean up" }
 
 // String implements Effect.
-func (Release) String() string { return "remove the finalizer" }
+func (RemoveFinalizer) String() string { return "remove the finalizer" }
 
 // String implements Effect.
 func (Observe) String() string { return "take note of the flow" }

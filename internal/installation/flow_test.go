@@ -37,13 +37,13 @@ func TestCON16_JOB15_AnotherFlowIsNoOtherSpec(t *testing.T) {
 	} {
 		inst := finishedOnce()
 		test.change(inst)
-		if o := installation.Look(installation.Snapshot{Installation: inst}); o.Changed != test.changed || o.FlowOnly != test.flowOnly {
+		if o := installation.NewObserved(installation.Snapshot{Installation: inst}); o.Changed != test.changed || o.FlowOnly != test.flowOnly {
 			t.Errorf("%s: changed %v, only the flow %v", name, o.Changed, o.FlowOnly)
 		}
 	}
 	inst := finishedOnce()
 	inst.Generation += 2
-	o := installation.Look(installation.Snapshot{Installation: inst, NewJobID: "new"})
+	o := installation.NewObserved(installation.Snapshot{Installation: inst, NewJobID: "new"})
 	o = installation.Settle(inst, o, installation.Decide(o), nil)
 	if inst.Status.JobID != "job" || inst.Status.ObservedGeneration != 5 || o.FlowOnly || !installation.Decide(o).Wait {
 		t.Errorf("it has job %s and speaks of generation %d", inst.Status.JobID, inst.Status.ObservedGeneration)
@@ -76,8 +76,8 @@ func TestJOB24_RechecksOfJobsGrow(t *testing.T) {
 			Root: true, Phase: lsv1alpha1.PhaseInit, Job: run.Job{ID: "job"}, Finalizer: true, Now: now, Since: now.Add(-since),
 			Predecessors: []installation.Sibling{{Name: "a", Job: run.Job{ID: "other"}, Phase: lsv1alpha1.PhaseProgressing}},
 		})
-		if !d.Wait || d.Again != want {
-			t.Errorf("after %s it is looked at again after %s, want %s", since, d.Again, want)
+		if !d.Wait || d.RequeueAfter != want {
+			t.Errorf("after %s it is looked at again after %s, want %s", since, d.RequeueAfter, want)
 		}
 	}
 }

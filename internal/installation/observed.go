@@ -52,16 +52,16 @@ type Observed struct {
 	Automatic Automatic
 	Scheduled bool
 
-	// Trouble is why the installation can never get its imports or give its exports, nil if it can: installations that
+	// DependencyError is why the installation can never get its imports or give its exports, nil if it can: installations that
 	// wait for each other, or export the same.
-	Trouble      error
-	Predecessors []Sibling
-	Successors   []Sibling
-	Children     []Child
+	DependencyError error
+	Predecessors    []Sibling
+	Successors      []Sibling
+	Children        []Child
 	// Untold are successors that an earlier controller was about to ask for a job when it stopped.
 	Untold []string
-	// Leaving are children that the blueprint no longer contains.
-	Leaving []Child
+	// Orphaned are children that the blueprint no longer contains.
+	Orphaned []Child
 
 	// Prepared is what the effect Prepare came to, in the pass in which it was executed.
 	Prepared *Prepared
@@ -170,7 +170,7 @@ type Prepared struct {
 
 // With returns the facts with one child changed.
 func (o Observed) With(child Child, change func(*Child)) Observed {
-	for _, list := range []*[]Child{&o.Children, &o.Leaving} {
+	for _, list := range []*[]Child{&o.Children, &o.Orphaned} {
 		*list = slices.Clone(*list)
 		for i := range *list {
 			if (*list)[i].Kind == child.Kind && (*list)[i].Name == child.Name {

@@ -60,7 +60,7 @@ func awaitSuccessors(o Observed) Decision {
 		waiting = append(waiting, what)
 	}
 	d := wait(lsv1alpha1.ReasonWaitingForSuccessors, "waiting for the deletion of "+list(waiting)+", which imports from this one"+o.since())
-	d.MayLag = !o.Root // as when it waits for predecessors
+	d.DeferStatusWrite = !o.Root // as when it waits for predecessors
 	return d
 }
 
@@ -68,13 +68,13 @@ func awaitSuccessors(o Observed) Decision {
 func decideDeleting(o Observed) Decision {
 	left := present(everyChild(o))
 	if len(left) == 0 {
-		return Decision{Do: []Effect{CleanUp{}, Release{}}, Wait: true, Why: because(string(lsv1alpha1.PhaseDeleting), "everything below is gone")}
+		return Decision{Do: []Effect{CleanUp{}, RemoveFinalizer{}}, Wait: true, Why: because(string(lsv1alpha1.PhaseDeleting), "everything below is gone")}
 	}
 	if unmarked := untold(o); len(unmarked) > 0 {
 		return Decision{Do: []Effect{DeleteChildren{Children: unmarked}}, Why: waitingForDeletion()}
 	}
 	if untold := without(left, o.Job.ID); len(untold) > 0 {
-		return Decision{SaveFirst: true, Do: []Effect{HandDown{Children: untold}}, Why: waitingForDeletion()}
+		return Decision{SaveFirst: true, Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForDeletion()}
 	}
 	busy := running(left, o.Job.ID)
 	if o.Interrupt {
@@ -88,7 +88,7 @@ func decideDeleting(o Observed) Decision {
 }
 
 func everyChild(o Observed) []Child {
-	return append(append([]Child(nil), o.Children...), o.Leaving...)
+	return append(append([]Child(nil), o.Children...), o.Orphaned...)
 }
 
 // undeleted returns the children that were not asked to go.

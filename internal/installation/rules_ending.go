@@ -20,7 +20,7 @@ func decideEnding(o Observed) Decision {
 	if left := present(everyChild(o)); len(left) > 0 {
 		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of "+names(left))
 	}
-	return Decision{Do: []Effect{Release{}}, Wait: true, Why: because(ReasonNamespaceEnds, "the namespace is being deleted, and everything below is gone")}
+	return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: because(ReasonNamespaceEnds, "the namespace is being deleted, and everything below is gone")}
 }
 
 // Damaged tells whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way.
@@ -34,5 +34,5 @@ func Mend(o Observed) Decision {
 	if o.LabelLost {
 		return Decision{Do: []Effect{Relabel{}}, Why: why}
 	}
-	return Decision{Do: []Effect{Hold{}}, Why: why}
+	return Decision{Do: []Effect{AddFinalizer{}}, Why: why}
 }

@@ -42,8 +42,8 @@ func decideInit(o Observed) Decision {
 	if o.DeletionAsked {
 		return overtaken(o)
 	}
-	if o.Trouble != nil {
-		return Decision{Do: []Effect{Raise{Err: o.Trouble}}, Wait: true, Why: because(reasonPredecessorFailed, o.Trouble.Error())}
+	if o.DependencyError != nil {
+		return Decision{Do: []Effect{Fail{Err: o.DependencyError}}, Wait: true, Why: because(reasonPredecessorFailed, o.DependencyError.Error())}
 	}
 	var waiting []string
 	for _, p := range o.Predecessors {
@@ -57,7 +57,7 @@ func decideInit(o Observed) Decision {
 	if len(waiting) > 0 {
 		d := wait(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)+o.since())
 		// A nested installation has its job from its parent. The status of a root is where people find theirs.
-		d.MayLag = !o.Root
+		d.DeferStatusWrite = !o.Root
 		return d
 	}
 	return Decision{Do: []Effect{Prepare{}}, Next: lsv1alpha1.PhaseCleanupOrphaned, Why: because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written")}
@@ -115,11 +115,11 @@ func decideCleanup(o Observed) Decision {
 	if len(leaving) == 0 {
 		return afterCleanup(o)
 	}
-	if unmarked := undeleted(o.Leaving); len(unmarked) > 0 {
+	if unmarked := undeleted(o.Orphaned); len(unmarked) > 0 {
 		return Decision{Do: []Effect{DeleteChildren{Children: unmarked}}, Why: waitingForOrphans()}
 	}
 	if untold := without(leaving, o.Job.ID); len(untold) > 0 {
-		return Decision{SaveFirst: true, Do: []Effect{HandDown{Children: untold}}, Why: waitingForOrphans()}
+		return Decision{SaveFirst: true, Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForOrphans()}
 	}
 	if o.Interrupt {
 		return Decision{Do: []Effect{Interrupt{Children: running(leaving, o.Job.ID)}, DropOperation{}}, Why: waitingForOrphans()}
@@ -146,7 +146,7 @@ func afterCleanup(o Observed) Decision {
 
 // leavingOf returns the children that are to vanish before the job is handed down.
 func leavingOf(o Observed) []Child {
-	leaving := append([]Child(nil), o.Leaving...)
+	leaving := append([]Child(nil), o.Orphaned...)
 	for _, c := range o.Children {
 		if c.Deleting {
 			leaving = append(leaving, c)
@@ -164,7 +164,7 @@ func decideProgress(o Observed) Decision {
 		}
 	}
 	if untold := without(present(o.Children), job); len(untold) > 0 {
-		return Decision{SaveFirst: true, Do: []Effect{HandDown{Children: untold}}, Why: waitingForChildren(o.Children)}
+		return Decision{SaveFirst: true, Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForChildren(o.Children)}
 	}
 	busy := running(o.Children, job)
 	if o.Interrupt {

@@ -34,7 +34,7 @@ var requests = []run.Request{{}, {Asked: true}, {GrantedID: "job-3"}, {GrantedID
 // neighbourhoods are predecessors, successors and trouble.
 var neighbourhoods = []installation.Observed{
 	{},
-	{Trouble: errTrouble},
+	{DependencyError: errTrouble},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseSucceeded}}},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: older}, Phase: lsv1alpha1.PhaseProgressing}}},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseFailed}}},
@@ -100,7 +100,7 @@ func everything(each func(installation.Observed)) {
 				continue // one thing after the other
 			}
 			families(func(children, leaving []installation.Child) {
-				o.Children, o.Leaving = children, leaving
+				o.Children, o.Orphaned = children, leaving
 				each(o)
 			})
 		}
@@ -113,7 +113,7 @@ func alone(o installation.Observed, each func(installation.Observed)) {
 		for _, around := range neighbourhoods {
 			for flags := range 1 << 8 {
 				bit := func(n int) bool { return flags&(1<<n) > 0 }
-				o.Request, o.Trouble, o.Predecessors, o.Successors = request, around.Trouble, around.Predecessors, around.Successors
+				o.Request, o.DependencyError, o.Predecessors, o.Successors = request, around.DependencyError, around.Predecessors, around.Successors
 				o.Root, o.Deleting, o.Finalizer, o.Interrupt = bit(0), bit(1), bit(2), bit(3)
 				o.DeletionAsked, o.LabelLost = o.Deleting, !o.Root && bit(4)
 				o.Changed, o.IfChanged, o.IgnoreSuccessors = bit(4), bit(5), bit(6)

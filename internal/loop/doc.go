@@ -21,7 +21,7 @@
 // A crash before the patch leaves the stored phase as it was. The next pass enters the same phase again, observes
 // again, and repeats the same idempotent effects: those that were done already change nothing. A crash after the patch
 // finds the new phase. A write whose answer was lost is the same as a crash after it. An effect that cannot be made
-// idempotent sets [decision.Of.ProveFirst]: its intent is stored, under the same optimistic lock, before it happens.
+// idempotent sets [decision.Of.ForceStatusWrite]: its intent is stored, under the same optimistic lock, before it happens.
 //
 // # Why a stale cache harms nothing
 //

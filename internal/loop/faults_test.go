@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// The life of a plant, from the request to the end of its deletion, with the same outcome whatever goes wrong once.
+// The life of a sample, from the request to the end of its deletion, with the same outcome whatever goes wrong once.
 
 func TestCrashAtEveryWrite(t *testing.T) {
 	faults.Sweep(t, faults.EachWrite(reference(t)), liveThrough)
@@ -46,7 +46,7 @@ func TestCrashAtEveryRead(t *testing.T) {
 func TestStaleCacheAroundEveryWrite(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Writes() {
-		for _, resource := range []string{"plants", "configmaps"} {
+		for _, resource := range []string{"samples", "configmaps"} {
 			for _, how := range []string{"hold", "relist"} {
 				plans = append(plans, faults.MustParse(fmt.Sprintf("watch:%s:%s:%d..%d", resource, how, entry.Write, entry.Write+1)))
 			}
@@ -58,7 +58,7 @@ func TestStaleCacheAroundEveryWrite(t *testing.T) {
 func TestCutWatchesAtEveryWrite(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Writes() {
-		plans = append(plans, faults.MustParse(fmt.Sprintf("watch:plants:cut:%[1]d;watch:configmaps:gone:%[1]d", entry.Write)))
+		plans = append(plans, faults.MustParse(fmt.Sprintf("watch:samples:cut:%[1]d;watch:configmaps:gone:%[1]d", entry.Write)))
 	}
 	faults.Sweep(t, plans, liveThrough)
 }
@@ -83,10 +83,10 @@ func liveThrough(t *testing.T, plan faults.Plan) {
 	live(t, plan)
 }
 
-// live runs a plant's life. A controller that crashes is followed by a healthy one, as a Deployment would do it.
+// live runs a sample's life. A controller that crashes is followed by a healthy one, as a Deployment would do it.
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	t.Helper()
-	g := newGarden(t)
+	g := newFixture(t)
 	transport := faults.New(plan)
 	first := g.start(t, transport.Config(g.Config()), nil)
 	done := make(chan struct{})
@@ -102,14 +102,14 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	}()
 	defer func() { close(done); <-restarted }()
 
-	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Plant{}, &corev1.ConfigMap{}))
-	p := testkit.Eventually(t, g.APIServer, g.sow(t, "a", twoPots), testkit.Is("finished", func(p *Plant) bool {
+	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Sample{}, &corev1.ConfigMap{}))
+	p := testkit.Eventually(t, g.APIServer, g.create(t, "a", twoParts), testkit.Is("finished", func(p *Sample) bool {
 		return p.Status.Phase != "" && p.Status.IsFinished()
 	}))
 	if p.Status.Phase != lsv1alpha1.PhaseSucceeded {
 		t.Errorf("phase %s, want Succeeded", p.Status.Phase)
 	}
-	if err := g.harvested(t, p); err != nil {
+	if err := g.completed(t, p); err != nil {
 		t.Error(err)
 	}
 	g.cutDown(t, p)
@@ -117,11 +117,11 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	return transport.Log()
 }
 
-// checkLife looks at every state that a plant has had: one request is one job, the deletion is another, a job walks
+// checkLife looks at every state that a sample has had: one request is one job, the deletion is another, a job walks
 // through its phases in order, and it is finished in the very write that reaches its last phase.
 func checkLife(t *testing.T, life testkit.History) {
 	t.Helper()
-	// A deletion that needs no waiting, because a crashed controller had cleared the pots, leaves no trace in the status.
+	// A deletion that needs no waiting, because a crashed controller had cleared the parts, leaves no trace in the status.
 	if jobs := life.Transitions("status.jobID"); len(jobs) < 2 || len(jobs) > 3 || jobs[0] != "" {
 		t.Errorf("jobs %q, want none, that of the request, that of the deletion if it had to wait", jobs)
 	}
@@ -141,11 +141,11 @@ func checkLife(t *testing.T, life testkit.History) {
 
 // A world in which all is done stays as it is: no write, however long one looks.
 func TestAFinishedWorldIsQuiet(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	transport := faults.New(faults.Plan{})
 	g.start(t, transport.Config(g.Config()), nil)
-	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Plant{}, &corev1.ConfigMap{}))
-	p := g.eventually(t, g.sow(t, "a", twoPots), lsv1alpha1.PhaseSucceeded)
+	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Sample{}, &corev1.ConfigMap{}))
+	p := g.eventually(t, g.create(t, "a", twoParts), lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 	// Wake the controller by a change that asks for nothing, and see that it only looks.
 	before, requests := recorder.History(), len(transport.Log())
@@ -162,50 +162,50 @@ func TestAFinishedWorldIsQuiet(t *testing.T) {
 	}
 }
 
-// cutDown deletes a plant and checks that it took its pots along.
-func (g *garden) cutDown(t *testing.T, p *Plant) {
+// cutDown deletes a sample and checks that it took its parts along.
+func (g *fixture) cutDown(t *testing.T, p *Sample) {
 	t.Helper()
 	if err := g.client.Delete(t.Context(), p); err != nil {
 		t.Fatalf("delete: %v", err)
 	}
 	testkit.EventuallyGone(t, g.APIServer, p)
-	for _, name := range p.Spec.Pots {
+	for _, name := range p.Spec.Parts {
 		err := g.client.Get(t.Context(), client.ObjectKey{Namespace: g.ns, Name: name}, &corev1.ConfigMap{})
 		if err == nil || client.IgnoreNotFound(err) != nil {
-			t.Errorf("pot %s after the deletion: %v, want not found", name, err)
+			t.Errorf("part %s after the deletion: %v, want not found", name, err)
 		}
 	}
 }
 
-// A controller that does not know of a foreign write must neither overwrite it nor harvest: the write before the
-// harvest proves that it knows the newest version.
+// A controller that does not know of a foreign write must neither overwrite it nor createResult: the write before the
+// createResult proves that it knows the newest version.
 func TestAnEffectThatIsNotIdempotentWaitsForTheNewestVersion(t *testing.T) {
-	g := newWilderness(t)
+	g := newIdleFixture(t)
 	transport := faults.New(faults.Plan{})
 	c := g.start(t, transport.Config(g.Config()), nil)
-	p := testkit.Eventually(t, g.APIServer, g.sow(t, "a", PlantSpec{Pots: []string{"rose"}}),
-		testkit.Is("growing", func(p *Plant) bool { return p.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	p := testkit.Eventually(t, g.APIServer, g.create(t, "a", SampleSpec{Parts: []string{"rose"}}),
+		testkit.Is("waiting", func(p *Sample) bool { return p.Status.Phase == lsv1alpha1.PhaseProgressing }))
 	c.awaitView(t, p) // a controller that does not see its own write yet waits for that instead
 
-	transport.Hold("plants")
-	foreign := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"foreign":"yes"}},"spec":{"pots":["rose"]}}`))
+	transport.Hold("samples")
+	foreign := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"foreign":"yes"}},"spec":{"parts":["rose"]}}`))
 	if err := g.client.Patch(t.Context(), p, foreign); err != nil {
 		t.Fatal(err)
 	}
-	var pot corev1.ConfigMap
-	if err := g.client.Get(t.Context(), client.ObjectKey{Namespace: g.ns, Name: "rose"}, &pot); err != nil {
+	var part corev1.ConfigMap
+	if err := g.client.Get(t.Context(), client.ObjectKey{Namespace: g.ns, Name: "rose"}, &part); err != nil {
 		t.Fatal(err)
 	}
-	g.grow(t.Context(), t, &pot)
+	g.complete(t.Context(), t, &part)
 	awaitConflicts(t, transport, 2)
-	if baskets := g.baskets(t, p); baskets != 0 {
-		t.Errorf("%d baskets while the controller's view is stale, want none", baskets)
+	if results := g.results(t, p); results != 0 {
+		t.Errorf("%d results while the controller's view is stale, want none", results)
 	}
 
-	transport.Release("plants")
+	transport.Release("samples")
 	p = g.eventually(t, p, lsv1alpha1.PhaseSucceeded)
-	if baskets := g.baskets(t, p); baskets != 1 || p.Annotations["foreign"] != "yes" {
-		t.Errorf("%d baskets, annotations %v, want one basket and the foreign annotation", baskets, p.Annotations)
+	if results := g.results(t, p); results != 1 || p.Annotations["foreign"] != "yes" {
+		t.Errorf("%d results, annotations %v, want one result and the foreign annotation", results, p.Annotations)
 	}
 }
 
@@ -221,10 +221,10 @@ func awaitConflicts(t *testing.T, transport *faults.Transport, want int) {
 	}
 }
 
-func (g *garden) baskets(t *testing.T, p *Plant) int {
+func (g *fixture) results(t *testing.T, p *Sample) int {
 	t.Helper()
 	var all corev1.ConfigMapList
-	if err := g.client.List(t.Context(), &all, client.InNamespace(g.ns), client.HasLabels{jobLabel}, client.MatchingLabels{plantLabel: p.Name}); err != nil {
+	if err := g.client.List(t.Context(), &all, client.InNamespace(g.ns), client.HasLabels{jobLabel}, client.MatchingLabels{sampleLabel: p.Name}); err != nil {
 		t.Fatal(err)
 	}
 	return len(all.Items)

@@ -43,10 +43,10 @@ func (l *lags) end(req reconcile.Request) {
 
 // lagging returns how long the outcome of a pass may stay unstored, zero if it is to be stored now.
 func (l *Loop[T, O, P, E]) lagging(req reconcile.Request, p *pass[T, O, P, E]) time.Duration {
-	if p.err == nil && !p.conflict && p.last.Wait && p.last.MayLag && p.changed() {
+	if p.err == nil && !p.conflict && p.last.Wait && p.last.DeferStatusWrite && p.changed() {
 		if wait := l.lags.left(req, l.Clock.Now()); wait > 0 {
 			l.count(outcomeSettled)
-			return sooner(wait, p.last.Again)
+			return sooner(wait, p.last.RequeueAfter)
 		}
 	}
 	l.lags.end(req)

@@ -145,7 +145,7 @@ func (l *Loop[T, O, P, E]) conclude(ctx context.Context, req reconcile.Request, 
 	}
 	if p.err == nil {
 		l.count(outcomeSettled)
-		return reconcile.Result{RequeueAfter: p.last.Again}, nil
+		return reconcile.Result{RequeueAfter: p.last.RequeueAfter}, nil
 	}
 	return l.concludeError(ctx, req, p)
 }

@@ -19,13 +19,13 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-var twoPots = PlantSpec{Pots: []string{"rose", "vine"}}
+var twoParts = SampleSpec{Parts: []string{"rose", "vine"}}
 
 func TestARequestBecomesOneJob(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	g.start(t, g.Config(), nil)
-	p := g.eventually(t, g.sow(t, "a", twoPots), lsv1alpha1.PhaseSucceeded)
-	if err := g.harvested(t, p); err != nil {
+	p := g.eventually(t, g.create(t, "a", twoParts), lsv1alpha1.PhaseSucceeded)
+	if err := g.completed(t, p); err != nil {
 		t.Error(err)
 	}
 	if !slices.Contains(p.Finalizers, finalizer) || p.Status.ObservedGeneration != p.Generation {
@@ -34,31 +34,31 @@ func TestARequestBecomesOneJob(t *testing.T) {
 }
 
 func TestWithoutARequestNothingHappens(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	g.start(t, g.Config(), nil)
-	idle := &Plant{ObjectMeta: metav1.ObjectMeta{Namespace: g.ns, Name: "idle"}, Spec: PlantSpec{Pots: []string{"fern"}}}
+	idle := &Sample{ObjectMeta: metav1.ObjectMeta{Namespace: g.ns, Name: "idle"}, Spec: SampleSpec{Parts: []string{"fern"}}}
 	if err := g.client.Create(t.Context(), idle); err != nil {
 		t.Fatal(err)
 	}
-	g.eventually(t, g.sow(t, "busy", twoPots), lsv1alpha1.PhaseSucceeded)
-	var now Plant
+	g.eventually(t, g.create(t, "busy", twoParts), lsv1alpha1.PhaseSucceeded)
+	var now Sample
 	if err := g.client.Get(t.Context(), client.ObjectKeyFromObject(idle), &now); err != nil {
 		t.Fatal(err)
 	}
 	if now.ResourceVersion != idle.ResourceVersion {
-		t.Errorf("the idle plant was written to: %+v", now)
+		t.Errorf("the idle sample was written to: %+v", now)
 	}
 }
 
 func TestASecondRequestIsASecondJob(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	g.start(t, g.Config(), nil)
-	first := g.eventually(t, g.sow(t, "a", PlantSpec{}), lsv1alpha1.PhaseSucceeded)
+	first := g.eventually(t, g.create(t, "a", SampleSpec{}), lsv1alpha1.PhaseSucceeded)
 	request := []byte(`{"metadata":{"annotations":{"` + operation + `":"reconcile"}}}`)
-	if err := g.client.Patch(t.Context(), first.DeepCopyObject().(*Plant), client.RawPatch("application/merge-patch+json", request)); err != nil {
+	if err := g.client.Patch(t.Context(), first.DeepCopyObject().(*Sample), client.RawPatch("application/merge-patch+json", request)); err != nil {
 		t.Fatal(err)
 	}
-	second := testkit.Eventually(t, g.APIServer, first, testkit.Is("finished with another job", func(p *Plant) bool {
+	second := testkit.Eventually(t, g.APIServer, first, testkit.Is("finished with another job", func(p *Sample) bool {
 		return p.Status.IsFinished() && p.Status.JobID != first.Status.JobID
 	}))
 	if second.Status.Phase != lsv1alpha1.PhaseSucceeded {
@@ -67,50 +67,50 @@ func TestASecondRequestIsASecondJob(t *testing.T) {
 }
 
 func TestDeletionClearsAndLetsGo(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	g.start(t, g.Config(), nil)
-	p := g.eventually(t, g.sow(t, "a", twoPots), lsv1alpha1.PhaseSucceeded)
+	p := g.eventually(t, g.create(t, "a", twoParts), lsv1alpha1.PhaseSucceeded)
 	if err := g.client.Delete(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	testkit.EventuallyGone(t, g.APIServer, p)
-	for _, name := range p.Spec.Pots {
+	for _, name := range p.Spec.Parts {
 		err := g.client.Get(t.Context(), client.ObjectKey{Namespace: g.ns, Name: name}, &corev1.ConfigMap{})
 		if client.IgnoreNotFound(err) != nil || err == nil {
-			t.Errorf("pot %s after the deletion: %v, want not found", name, err)
+			t.Errorf("part %s after the deletion: %v, want not found", name, err)
 		}
 	}
 }
 
 func TestATerminalErrorEndsTheJob(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	g.start(t, g.Config(), nil)
-	p := g.eventually(t, g.sow(t, "a", PlantSpec{Pots: []string{"rose"}, Fail: failForGood}), lsv1alpha1.PhaseFailed)
+	p := g.eventually(t, g.create(t, "a", SampleSpec{Parts: []string{"rose"}, Fail: failForGood}), lsv1alpha1.PhaseFailed)
 	e := p.Status.LastError
-	if e == nil || e.Reason != "BadSoil" || e.Operation != "Plant" || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
+	if e == nil || e.Reason != "BadSoil" || e.Operation != "Sample" || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
 		t.Errorf("lastError = %+v", e)
 	}
-	if want := "plant the pots: spec.fail: the soil is bad"; e != nil && e.Message != want {
+	if want := "sample the parts: spec.fail: the soil is bad"; e != nil && e.Message != want {
 		t.Errorf("message = %q, want %q", e.Message, want)
 	}
 }
 
 // Whoever is told of an error is told the same, and nothing secret.
 func TestErrorsAreToldWithoutSecrets(t *testing.T) {
-	g := newGarden(t)
-	told := make(chan loop.News[*Plant, lsv1alpha1.Phase], 100)
-	g.start(t, g.Config(), func(_ context.Context, news loop.News[*Plant, lsv1alpha1.Phase]) { told <- news })
-	p := &Plant{
+	g := newFixture(t)
+	told := make(chan loop.News[*Sample, lsv1alpha1.Phase], 100)
+	g.start(t, g.Config(), func(_ context.Context, news loop.News[*Sample, lsv1alpha1.Phase]) { told <- news })
+	p := &Sample{
 		ObjectMeta: metav1.ObjectMeta{Namespace: g.ns, Name: "a", Annotations: map[string]string{
 			operation: string(lsv1alpha1.OperationReconcile), secret: "the soil",
 		}},
-		Spec: PlantSpec{Pots: []string{"rose"}, Fail: failForGood},
+		Spec: SampleSpec{Parts: []string{"rose"}, Fail: failForGood},
 	}
 	if err := g.client.Create(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	p = g.eventually(t, p, lsv1alpha1.PhaseFailed)
-	const want = "plant the pots: spec.fail: <masked> is bad"
+	const want = "sample the parts: spec.fail: <masked> is bad"
 	if got := p.Status.LastError.Message; got != want {
 		t.Errorf("lastError says %q, want %q", got, want)
 	}
@@ -131,10 +131,10 @@ func TestErrorsAreToldWithoutSecrets(t *testing.T) {
 }
 
 func TestARetryableErrorRepeatsThePhaseUntilItGoesWell(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	g.start(t, g.Config(), nil)
-	p := testkit.Eventually(t, g.APIServer, g.sow(t, "a", PlantSpec{Pots: []string{"rose"}, Fail: failForNow}),
-		testkit.Is("retried at least once", func(p *Plant) bool {
+	p := testkit.Eventually(t, g.APIServer, g.create(t, "a", SampleSpec{Parts: []string{"rose"}, Fail: failForNow}),
+		testkit.Is("retried at least once", func(p *Sample) bool {
 			e := p.Status.LastError
 			return e != nil && e.Reason == "Drought" && !e.LastUpdateTime.Equal(&e.LastTransitionTime)
 		}))
@@ -152,11 +152,11 @@ func TestARetryableErrorRepeatsThePhaseUntilItGoesWell(t *testing.T) {
 
 // What is announced was written, in order, and nothing twice.
 func TestAnnouncesEachTransitionOnce(t *testing.T) {
-	g := newGarden(t)
+	g := newFixture(t)
 	var mu sync.Mutex
 	var told []lsv1alpha1.Phase
 	announced := make(chan struct{}, 100)
-	g.start(t, g.Config(), func(_ context.Context, news loop.News[*Plant, lsv1alpha1.Phase]) {
+	g.start(t, g.Config(), func(_ context.Context, news loop.News[*Sample, lsv1alpha1.Phase]) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, tr := range news.Transitions {
@@ -164,7 +164,7 @@ func TestAnnouncesEachTransitionOnce(t *testing.T) {
 		}
 		announced <- struct{}{}
 	})
-	g.eventually(t, g.sow(t, "a", twoPots), lsv1alpha1.PhaseSucceeded)
+	g.eventually(t, g.create(t, "a", twoParts), lsv1alpha1.PhaseSucceeded)
 	want := []lsv1alpha1.Phase{"Init", "ObjectsCreated", "Progressing", "Completing", "Succeeded"}
 	for range announced {
 		mu.Lock()

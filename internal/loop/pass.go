@@ -57,8 +57,8 @@ func (p *pass[T, O, P, E]) run(ctx context.Context) {
 
 // step executes one decision and reports whether it went through.
 func (p *pass[T, O, P, E]) step(ctx context.Context, observed O, d decision.Of[P, E]) (O, bool) {
-	if d.SaveFirst || d.ProveFirst {
-		if err := p.save(ctx, d.ProveFirst); err != nil {
+	if d.SaveFirst || d.ForceStatusWrite {
+		if err := p.save(ctx, d.ForceStatusWrite); err != nil {
 			p.interrupt(ctx, err)
 			return observed, false
 		}

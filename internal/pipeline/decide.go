@@ -25,7 +25,7 @@ const (
 // once it is stored.
 func Decide(o Observed) Decision {
 	if starting(o) && !o.Deleted {
-		return Decision{Wait: true, Again: startingRecheck, Why: decision.Reason{Code: ReasonStarting, Message: "not all targets and repositories have been looked at yet"}}
+		return Decision{Wait: true, RequeueAfter: startingRecheck, Why: decision.Reason{Code: ReasonStarting, Message: "not all targets and repositories have been looked at yet"}}
 	}
 	if o.Deleted && !o.Finalizer {
 		return Decision{Wait: true, Why: decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}}
@@ -41,7 +41,7 @@ func Decide(o Observed) Decision {
 	if do = append(do, d.effects()...); len(do) > 0 {
 		return Decision{Do: do, SaveFirst: true, Why: decision.Reason{Code: ReasonActing, Message: "what was recorded is carried out"}}
 	}
-	return Decision{Wait: true, Again: d.again(), Why: d.why()}
+	return Decision{Wait: true, RequeueAfter: d.again(), Why: d.why()}
 }
 
 // Settle writes what a decision has come to into the status of a pipeline, and returns the facts as they are then. An error

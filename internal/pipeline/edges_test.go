@@ -100,8 +100,8 @@ func TestPromotionThatDoesNotArriveIsStalled(t *testing.T) {
 	s.look()
 	s.finish(done).look()
 	d := Decide(s.Observed)
-	if d.Again > safetyRecheck {
-		t.Errorf("looks again after %s", d.Again)
+	if d.RequeueAfter > safetyRecheck {
+		t.Errorf("looks again after %s", d.RequeueAfter)
 	}
 	s.pass(DefaultRolloutDeadline - time.Second).wantPromotions()
 	s.wantState("b", pipelines.PromotionSucceeded)
@@ -211,7 +211,7 @@ func TestPIP24_AnAttemptThatWasCutOffReachesAllTargets(t *testing.T) {
 		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
 		"by a network that took its time": func(s *scene) {
 			s.pass(time.Minute).finish(failed(false)).look()
-			s.pass(Decide(s.Observed).Again)
+			s.pass(Decide(s.Observed).RequeueAfter)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestPIP22_AClosedPullRequestStillHasABranch(t *testing.T) {
 		"by the network": func(s *scene) { s.finish(failed(false)).look(); s.pass(longestTry) },
 		"by a network that took its time": func(s *scene) {
 			s.pass(time.Minute).finish(failed(false)).look()
-			s.pass(Decide(s.Observed).Again)
+			s.pass(Decide(s.Observed).RequeueAfter)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestPIP28_SuspensionHoldsPromotions(t *testing.T) {
 	s.Spec.Suspend = true
 	s.pass(time.Hour).wantPromotions()
 	s.wantHolds(":Suspended", "b:Retrying")
-	if again := Decide(s.Observed).Again; again < time.Minute {
+	if again := Decide(s.Observed).RequeueAfter; again < time.Minute {
 		t.Errorf("looks again after %s although only people can end it", again)
 	}
 }
@@ -48,7 +48,7 @@ func TestPIP28_SoakTimeIsCountedFromTheLastBreak(t *testing.T) {
 	s.wantPromotions()
 	s.wantHolds("b:Soaking")
 	hold := s.Status.Holds[0]
-	if hold.Until == nil || !hold.Until.Time.Equal(noon.Add(30*time.Minute)) || Decide(s.Observed).Again > 30*time.Minute {
+	if hold.Until == nil || !hold.Until.Time.Equal(noon.Add(30*time.Minute)) || Decide(s.Observed).RequeueAfter > 30*time.Minute {
 		t.Errorf("the hold is %+v", hold)
 	}
 	s.pass(29*time.Minute).set(0, sick("1")).look()

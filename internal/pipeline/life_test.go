@@ -31,8 +31,8 @@ type life struct {
 	attempts map[AttemptID]Attempt
 	queued   map[AttemptID]Effect
 	// requests at the Git server, by branch.
-	forge map[string]*PullRequest
-	sent  map[string]int
+	provider map[string]*PullRequest
+	sent     map[string]int
 	// steps until the crash; never if it is negative.
 	fuse    int
 	crashes int
@@ -91,9 +91,9 @@ func (l *life) observe() Observed {
 		}
 		o.Environments = append(o.Environments, Environment{Targets: []Target{target}})
 	}
-	for _, branch := range slices.Sorted(maps.Keys(l.forge)) {
-		if !l.blind || l.recorded(l.forge[branch]) {
-			o.PullRequests = append(o.PullRequests, *l.forge[branch])
+	for _, branch := range slices.Sorted(maps.Keys(l.provider)) {
+		if !l.blind || l.recorded(l.provider[branch]) {
+			o.PullRequests = append(o.PullRequests, *l.provider[branch])
 		}
 	}
 	return o
@@ -185,7 +185,7 @@ func (l *life) work() {
 		case Promote:
 			result = l.promote(e)
 		case Withdraw:
-			if request := l.forge[e.PullRequest.Branch]; request != nil {
+			if request := l.provider[e.PullRequest.Branch]; request != nil {
 				if request.State == pipelines.PullRequestOpen {
 					request.State = pipelines.PullRequestClosed
 				}
@@ -203,21 +203,21 @@ func (l *life) promote(e Promote) Result {
 		l.targets[e.ID.Environment] = e.Revision
 		return Result{}
 	}
-	if l.forge[e.Branch] == nil {
-		l.forge[e.Branch] = &PullRequest{
-			Environment: e.ID.Environment, Key: e.ID.Key, Revision: e.Revision, Run: e.Run, Number: int64(len(l.forge) + 1), URL: e.Branch,
+	if l.provider[e.Branch] == nil {
+		l.provider[e.Branch] = &PullRequest{
+			Environment: e.ID.Environment, Key: e.ID.Key, Revision: e.Revision, Run: e.Run, Number: int64(len(l.provider) + 1), URL: e.Branch,
 			Branch: e.Branch, State: pipelines.PullRequestOpen,
 		}
 	}
 	l.check()
-	return Result{PullRequest: *l.forge[e.Branch]}
+	return Result{PullRequest: *l.provider[e.Branch]}
 }
 
 // check holds what must never be otherwise at the Git server.
 func (l *life) check() {
 	l.t.Helper()
 	open, all := map[string]int{}, map[string]int{}
-	for _, request := range l.forge {
+	for _, request := range l.provider {
 		if all[request.Environment+request.Revision]++; all[request.Environment+request.Revision] > 1 && !l.wild {
 			l.t.Fatalf("two pull requests for revision %s in %s", request.Revision, request.Environment)
 		}
@@ -247,7 +247,7 @@ func (l *life) settle() {
 
 // merge has people merge what is open in an environment, and Flux deploy it.
 func (l *life) merge(environment string) {
-	for _, request := range l.forge {
+	for _, request := range l.provider {
 		if request.Environment == environment && request.State == pipelines.PullRequestOpen && !l.left[request.URL] {
 			request.State = pipelines.PullRequestMerged
 			l.targets[environment] = request.Revision
@@ -258,7 +258,7 @@ func (l *life) merge(environment string) {
 func newLife(t *testing.T, fuse int) *life {
 	l := &life{
 		t: t, now: noon, targets: map[string]string{"a": "1", "b": "1", "c": "1"}, fuse: fuse, attempts: map[AttemptID]Attempt{},
-		queued: map[AttemptID]Effect{}, forge: map[string]*PullRequest{}, sent: map[string]int{}, left: map[string]bool{},
+		queued: map[AttemptID]Effect{}, provider: map[string]*PullRequest{}, sent: map[string]int{}, left: map[string]bool{},
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		l.stored.Spec.Environments = append(l.stored.Spec.Environments, pipelines.Environment{Name: name, Targets: []pipelines.Target{{Namespace: "apps"}}})
@@ -318,7 +318,7 @@ func TestPIP20_CrashBetweenAnyTwoStepsDoesNoHarm(t *testing.T) {
 // still meanwhile.
 func compareLives(t *testing.T, fuse int, l, calm *life) {
 	t.Helper()
-	for _, request := range l.forge {
+	for _, request := range l.provider {
 		if request.State == pipelines.PullRequestOpen {
 			t.Fatalf("crash %d: pull request %s is left open", fuse, request.Branch)
 		}
@@ -334,8 +334,8 @@ func compareLives(t *testing.T, fuse int, l, calm *life) {
 			t.Fatalf("crash %d: environment %s is at %s, want %s", fuse, environment, l.targets[environment], calm.targets[environment])
 		}
 	}
-	if len(l.forge) != len(calm.forge) {
-		t.Fatalf("crash %d: %d pull requests, want %d", fuse, len(l.forge), len(calm.forge))
+	if len(l.provider) != len(calm.provider) {
+		t.Fatalf("crash %d: %d pull requests, want %d", fuse, len(l.provider), len(calm.provider))
 	}
 }
 
@@ -376,13 +376,13 @@ func TestStatusThatIsLostIsRebuiltFromPullRequests(t *testing.T) {
 				}
 				l.targets["a"] = "4"
 				l.settle()
-				for _, request := range l.forge {
+				for _, request := range l.provider {
 					if request.State == pipelines.PullRequestOpen {
 						request.State = state
 					}
 				}
 				into := func() (count int) {
-					for _, request := range l.forge {
+					for _, request := range l.provider {
 						if request.Environment == "b" {
 							count++
 						}
@@ -414,7 +414,7 @@ func TestStatusThatIsLostWhileTheWorldGoesOn(t *testing.T) {
 	l.targets["a"] = "3"
 	l.settle()
 	open := map[string]bool{}
-	for _, request := range l.forge {
+	for _, request := range l.provider {
 		open[request.Revision] = request.State == pipelines.PullRequestOpen
 	}
 	if open["2"] || !open["3"] {
@@ -436,7 +436,7 @@ func (l *life) strike(c chance) {
 	case 2, 3:
 		l.merge(environments[1+c.IntN(2)])
 	case 4:
-		for _, request := range l.forge {
+		for _, request := range l.provider {
 			if request.State == pipelines.PullRequestOpen {
 				request.State = pipelines.PullRequestClosed
 			}

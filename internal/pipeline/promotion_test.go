@@ -160,6 +160,6 @@ func TestPIP22_PullRequestStates(t *testing.T) {
 		s.wantHolds("b:Failed")
 		s.Generation++
 		s.wantPromotions()
-		s.pass(Decide(s.Observed).Again).wantPromotions("b:1")
+		s.pass(Decide(s.Observed).RequeueAfter).wantPromotions("b:1")
 	})
 }

@@ -91,7 +91,7 @@ func (s *scene) look() []Effect {
 		if d.Why.Code == "" || d.Why.Message == "" {
 			s.t.Fatalf("a wait without a reason: %+v", d)
 		}
-		if d.Again <= 0 && !s.Deleted {
+		if d.RequeueAfter <= 0 && !s.Deleted {
 			s.t.Fatalf("a wait without a safety net: %+v", d)
 		}
 		wantAwakeInTime(s.t, s.Observed, d)
@@ -104,12 +104,12 @@ func (s *scene) look() []Effect {
 // wantAwakeInTime checks that a pipeline does not sleep over something that it would do only because time goes by.
 func wantAwakeInTime(t testing.TB, o Observed, d Decision) {
 	t.Helper()
-	if d.Again <= soonest {
+	if d.RequeueAfter <= soonest {
 		return
 	}
-	o.Now = o.Now.Add(d.Again - time.Nanosecond)
+	o.Now = o.Now.Add(d.RequeueAfter - time.Nanosecond)
 	if late := Decide(o); !late.Wait {
-		t.Fatalf("it sleeps for %s, and would have had to do something in that time: %+v", d.Again, late)
+		t.Fatalf("it sleeps for %s, and would have had to do something in that time: %+v", d.RequeueAfter, late)
 	}
 }
 

@@ -64,7 +64,7 @@ type Clusters struct {
 	options  Options
 	issuer   *issuer
 	noTokens error // why the issuer cannot be used
-	lifetime *taskgroup.Lifetime
+	tasks    *taskgroup.Group
 	limit    int
 	timing   timing
 
@@ -97,7 +97,7 @@ func NewClusters(options Options) *Clusters {
 		options.Scheme = kubernetesscheme.Scheme
 	}
 	c := &Clusters{
-		options: options, lifetime: taskgroup.New(), limit: maxClients, timing: defaultTiming,
+		options: options, tasks: taskgroup.New(), limit: maxClients, timing: defaultTiming,
 		clients: map[fingerprint]*record{}, owners: map[string]ownership{},
 	}
 	if options.HostConfig == nil {
@@ -241,7 +241,7 @@ func (c *Clusters) Close() {
 	clear(c.clients)
 	clear(c.owners)
 	c.mutex.Unlock()
-	c.lifetime.End()
+	c.tasks.End()
 	for _, cluster := range all {
 		cluster.watches.closeIdle()
 	}

@@ -61,8 +61,8 @@ func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 		return nil, err
 	}
 	cluster.watches = &watches{
-		client: cluster.client, lifetime: c.lifetime, timing: c.timing,
-		closeIdle: countConnections(way.transport, c.lifetime).letGo, active: map[watchKey]*sharedWatch{},
+		client: cluster.client, tasks: c.tasks, timing: c.timing,
+		closeIdle: countConnections(way.transport, c.tasks).letGo, active: map[watchKey]*sharedWatch{},
 	}
 	return cluster, nil
 }

@@ -18,7 +18,7 @@ import (
 // closes only what is idle at the moment of asking, and a watch that was just cancelled is not.
 type connections struct {
 	transport *http.Transport
-	lifetime  *taskgroup.Lifetime
+	tasks     *taskgroup.Group
 	open      atomic.Int64
 	letting   atomic.Bool
 }
@@ -30,8 +30,8 @@ const (
 )
 
 // countConnections makes the transport tell of its connections. It is to be called before the first one.
-func countConnections(transport *http.Transport, l *taskgroup.Lifetime) *connections {
-	c := &connections{transport: transport, lifetime: l}
+func countConnections(transport *http.Transport, l *taskgroup.Group) *connections {
+	c := &connections{transport: transport, tasks: l}
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dial(ctx, network, address)
@@ -61,11 +61,11 @@ func (c *connections) letGo() {
 	if c.open.Load() == 0 || !c.letting.CompareAndSwap(false, true) {
 		return
 	}
-	started := c.lifetime.Go(func() {
+	started := c.tasks.Go(func() {
 		defer c.letting.Store(false)
 		for pause := firstLook; c.open.Load() > 0; pause = min(2*pause, lastLook) {
 			select {
-			case <-c.lifetime.Context().Done():
+			case <-c.tasks.Context().Done():
 				c.transport.CloseIdleConnections()
 				return
 			case <-time.After(pause):

@@ -63,7 +63,7 @@ func (c *Clusters) dropLocked(key fingerprint) {
 		}
 	}
 	delete(c.clients, key)
-	c.lifetime.Go(entry.cluster.watches.retire)
+	c.tasks.Go(entry.cluster.watches.retire)
 }
 
 func (c *Clusters) forgetIdleOwnersLocked(entry *record, now time.Time) {

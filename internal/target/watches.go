@@ -21,9 +21,9 @@ type watchKey struct {
 
 // watches counts who follows what in one cluster. A watch begins with its first subscriber and ends with its last.
 type watches struct {
-	client   client.WithWatch
-	lifetime *taskgroup.Lifetime
-	timing   timing
+	client client.WithWatch
+	tasks  *taskgroup.Group
+	timing timing
 	// closeIdle closes connections that nobody needs any more.
 	closeIdle func()
 
@@ -59,14 +59,14 @@ func (w *watches) add(key watchKey, name string, wake func()) (stop func(), err 
 }
 
 func (w *watches) beginLocked(key watchKey) (*sharedWatch, error) {
-	ctx, cancel := context.WithCancel(w.lifetime.Context())
+	ctx, cancel := context.WithCancel(w.tasks.Context())
 	shared := &sharedWatch{cancel: cancel, subscribers: map[string]map[*subscription]bool{}}
 	follower := &follower{
 		client: w.client, key: key, timing: w.timing,
 		changed: func(name string) { w.wake(shared, name) },
 		unsure:  func() { w.wakeShared(shared) },
 	}
-	started := w.lifetime.Go(func() {
+	started := w.tasks.Go(func() {
 		defer cancel()
 		follower.run(ctx)
 	})

@@ -18,28 +18,28 @@ import (
 )
 
 // disturbance is what befalls the controllers in one run: faults of their connection, or something that is done to their
-// processes at a write. Its printed form is a plan of package faults, or DEED@WRITE, or, where the end is not soon, DEED@WRITE+WRITE.
+// processes at a write. Its printed form is a plan of package faults, or FAULT@WRITE, or, where the end is not soon, FAULT@WRITE+WRITE.
 type disturbance struct {
-	plan  faults.Plan
-	deed  deed
-	at    int
-	until int // the write of the other process with which it ends
+	plan         faults.Plan
+	processFault processFault
+	at           int
+	until        int // the write of the other process with which it ends
 }
 
-// deed is something that is done to the processes at a write of the first one.
-type deed string
+// processFault is something that is done to the processes at a write of the first one.
+type processFault string
 
 const (
 	// stopLeader ends the leader in an orderly way; the other replica takes over.
-	stopLeader deed = "stop"
+	stopLeader processFault = "stop"
 	// crashLeader ends it at once, so that its lease has to expire.
-	crashLeader deed = "crash"
+	crashLeader processFault = "crash"
 	// freezeLeader stops it in the middle of the write; it sends it after the other replica has taken over and worked.
-	freezeLeader deed = "freeze"
-	// twins lets two processes work at once, as if both believed to be the leader. It takes no write.
-	twins deed = "twins"
+	freezeLeader processFault = "freeze"
+	// splitBrain lets two processes work at once, as if both believed to be the leader. It takes no write.
+	splitBrain processFault = "splitBrain"
 	// relieve ends the process after each act, in an orderly way, and starts another. It takes no write.
-	relieve deed = "relieve"
+	relieve processFault = "relieve"
 )
 
 func planned(plans []faults.Plan) []disturbance {
@@ -51,13 +51,13 @@ func planned(plans []faults.Plan) []disturbance {
 }
 
 func (d disturbance) String() string {
-	if d.deed == "" {
+	if d.processFault == "" {
 		return d.plan.String()
 	}
 	if d.until > 0 {
-		return fmt.Sprintf("%s@%d+%d", d.deed, d.at, d.until)
+		return fmt.Sprintf("%s@%d+%d", d.processFault, d.at, d.until)
 	}
-	return fmt.Sprintf("%s@%d", d.deed, d.at)
+	return fmt.Sprintf("%s@%d", d.processFault, d.at)
 }
 
 func parseDisturbance(text string) (disturbance, error) {
@@ -75,9 +75,9 @@ func parseDisturbance(text string) (disturbance, error) {
 	if err != nil {
 		return disturbance{}, fmt.Errorf("%q is not the number of a write, or two with a plus between them", write)
 	}
-	d := disturbance{deed: deed(name), at: at, until: until}
-	if !slices.Contains(slices.Concat(userDeeds, continuousDeeds, []deed{stopLeader, crashLeader, freezeLeader, twins, relieve}), d.deed) {
-		return d, fmt.Errorf("there is no deed %q", name)
+	d := disturbance{processFault: processFault(name), at: at, until: until}
+	if !slices.Contains(slices.Concat(userFaults, continuousFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}), d.processFault) {
+		return d, fmt.Errorf("there is no processFault %q", name)
 	}
 	return d, nil
 }
@@ -85,10 +85,10 @@ func parseDisturbance(text string) (disturbance, error) {
 // arrange starts the processes of a scene.
 func (d disturbance) arrange(t *testing.T, s *scene) {
 	t.Helper()
-	switch d.deed {
+	switch d.processFault {
 	case "", relieve:
 		s.operate(t, d.plan)
-	case twins:
+	case splitBrain:
 		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
 		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
 	case stopLeader, crashLeader, freezeLeader:
@@ -103,9 +103,9 @@ func (d disturbance) isOver(s *scene) bool {
 	log := s.processes.log()
 	struck, written := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" })), len(log.Writes())
 	switch {
-	case d.deed == twins || d.deed == relieve || d.until > 0:
+	case d.processFault == splitBrain || d.processFault == relieve || d.until > 0:
 		return false
-	case d.deed != "":
+	case d.processFault != "":
 		return written >= d.at
 	case len(d.plan.Requests)+len(d.plan.Watches) == 0 || struck < len(d.plan.Requests):
 		return false
@@ -131,7 +131,7 @@ func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 	process := s.replica(t, leader)
 	leads(t, s)
 	leader.Before(d.at, func() {
-		switch d.deed {
+		switch d.processFault {
 		case stopLeader:
 			process.cancel()
 		case crashLeader:

@@ -76,11 +76,11 @@ func TestFailover(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
 			writes := reference(t, w).log.Writes()
-			all := []disturbance{{deed: twins}}
+			all := []disturbance{{processFault: splitBrain}}
 			for i, entry := range writes {
 				kinds := []disturbance{
-					{deed: stopLeader, at: entry.Write}, {deed: crashLeader, at: entry.Write},
-					{deed: freezeLeader, at: entry.Write}, {deed: freezeLeader, at: entry.Write, until: longSleep},
+					{processFault: stopLeader, at: entry.Write}, {processFault: crashLeader, at: entry.Write},
+					{processFault: freezeLeader, at: entry.Write}, {processFault: freezeLeader, at: entry.Write, until: longSleep},
 				}
 				for j, d := range kinds {
 					if *full || i == len(writes)*(2*j+1+number)/20 {
@@ -97,7 +97,7 @@ func TestFailover(t *testing.T) {
 func TestRestOutlivesAProcess(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, _ int) {
 		if *full || w.name == "repair" || w.isContinuous() {
-			sweep(t, w, []disturbance{{deed: relieve}})
+			sweep(t, w, []disturbance{{processFault: relieve}})
 		}
 	})
 }

@@ -16,21 +16,21 @@ import (
 
 // What a user may do at a write of the controllers. The workloads "tended" and "minded" can take it.
 const (
-	userInterrupts deed = "interrupt"
-	userAsksAgain  deed = "ask"
-	userAlters     deed = "alter"
-	userRemoves    deed = "remove"
+	userInterrupts processFault = "interrupt"
+	userAsksAgain  processFault = "ask"
+	userAlters     processFault = "alter"
+	userRemoves    processFault = "remove"
 )
 
 // What only a user of the continuous flow may do.
 const (
-	userAborts deed = "abort"
-	userForces deed = "force"
+	userAborts processFault = "abort"
+	userForces processFault = "force"
 )
 
 var (
-	userDeeds       = []deed{userInterrupts, userAsksAgain, userAlters, userRemoves}
-	continuousDeeds = []deed{userAborts, userForces, userAsksAgain, userAlters, userRemoves}
+	userFaults       = []processFault{userInterrupts, userAsksAgain, userAlters, userRemoves}
+	continuousFaults = []processFault{userAborts, userForces, userAsksAgain, userAlters, userRemoves}
 )
 
 // tend is a tree whose user interferes while it grows, and in the end wants it after all as it was.
@@ -107,7 +107,7 @@ func (d disturbance) interfere(t *testing.T, s *scene) {
 	}
 	var err error
 	garden := s.installation("garden")
-	switch d.deed {
+	switch d.processFault {
 	case userInterrupts:
 		err = s.try(garden, operation(lsv1alpha1.OperationInterrupt))
 	case userAborts:
@@ -138,7 +138,7 @@ func (s *scene) try(object client.Object, patch string) error {
 // wants in the end.
 func TestUserInterferes(t *testing.T) {
 	t.Parallel()
-	for name, deeds := range map[string][]deed{"tended": userDeeds, "minded": continuousDeeds} {
+	for name, processFaults := range map[string][]processFault{"tended": userFaults, "minded": continuousFaults} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
@@ -147,9 +147,9 @@ func TestUserInterferes(t *testing.T) {
 			var all []disturbance
 			// Before the first write nothing has begun yet that could be interfered with.
 			for write := 2; write <= mark; write++ {
-				for j, d := range deeds {
-					if *full || write == 2+(mark-2)*j/len(deeds) || write == mark-(mark-2)*j/len(deeds) {
-						all = append(all, disturbance{deed: d, at: write})
+				for j, d := range processFaults {
+					if *full || write == 2+(mark-2)*j/len(processFaults) || write == mark-(mark-2)*j/len(processFaults) {
+						all = append(all, disturbance{processFault: d, at: write})
 					}
 				}
 			}

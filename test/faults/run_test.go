@@ -37,14 +37,14 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	d.arrange(t, s)
 	for _, act := range w.acts {
 		act(t, s)
-		if d.deed == relieve {
+		if d.processFault == relieve {
 			s.relieve(t)
 		}
 		if !*full && d.isOver(s) {
 			break
 		}
 	}
-	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark, met: d.isOver(s), more: d.deed == userForces || d.deed == twins && w.isContinuous()}
+	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark, met: d.isOver(s), more: d.processFault == userForces || d.processFault == splitBrain && w.isContinuous()}
 }
 
 // goodDay is the undisturbed run of a workload.

@@ -65,12 +65,12 @@
 //   - no Secret, no token, wrong credentials, empty, unreachable and unencrypted URLs: TestPIP20_PullRequestsThatCannotBeOpenedSayWhy
 //   - an unsupported kind of server: TestPIP20_AnUnknownKindOfGitServerIsRefusedAtOnce
 //   - a private authority and another base branch: TestPIP22_PIP23_APullRequestForAnotherBaseBranch
-//   - URLs of all kinds of servers: internal/gitprovider/provider: TestRepositoriesAreIdentifiedHoweverTheirURLIsSpelt
+//   - URLs of all kinds of servers: internal/gitprovider/providers: TestRepositoriesAreIdentifiedHoweverTheirURLIsSpelt
 //   - forms of markers, several files and pipelines: internal/gitprovider/marker: TestPIP23_OnlyTheMarkedScalarChanges, internal/gitprovider/pullrequest: TestPIP22_PipelinesShareARepository
 //   - what is not marked stays byte for byte: internal/gitprovider/marker: TestPIP23_BytesOutsideOfTheScalarStay, TestPIP22_PIP23_APullRequestForAnotherBaseBranch
 //   - symbolic links: internal/gitprovider/gitremote: TestPIP23_ACommitChangesFilesAndNothingElse
 //   - branches and pull requests that are there already: internal/gitprovider/pullrequest: TestPIP20_AProposalThatIsCutOffAnywhereIsFinishedByTheNext
-//   - merged, closed, on a second page of the list: internal/gitprovider/provider: TestPIP22_EveryForgeKeepsTheContract, internal/gitprovider/poll: TestPIP22_WithGiteaEveryEndIsSeen
+//   - merged, closed, on a second page of the list: internal/gitprovider/providers: TestPIP22_EveryForgeKeepsTheContract, internal/gitprovider/poll: TestPIP22_WithGiteaEveryEndIsSeen
 //   - the base moves, others push in between: internal/gitprovider/pullrequest: TestPIP22_TheBranchIsMadeAnewWhenTheBaseChangesTheSameFiles, internal/gitprovider/pullrequest: TestPIP20_APushInBetweenIsSeen
 //   - no marker: internal/controller/pipelines: TestPIP23_WithoutAMarkerThePromotionFailsUntilTheBaseHasOne
 //   - a call of the Git server: TestPIP22_ACallOfTheGitServerTellsOfTheMergeAtOnce

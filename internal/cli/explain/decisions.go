@@ -36,7 +36,7 @@ func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation
 	hints := object.Spec.Optimization
 	if hints == nil || !hints.HasNoSiblingImports {
 		s.Predecessors = installations(node.Predecessors())
-		s.Trouble = node.SiblingTrouble()
+		s.DependencyError = node.SiblingTrouble()
 	}
 	if hints == nil || !hints.HasNoSiblingExports {
 		s.Successors = installations(node.Successors())
@@ -48,7 +48,7 @@ func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation
 		d := continuous.DecideInstallation(continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s}))
 		return verdict(node, staying(d, object.Status.Phase))
 	}
-	o := installation.Look(s)
+	o := installation.NewObserved(s)
 	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting, false // what somebody has taken away is put back at once, and holds nothing up
 	return verdict(node, installation.Decide(o))
 }
@@ -92,7 +92,7 @@ func (c Controllers) execution(node *objecttree.Node) (objecttree.Explanation, b
 	if execution.FlowOf(object) == lsv1alpha1.FlowContinuous {
 		return continuousExecution(node, continuous.LookAtExecution(s))
 	}
-	return verdict(node, execution.Decide(execution.Look(s)))
+	return verdict(node, execution.Decide(execution.NewObserved(s)))
 }
 
 // staying is a decision without the phase that it leaves as it is.
@@ -126,7 +126,7 @@ func (c Controllers) deployItem(node *objecttree.Node) (objecttree.Explanation, 
 	if node.State() == objecttree.Failed {
 		return objecttree.Explanation{}, false
 	}
-	observed := watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
+	observed := watchdog.NewObserved(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
 	observed.Damaged = false // as above
 	if !observed.PickedUp {
 		return objecttree.Explanation{
@@ -136,7 +136,7 @@ func (c Controllers) deployItem(node *objecttree.Node) (objecttree.Explanation, 
 	if c.targets == nil {
 		return objecttree.Explanation{}, false
 	}
-	d := deployitem.Decide(deployitem.Look(deployitem.Snapshot{
+	d := deployitem.Decide(deployitem.NewObserved(deployitem.Snapshot{
 		Item: item, Target: c.target(item), Role: deployitem.Role{Type: item.Spec.Type, Info: item.Status.Deployer}, Now: c.Now,
 	}))
 	if d.Wait && d.Why.Code == lsv1alpha1.ReasonNoTargetFound {

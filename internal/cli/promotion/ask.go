@@ -20,25 +20,25 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// Desk is where decisions are handed in.
-type Desk struct{ connect.Connection }
+// Requester asks the controllers for decisions about promotions.
+type Requester struct{ connect.Connection }
 
-// NewDesk connects to the user's cluster and namespace.
-func NewDesk(access *connect.Access) (*Desk, error) {
+// NewRequester connects to the user's cluster and namespace.
+func NewRequester(access *connect.Access) (*Requester, error) {
 	connection, err := access.Connect()
-	return &Desk{Connection: connection}, err
+	return &Requester{Connection: connection}, err
 }
 
 // Read reads a pipeline.
-func (d *Desk) Read(ctx context.Context, name string) (*pipelines.Pipeline, error) {
-	return d.Access.ReadPipeline(ctx, d.Client, d.Namespace, name)
+func (r *Requester) Read(ctx context.Context, name string) (*pipelines.Pipeline, error) {
+	return r.Access.ReadPipeline(ctx, r.Client, r.Namespace, name)
 }
 
 // User is who the API server takes the user for. One that does not tell is no obstacle: its audit log knows.
-func (d *Desk) User(ctx context.Context) string {
+func (r *Requester) User(ctx context.Context) string {
 	review := &authenticationv1.SelfSubjectReview{}
-	if err := d.Client.Create(ctx, review); err != nil {
-		d.Access.Tell("warning: the API server does not say who you are, so the request carries no name: %v", err)
+	if err := r.Client.Create(ctx, review); err != nil {
+		r.Access.Tell("warning: the API server does not say who you are, so the request carries no name: %v", err)
 		return ""
 	}
 	return review.Status.UserInfo.Username
@@ -46,23 +46,23 @@ func (d *Desk) User(ctx context.Context) string {
 
 // ask hands in a request unless the same was handed in already, and returns the one that is there. There is room for
 // one request for each environment.
-func (d *Desk) ask(ctx context.Context, p *pipelines.Pipeline, request pipeline.Request) (there pipeline.Request, already bool, err error) {
+func (r *Requester) ask(ctx context.Context, p *pipelines.Pipeline, request pipeline.Request) (there pipeline.Request, already bool, err error) {
 	name, value := request.Text()
 	for {
 		if pending, found := pendingIn(p, name); found {
 			if pending.Action == request.Action && pending.Revision == request.Revision {
 				return pending, true, nil
 			}
-			return pending, false, d.occupied(p, pending)
+			return pending, false, r.occupied(p, pending)
 		}
-		err := d.Annotate(ctx, p, name, &value)
+		err := r.Annotate(ctx, p, name, &value)
 		if err == nil {
 			return request, false, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return request, false, d.Access.Explain(err, fmt.Sprintf("%s pipeline %s", request.Action, p.Name), d.Namespace)
+			return request, false, r.Access.Explain(err, fmt.Sprintf("%s pipeline %s", request.Action, p.Name), r.Namespace)
 		}
-		if p, err = d.Read(ctx, p.Name); err != nil {
+		if p, err = r.Read(ctx, p.Name); err != nil {
 			return request, false, err
 		}
 	}
@@ -77,12 +77,12 @@ func pendingIn(p *pipelines.Pipeline, annotation string) (pipeline.Request, bool
 	return requests[i], true
 }
 
-func (d *Desk) occupied(p *pipelines.Pipeline, pending pipeline.Request) error {
+func (r *Requester) occupied(p *pipelines.Pipeline, pending pipeline.Request) error {
 	return &cli.Problem{
-		Code: cli.ExitError, Where: d.Access.Where(d.Namespace),
+		Code: cli.ExitError, Where: r.Access.Where(r.Namespace),
 		What: fmt.Sprintf("the controllers have not answered the request to %s revision %s for environment %s of pipeline %s yet",
 			pending.Action, pending.Revision, pending.Environment, p.Name),
-		Next: []string{d.Access.Suggest(d.Namespace, "pipeline", "status", p.Name)},
+		Next: []string{r.Access.Suggest(r.Namespace, "pipeline", "status", p.Name)},
 	}
 }
 
@@ -97,12 +97,12 @@ func answerTo(p *pipelines.Pipeline, id string) *pipelines.RequestStatus {
 
 // Annotate sets an annotation, or removes it if there is no value. It carries the version that the caller has looked
 // at, and brings the object to what the server has stored.
-func (d *Desk) Annotate(ctx context.Context, p *pipelines.Pipeline, name string, value *string) error {
+func (r *Requester) Annotate(ctx context.Context, p *pipelines.Pipeline, name string, value *string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": p.ResourceVersion, "uid": p.UID, "annotations": map[string]*string{name: value},
 	}})
 	if err != nil {
 		return fmt.Errorf("write the patch: %w", err)
 	}
-	return d.Client.Patch(ctx, p, client.RawPatch(types.MergePatchType, patch))
+	return r.Client.Patch(ctx, p, client.RawPatch(types.MergePatchType, patch))
 }

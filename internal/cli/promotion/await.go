@@ -47,17 +47,17 @@ func (o *options) print(r Result, format display.Format) error {
 }
 
 // await waits, by watching, for the answer of the controllers.
-func (o *options) await(parent context.Context, desk *Desk, p *pipelines.Pipeline, r Result) (Result, error) {
+func (o *options) await(parent context.Context, requester *Requester, p *pipelines.Pipeline, r Result) (Result, error) {
 	ctx, cancel := context.WithCancel(parent)
 	if o.timeout > 0 {
 		ctx, cancel = context.WithTimeout(parent, o.timeout)
 	}
 	defer cancel()
-	desk.Access.Tell("pipeline %s %s", r.Pipeline, r.Message)
+	requester.Access.Tell("pipeline %s %s", r.Pipeline, r.Message)
 	for ctx.Err() == nil {
-		current, err := desk.Read(ctx, p.Name)
+		current, err := requester.Read(ctx, p.Name)
 		if err == nil {
-			current, err = desk.untilAnswered(ctx, current, r.ID)
+			current, err = requester.untilAnswered(ctx, current, r.ID)
 		}
 		if err != nil && ctx.Err() == nil {
 			return r, err
@@ -70,18 +70,18 @@ func (o *options) await(parent context.Context, desk *Desk, p *pipelines.Pipelin
 			return r, nil
 		}
 	}
-	return r, o.unanswered(parent, desk, r)
+	return r, o.unanswered(parent, requester, r)
 }
 
 // untilAnswered follows a pipeline as long as one watch lasts, or until there is an answer.
-func (d *Desk) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id string) (*pipelines.Pipeline, error) {
+func (r *Requester) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id string) (*pipelines.Pipeline, error) {
 	if answerTo(p, id) != nil {
 		return p, nil
 	}
 	options := &client.ListOptions{Namespace: p.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", p.Name)}
-	watcher, err := d.Client.Watch(ctx, &pipelines.PipelineList{}, options)
+	watcher, err := r.Client.Watch(ctx, &pipelines.PipelineList{}, options)
 	if err != nil {
-		return nil, d.Access.Explain(err, "watch pipeline "+p.Name, d.Namespace)
+		return nil, r.Access.Explain(err, "watch pipeline "+p.Name, r.Namespace)
 	}
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
@@ -90,21 +90,21 @@ func (d *Desk) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id stri
 			return current, nil
 		}
 		if event.Type == watch.Deleted {
-			return nil, &cli.Problem{Code: cli.ExitNotFound, What: fmt.Sprintf("pipeline %s was deleted", p.Name), Where: d.Access.Where(d.Namespace)}
+			return nil, &cli.Problem{Code: cli.ExitNotFound, What: fmt.Sprintf("pipeline %s was deleted", p.Name), Where: r.Access.Where(r.Namespace)}
 		}
 	}
 	return nil, nil
 }
 
-func (o *options) unanswered(parent context.Context, desk *Desk, r Result) error {
-	again := desk.Access.Suggest(desk.Namespace, "pipeline", "status", r.Pipeline)
+func (o *options) unanswered(parent context.Context, requester *Requester, r Result) error {
+	again := requester.Access.Suggest(requester.Namespace, "pipeline", "status", r.Pipeline)
 	if parent.Err() != nil {
-		desk.Access.Tell("Detached; the request stays. To see what becomes of it:\n  %s", again)
+		requester.Access.Tell("Detached; the request stays. To see what becomes of it:\n  %s", again)
 		return &cli.CodedError{Code: cli.ExitDetached}
 	}
 	return &cli.Problem{
 		Code: cli.ExitTimeout, What: fmt.Sprintf("the controllers have not answered within %s; the request stays", o.timeout),
-		Where: desk.Access.Where(desk.Namespace), Next: []string{again},
+		Where: requester.Access.Where(requester.Namespace), Next: []string{again},
 	}
 }
 

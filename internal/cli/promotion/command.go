@@ -23,15 +23,8 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
-// Command is what a command by which somebody decides on a promotion has of its own.
-type Command struct {
-	Action pipelines.RequestAction
-	// Try carries the decision out in memory, or tells why it can have no effect.
-	Try func(*pipelines.Pipeline, pipeline.Ask) (pipeline.Answer, error)
-}
-
 type options struct {
-	Command
+	decision
 	env      cli.Environment
 	access   *connect.Access
 	format   *display.FormatFlag
@@ -53,12 +46,15 @@ Pipeline records who decided, and the message.
 With --wait the command waits until the controllers have answered; the exit code is 2 if
 they refuse.`
 
-// Complete gives a command its arguments and flags, and has it ask.
-func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Command {
-	opts := &options{Command: c, env: env}
-	cmd.Use = string(c.Action) + " PIPELINE ENVIRONMENT"
-	cmd.Long += sharedHelp + "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp
-	cmd.Args = cobra.ExactArgs(2)
+func (d decision) command(env cli.Environment) *cobra.Command {
+	opts := &options{decision: d, env: env}
+	cmd := &cobra.Command{
+		Use:     string(d.action) + " PIPELINE ENVIRONMENT",
+		Short:   d.short,
+		Long:    d.long + sharedHelp + "\n\n" + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: d.example,
+		Args:    cobra.ExactArgs(2),
+	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.revision, "revision", "", "the revision that is meant (default: the one that is to be promoted now)")
 	flags.StringVarP(&opts.message, "message", "m", "", "why, for those who read it later")
@@ -79,15 +75,15 @@ func (o *options) run(ctx context.Context, name, environment string) error {
 	if o.timeout < 0 {
 		return errors.New("--timeout is negative: use 0 to wait without limit")
 	}
-	desk, err := NewDesk(o.access)
+	requester, err := NewRequester(o.access)
 	if err != nil {
 		return err
 	}
-	p, err := desk.Read(ctx, name)
+	p, err := requester.Read(ctx, name)
 	if err != nil {
 		return err
 	}
-	result, err := o.decide(ctx, desk, p, environment)
+	result, err := o.decide(ctx, requester, p, environment)
 	if err != nil {
 		return err
 	}
@@ -101,39 +97,39 @@ func (o *options) run(ctx context.Context, name, environment string) error {
 }
 
 // decide asks for the decision, unless it was made before or can have no effect.
-func (o *options) decide(ctx context.Context, desk *Desk, p *pipelines.Pipeline, environment string) (Result, error) {
+func (o *options) decide(ctx context.Context, requester *Requester, p *pipelines.Pipeline, environment string) (Result, error) {
 	request := o.request(p, environment)
-	result := Result{Namespace: p.Namespace, Pipeline: p.Name, Environment: environment, Action: o.Action, Revision: request.Revision, Run: request.Run}
-	answer, err := o.Try(p.DeepCopy(), pipeline.Ask{
+	result := Result{Namespace: p.Namespace, Pipeline: p.Name, Environment: environment, Action: o.action, Revision: request.Revision, Run: request.Run}
+	answer, err := o.try(p.DeepCopy(), pipeline.Ask{
 		Environment: environment, Revision: request.Revision, Run: request.Run, Method: pipelines.ApprovalKubernetesAPI, Time: request.Time,
 	})
 	if err != nil {
-		return result, desk.refused(p, err)
+		return result, requester.refused(p, err)
 	}
 	if answer.Already {
 		result.Accepted, result.Message = &answer.Already, answer.Message
 		return result, nil
 	}
-	request.By = desk.User(ctx)
-	there, already, err := desk.ask(ctx, p, request)
+	request.By = requester.User(ctx)
+	there, already, err := requester.ask(ctx, p, request)
 	if err != nil {
 		return result, err
 	}
 	result.ID = there.ID
-	result.Message = fmt.Sprintf("is asked to %s revision %s for environment %s", o.Action, there.Revision, environment)
+	result.Message = fmt.Sprintf("is asked to %s revision %s for environment %s", o.action, there.Revision, environment)
 	if already {
-		result.Message = fmt.Sprintf("was asked already to %s revision %s for environment %s", o.Action, there.Revision, environment)
+		result.Message = fmt.Sprintf("was asked already to %s revision %s for environment %s", o.action, there.Revision, environment)
 	}
 	if !o.wait {
 		return result, nil
 	}
-	return o.await(ctx, desk, p, result)
+	return o.await(ctx, requester, p, result)
 }
 
 // request is what the user wants, for the revision and the run that are there now.
 func (o *options) request(p *pipelines.Pipeline, environment string) pipeline.Request {
 	request := pipeline.Request{
-		ID: string(uuid.NewUUID()), Action: o.Action, Environment: environment, Revision: o.revision, Message: o.message, Time: o.env.Now(),
+		ID: string(uuid.NewUUID()), Action: o.action, Environment: environment, Revision: o.revision, Message: o.message, Time: o.env.Now(),
 	}
 	if current := p.Status.Environments[environment].Promotion; current != nil && (o.revision == "" || o.revision == current.Revision) {
 		request.Revision, request.Run = current.Revision, current.Run
@@ -142,10 +138,10 @@ func (o *options) request(p *pipelines.Pipeline, environment string) pipeline.Re
 }
 
 // refused is the error for a decision that can have no effect.
-func (d *Desk) refused(p *pipelines.Pipeline, err error) error {
+func (r *Requester) refused(p *pipelines.Pipeline, err error) error {
 	problem := &cli.Problem{
-		Code: cli.ExitError, What: fmt.Sprintf("pipeline %s: %v", p.Name, err), Where: d.Access.Where(d.Namespace), Cause: err,
-		Next: []string{d.Access.Suggest(d.Namespace, "pipeline", "status", p.Name)},
+		Code: cli.ExitError, What: fmt.Sprintf("pipeline %s: %v", p.Name, err), Where: r.Access.Where(r.Namespace), Cause: err,
+		Next: []string{r.Access.Suggest(r.Namespace, "pipeline", "status", p.Name)},
 	}
 	var refusal *pipeline.Refusal
 	if errors.As(err, &refusal) && refusal.Reason == pipeline.RefusedUnknownEnvironment {

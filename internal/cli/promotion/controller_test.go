@@ -11,10 +11,6 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/approve"
-	"espalier.dev/internal/cli/hold"
-	"espalier.dev/internal/cli/reject"
-	"espalier.dev/internal/cli/retry"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 	"espalier.dev/internal/testkit/managed"
@@ -54,22 +50,22 @@ func TestPIP25_PIP28_TheControllerCarriesOutDecisions(t *testing.T) {
 		}
 	}
 	state(pipelines.PromotionUnapproved)
-	decide(reject.New, "promotion of revision 1.3.0 to environment prod is rejected", "--wait", "-m", "not today")
+	decide(command("reject"), "promotion of revision 1.3.0 to environment prod is rejected", "--wait", "-m", "not today")
 	state(pipelines.PromotionRejected)
-	decide(retry.New, "begins again", "--wait")
+	decide(command("retry"), "begins again", "--wait")
 	state(pipelines.PromotionUnapproved)
-	decide(hold.New, "environment prod is held", "-m", "audit")
-	decide(approve.New, "promotion of revision 1.3.0 to environment prod is approved", "--wait", "-m", "checked")
+	decide(command("hold"), "environment prod is held", "-m", "audit")
+	decide(command("approve"), "promotion of revision 1.3.0 to environment prod is approved", "--wait", "-m", "checked")
 	held := testkit.Eventually(t, server, shop, testkit.Is("held", func(p *pipelines.Pipeline) bool {
 		return len(p.Status.Holds) > 0 && p.Status.Holds[0].Reason == pipelines.HoldHeld
 	}))
 	if now := held.Status.Environments["prod"].Promotion; now.State != pipelines.PromotionUnattempted {
 		t.Errorf("what is held is %s", now.State)
 	}
-	decide(hold.New, "environment prod is released", "--release")
+	decide(command("hold"), "environment prod is released", "--release")
 	done := state(pipelines.PromotionSucceeded)
 	if given := done.Status.Environments["prod"].Promotion.Approval; given == nil || given.Message != "checked" || given.By == "" {
 		t.Errorf("recorded is %+v", given)
 	}
-	decide(approve.New, "was approved for environment prod before")
+	decide(command("approve"), "was approved for environment prod before")
 }

@@ -5,6 +5,7 @@ package promotion_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,17 +16,21 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/approve"
-	"espalier.dev/internal/cli/promote"
 	"espalier.dev/internal/cli/promotion"
-	"espalier.dev/internal/cli/reject"
-	"espalier.dev/internal/cli/retry"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
+
+// command returns the constructor of one of the commands.
+func command(name string) func(cli.Environment) *cobra.Command {
+	return func(env cli.Environment) *cobra.Command {
+		commands := promotion.Commands(env)
+		return commands[slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == name })]
+	}
+}
 
 var asJo = []string{"--as=jo", "--as-group=system:masters"}
 
@@ -49,7 +54,7 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 		command func(cli.Environment) *cobra.Command
 		change  func(*pipelines.Pipeline)
 	}{
-		"approve": {approve.New, nil}, "reject": {reject.New, nil}, "promote": {promote.New, nil}, "retry": {retry.New, fail},
+		"approve": {command("approve"), nil}, "reject": {command("reject"), nil}, "promote": {command("promote"), nil}, "retry": {command("retry"), fail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -88,7 +93,7 @@ func TestADecisionThatWasMadeNeedsNoRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production"}})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production"}})
 	if got.Code != cli.ExitOK || got.Stdout != "pipeline shop: revision 1.3.0 was approved for environment production before\n" {
 		t.Errorf("%+v", got)
 	}
@@ -110,7 +115,7 @@ func TestWaitingForTheAnswer(t *testing.T) {
 			server := testkit.Server(t)
 			namespace := server.Namespace(t)
 			line := clitest.Line(t, server, namespace)
-			running := clitest.Start(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--wait"}})
+			running := clitest.Start(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait"}})
 			running.Until(t, "pipeline shop is asked to approve revision 1.3.0")
 			id := requestsIn(t, server, line)[0].ID
 			answered := func(p *pipelines.Pipeline, id string) {
@@ -127,7 +132,7 @@ func TestWaitingForTheAnswer(t *testing.T) {
 		server := testkit.Server(t)
 		namespace := server.Namespace(t)
 		clitest.Line(t, server, namespace)
-		got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--wait", "--timeout=1ms"}})
+		got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait", "--timeout=1ms"}})
 		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "have not answered within 1ms; the request stays") || !strings.Contains(got.Stderr, "espalier pipeline status shop") {
 			t.Errorf("%+v", got)
 		}
@@ -136,7 +141,7 @@ func TestWaitingForTheAnswer(t *testing.T) {
 		server := testkit.Server(t)
 		namespace := server.Namespace(t)
 		clitest.Line(t, server, namespace)
-		running := clitest.Start(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--wait"}})
+		running := clitest.Start(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait"}})
 		running.Until(t, "pipeline shop is asked")
 		running.Interrupt()
 		if got := running.Wait(t); got.Code != cli.ExitDetached || !strings.Contains(got.Stderr, "Detached; the request stays") {
@@ -149,7 +154,7 @@ func TestResultsForPrograms(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	clitest.Line(t, server, namespace)
-	got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "-o", "json"}})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "-o", "json"}})
 	var result promotion.Result
 	if err := json.Unmarshal([]byte(got.Stdout), &result); err != nil {
 		t.Fatalf("%v in %+v", err, got)
@@ -157,13 +162,13 @@ func TestResultsForPrograms(t *testing.T) {
 	if result.Pipeline != "shop" || result.Environment != "production" || result.Revision != "1.3.0" || result.Run != 4 || result.ID == "" || result.Accepted != nil {
 		t.Errorf("%+v", result)
 	}
-	got = clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "-o", "name"}})
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "-o", "name"}})
 	if got.Stdout != "pipeline.pipelines.weave.works/shop\n" {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusedDecisions(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	line := clitest.Line(t, server, namespace)
@@ -173,16 +178,16 @@ func TestRefusals(t *testing.T) {
 		code    int
 		want    []string
 	}{
-		"another revision":    {approve.New, []string{"shop", "production", "--revision=1.2.9"}, cli.ExitError, []string{"is for revision 1.3.0, not 1.2.9", "next:  espalier pipeline status shop"}},
-		"nothing waits":       {reject.New, []string{"shop", "staging"}, cli.ExitError, []string{"has begun and is Complete"}},
-		"no retry needed":     {retry.New, []string{"shop", "production"}, cli.ExitError, []string{"needs no retry"}},
-		"first environment":   {promote.New, []string{"shop", "dev"}, cli.ExitNotFound, []string{"it is the first one"}},
-		"unknown environment": {promote.New, []string{"shop", "moon"}, cli.ExitNotFound, []string{"has no environment moon"}},
-		"unknown pipeline":    {approve.New, []string{"nope", "production"}, cli.ExitNotFound, []string{"pipeline nope does not exist", "espalier pipeline get"}},
-		"no environment":      {approve.New, []string{"shop"}, cli.ExitError, []string{"accepts 2 arg(s)"}},
-		"negative timeout":    {approve.New, []string{"shop", "production", "--timeout=-1s"}, cli.ExitError, []string{"--timeout is negative"}},
-		"unknown format":      {approve.New, []string{"shop", "production", "-o", "wide"}, cli.ExitError, []string{"unknown output format"}},
-		"may not read":        {approve.New, []string{"shop", "production", "--as=nobody"}, cli.ExitNotFound, []string{"forbidden", "auth can-i"}},
+		"another revision":    {command("approve"), []string{"shop", "production", "--revision=1.2.9"}, cli.ExitError, []string{"is for revision 1.3.0, not 1.2.9", "next:  espalier pipeline status shop"}},
+		"nothing waits":       {command("reject"), []string{"shop", "staging"}, cli.ExitError, []string{"has begun and is Complete"}},
+		"no retry needed":     {command("retry"), []string{"shop", "production"}, cli.ExitError, []string{"needs no retry"}},
+		"first environment":   {command("promote"), []string{"shop", "dev"}, cli.ExitNotFound, []string{"it is the first one"}},
+		"unknown environment": {command("promote"), []string{"shop", "moon"}, cli.ExitNotFound, []string{"has no environment moon"}},
+		"unknown pipeline":    {command("approve"), []string{"nope", "production"}, cli.ExitNotFound, []string{"pipeline nope does not exist", "espalier pipeline get"}},
+		"no environment":      {command("approve"), []string{"shop"}, cli.ExitError, []string{"accepts 2 arg(s)"}},
+		"negative timeout":    {command("approve"), []string{"shop", "production", "--timeout=-1s"}, cli.ExitError, []string{"--timeout is negative"}},
+		"unknown format":      {command("approve"), []string{"shop", "production", "-o", "wide"}, cli.ExitError, []string{"unknown output format"}},
+		"may not read":        {command("approve"), []string{"shop", "production", "--as=nobody"}, cli.ExitNotFound, []string{"forbidden", "auth can-i"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clitest.Run(t, server, namespace, clitest.Call{Command: test.command, Args: test.args})
@@ -206,8 +211,8 @@ func TestARequestIsNotReplaced(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	line := clitest.Line(t, server, namespace)
-	clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production"}})
-	got := clitest.Run(t, server, namespace, clitest.Call{Command: reject.New, Args: []string{"shop", "production"}})
+	clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production"}})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: command("reject"), Args: []string{"shop", "production"}})
 	if got.Code != cli.ExitError || !strings.Contains(got.Stderr, "have not answered the request to approve revision 1.3.0") {
 		t.Errorf("%+v", got)
 	}
@@ -218,7 +223,7 @@ func TestARequestIsNotReplaced(t *testing.T) {
 	clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) {
 		p.Status.Requests = []pipelines.RequestStatus{{ID: requests[0].ID, Action: "approve", Time: clitest.Before(0)}}
 	})
-	got = clitest.Run(t, server, namespace, clitest.Call{Command: reject.New, Args: []string{"shop", "production"}})
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: command("reject"), Args: []string{"shop", "production"}})
 	if got.Code != cli.ExitOK || requestsIn(t, server, line)[0].Action != pipelines.RequestReject {
 		t.Errorf("an answered request is in the way: %+v", got)
 	}
@@ -241,11 +246,11 @@ func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
 	}
 	grant("reader", "get", "list", "watch")
 	grant("approver", "get", "patch")
-	got := clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--as=reader", "--as-group=system:authenticated"}})
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--as=reader", "--as-group=system:authenticated"}})
 	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, `User "reader" cannot patch`) || len(requestsIn(t, server, line)) > 0 {
 		t.Errorf("who may only read: %+v", got)
 	}
-	got = clitest.Run(t, server, namespace, clitest.Call{Command: approve.New, Args: []string{"shop", "production", "--as=approver", "--as-group=system:authenticated"}})
+	got = clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--as=approver", "--as-group=system:authenticated"}})
 	if requests := requestsIn(t, server, line); got.Code != cli.ExitOK || len(requests) != 1 || requests[0].By != "approver" {
 		t.Errorf("who may change it: %+v, asked is %+v", got, requests)
 	}

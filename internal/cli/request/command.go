@@ -21,9 +21,9 @@ type Command struct {
 	// Verb is the name of the command, with the flags that suggestions repeat.
 	Verb func() []string
 	// Check refuses an installation before anything is asked of any; it may be nil.
-	Check func(*Desk, *lsv1alpha1.Installation) error
+	Check func(*Requester, *lsv1alpha1.Installation) error
 	// Ask asks one installation.
-	Ask func(context.Context, *Desk, *lsv1alpha1.Installation) (follow.Started, error)
+	Ask func(context.Context, *Requester, *lsv1alpha1.Installation) (follow.Started, error)
 }
 
 // Complete gives a command the flags for the cluster and for waiting, and has it ask the installations that its
@@ -38,22 +38,22 @@ func (c Command) Complete(env cli.Environment, cmd *cobra.Command) *cobra.Comman
 		if err := flags.Check(); err != nil {
 			return err
 		}
-		desk, err := NewDesk(access)
+		requester, err := NewRequester(access)
 		if err != nil {
 			return err
 		}
-		desk.Waits = flags.Waits()
-		started, err := c.askAll(cmd.Context(), desk, names)
+		requester.Waits = flags.Waits()
+		started, err := c.askAll(cmd.Context(), requester, names)
 		if err != nil {
 			return err
 		}
-		return flags.Done(cmd.Context(), desk.Namespace, started)
+		return flags.Done(cmd.Context(), requester.Namespace, started)
 	}
 	return cmd
 }
 
-func (c Command) askAll(ctx context.Context, desk *Desk, names []string) ([]follow.Started, error) {
-	roots, err := desk.Roots(ctx, names, c.Verb()...)
+func (c Command) askAll(ctx context.Context, requester *Requester, names []string) ([]follow.Started, error) {
+	roots, err := requester.Roots(ctx, names, c.Verb()...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +61,13 @@ func (c Command) askAll(ctx context.Context, desk *Desk, names []string) ([]foll
 		if c.Check == nil {
 			break
 		}
-		if err := c.Check(desk, root); err != nil {
+		if err := c.Check(requester, root); err != nil {
 			return nil, err
 		}
 	}
 	var started []follow.Started
 	for _, root := range roots {
-		one, err := c.Ask(ctx, desk, root)
+		one, err := c.Ask(ctx, requester, root)
 		if err != nil {
 			return nil, err
 		}

@@ -18,69 +18,69 @@ import (
 	"espalier.dev/internal/cli/objecttree"
 )
 
-// Desk is where requests are made.
-type Desk struct {
+// Requester asks the controllers for something.
+type Requester struct {
 	connect.Connection
 	// Waits tells whether the user wants to wait for what is asked.
 	Waits bool
 }
 
-// NewDesk connects to the user's cluster and namespace.
-func NewDesk(access *connect.Access) (*Desk, error) {
+// NewRequester connects to the user's cluster and namespace.
+func NewRequester(access *connect.Access) (*Requester, error) {
 	connection, err := access.Connect()
-	return &Desk{Connection: connection}, err
+	return &Requester{Connection: connection}, err
 }
 
 // Roots reads the root installations that arguments name. A name that belongs to none is an error that says what to do
 // instead with the verb, which is the command's name, and its flags.
-func (d *Desk) Roots(ctx context.Context, arguments []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
+func (r *Requester) Roots(ctx context.Context, arguments []string, verb ...string) ([]*lsv1alpha1.Installation, error) {
 	names, err := objecttree.InstallationNames(arguments)
 	if err != nil {
 		return nil, err
 	}
 	var roots []*lsv1alpha1.Installation
 	for _, name := range names {
-		installation, err := d.read(ctx, name)
+		installation, err := r.read(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		if objecttree.ParentOf(installation) != "" {
-			return nil, d.nested(ctx, installation, verb)
+			return nil, r.nested(ctx, installation, verb)
 		}
 		roots = append(roots, installation)
 	}
 	return roots, nil
 }
 
-func (d *Desk) read(ctx context.Context, name string) (*lsv1alpha1.Installation, error) {
+func (r *Requester) read(ctx context.Context, name string) (*lsv1alpha1.Installation, error) {
 	installation := &lsv1alpha1.Installation{}
-	err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, installation)
-	return installation, d.Access.Explain(err, "read installation "+name, d.Namespace)
+	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, installation)
+	return installation, r.Access.Explain(err, "read installation "+name, r.Namespace)
 }
 
 // maxDepth ends the search for a root among labels that lead in a circle.
 const maxDepth = 100
 
 // nested is the error for an installation that is no root.
-func (d *Desk) nested(ctx context.Context, installation *lsv1alpha1.Installation, verb []string) error {
+func (r *Requester) nested(ctx context.Context, installation *lsv1alpha1.Installation, verb []string) error {
 	problem := &cli.Problem{
-		Code: cli.ExitError, Where: d.Access.Where(d.Namespace),
+		Code: cli.ExitError, Where: r.Access.Where(r.Namespace),
 		What: fmt.Sprintf("installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone", installation.Name, verb[0]),
 	}
 	root := installation.DeepCopy()
 	for depth := 0; objecttree.ParentOf(root) != "" && depth < maxDepth; depth++ {
 		parent := objecttree.ParentOf(root)
-		err := d.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: parent}, root)
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: parent}, root)
 		if apierrors.IsNotFound(err) {
 			problem.What += fmt.Sprintf("; the installation %s that it belongs to does not exist", parent)
 			return problem
 		}
 		if err != nil {
-			return d.Access.Explain(err, "read installation "+parent, d.Namespace)
+			return r.Access.Explain(err, "read installation "+parent, r.Namespace)
 		}
 	}
 	problem.What += "; its root is installation " + root.Name
 	arguments := append([]string{verb[0], root.Name}, verb[1:]...)
-	problem.Next = []string{d.Access.Suggest(d.Namespace, arguments...)}
+	problem.Next = []string{r.Access.Suggest(r.Namespace, arguments...)}
 	return problem
 }

@@ -86,7 +86,7 @@ func run(ctx context.Context, opts options) error {
 	if err := opts.flags.Check(); err != nil {
 		return err
 	}
-	desk, err := request.NewDesk(opts.access)
+	requester, err := request.NewRequester(opts.access)
 	if err != nil {
 		return err
 	}
@@ -96,13 +96,13 @@ func run(ctx context.Context, opts options) error {
 	}
 	var started []follow.Started
 	for _, name := range names {
-		_, err := desk.Roots(ctx, []string{name}, "wait", "--for="+opts.goal)
+		_, err := requester.Roots(ctx, []string{name}, "wait", "--for="+opts.goal)
 		if err != nil && !(opts.goal == forDeleted && isAbsent(err)) {
 			return err
 		}
 		started = append(started, follow.Started{Awaited: follow.Awaited{Name: name, Goal: newGoal()}})
 	}
-	return opts.flags.Done(ctx, desk.Namespace, started)
+	return opts.flags.Done(ctx, requester.Namespace, started)
 }
 
 // isAbsent tells an installation that does not exist from one that may not be seen.

@@ -113,7 +113,7 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	if !item.DeletionTimestamp.IsZero() {
 		s.NamespaceEnds, err = k.namespaces.Ends(ctx, item.Namespace)
 	}
-	return watchdog.Look(s), err
+	return watchdog.NewObserved(s), err
 }
 
 // Act carries out one effect.

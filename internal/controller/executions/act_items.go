@@ -61,9 +61,9 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 		return x.Items, k.updateItem
 	case execution.TriggerItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			err := child.PassJob(ctx, k.cluster, stub, x.JobID, o.Now)
+			err := child.PropagateJob(ctx, k.cluster, stub, x.JobID, o.Now)
 			if err == nil {
-				k.handed.Note(string(stub.UID), x.JobID)
+				k.propagated.Note(string(stub.UID), x.JobID)
 			}
 			return err
 		})

@@ -19,8 +19,8 @@ type kind struct {
 	// namespaces tells which are being deleted.
 	namespaces ending.Namespaces
 	// handed knows which jobs deploy items have got, created which of them were created, as long as the cache does not show it.
-	handed  child.Handed
-	created child.Created
+	propagated child.PropagatedJobs
+	created    child.Created
 }
 
 func (k *kind) Phase(e *lsv1alpha1.Execution) lsv1alpha1.Phase { return e.Status.Phase }

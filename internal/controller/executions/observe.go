@@ -25,25 +25,25 @@ import (
 // Observe reads the deploy items of an execution, and what else the next decision needs.
 func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (execution.Observed, error) {
 	s := execution.Snapshot{Execution: e, Now: now}
-	o := execution.Look(s)
+	o := execution.NewObserved(s)
 	if !o.Running() || o.Continuous {
 		return o, nil
 	}
 	if err := k.readItems(ctx, &s); err != nil {
 		return o, err
 	}
-	o = execution.Look(s)
+	o = execution.NewObserved(s)
 	if execution.NeedsComplete(o) {
 		if err := k.readAllItems(ctx, &s); err != nil {
 			return o, err
 		}
-		o = execution.Look(s)
+		o = execution.NewObserved(s)
 	}
 	if o.Removing() && o.Complete || execution.NeedsExports(o) {
 		if err := k.readExports(ctx, &s, o); err != nil {
 			return o, err
 		}
-		o = execution.Look(s)
+		o = execution.NewObserved(s)
 	}
 	return o, nil
 }
@@ -57,7 +57,7 @@ func (f flows) observeEnding(ctx context.Context, s execution.Snapshot, err erro
 	if err == nil && len(s.Items) == 0 {
 		err = f.readAllItems(ctx, &s)
 	}
-	return continuous.Execution{Observed: execution.Look(s)}, err
+	return continuous.Execution{Observed: execution.NewObserved(s)}, err
 }
 
 // seenItems are the deploy items that the cache shows, with the jobs that they have got.
@@ -68,7 +68,7 @@ func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1al
 		return nil, fmt.Errorf("list the deploy items: %w", err)
 	}
 	for i := range list.Items {
-		if item := &list.Items[i]; k.handed.Has(string(item.UID), e.Status.JobID, item.Status.JobID) {
+		if item := &list.Items[i]; k.propagated.Has(string(item.UID), e.Status.JobID, item.Status.JobID) {
 			item.Status.JobID = e.Status.JobID // of the copy in the list alone
 		}
 	}
@@ -83,7 +83,7 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	if s.Items, err = k.seenItems(ctx, e); err != nil {
 		return err
 	}
-	if execution.Look(*s).Removing() {
+	if execution.NewObserved(*s).Removing() {
 		return nil
 	}
 	shown := func(name string) bool {

@@ -21,7 +21,7 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 	switch e := effect.(type) {
 	case installation.Prepare:
 		return k.prepare(ctx, inst, o)
-	case installation.HandDown:
+	case installation.PropagateJob:
 		return k.handDown(ctx, inst, o, e.Children)
 	case installation.Interrupt:
 		return o, k.interrupt(ctx, inst, e.Children)
@@ -35,7 +35,7 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return k.tell(ctx, inst, o, e.Children)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
-	case installation.Raise:
+	case installation.Fail:
 		return o, e.Err
 	case installation.Announce, installation.Observe: // the status write alone does it
 		return o, nil
@@ -58,7 +58,7 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 				hold(m)
 			}
 		}
-	case installation.Hold:
+	case installation.AddFinalizer:
 		o.Finalizer = true
 		change = hold
 	case installation.DropOperation:
@@ -69,7 +69,7 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 		change = func(m metav1.Object) {
 			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: installation.ParentOf(inst)}))
 		}
-	case installation.Release:
+	case installation.RemoveFinalizer:
 		o.Finalizer = false
 		change = release
 	default:

@@ -163,9 +163,9 @@ func (k *kind) handDown(ctx context.Context, inst *lsv1alpha1.Installation, o in
 		objects[i] = objectOf(inst, c)
 	}
 	err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
-		err := child.PassJob(ctx, k.cluster, object, o.Job.ID, o.Now)
+		err := child.PropagateJob(ctx, k.cluster, object, o.Job.ID, o.Now)
 		if err == nil {
-			k.handed.Note(string(object.GetUID()), o.Job.ID)
+			k.propagated.Note(string(object.GetUID()), o.Job.ID)
 		}
 		return client.IgnoreNotFound(err)
 	})

@@ -75,7 +75,7 @@ func (f flows) readSiblings(ctx context.Context, s *continuous.InstallationSnaps
 	if s.Predecessors, err = relatedBy(ctx, f.cluster, inst, exportsIndex, importsOf(inst)); err != nil {
 		return err
 	}
-	s.Trouble, err = f.trouble(ctx, inst, s.Predecessors)
+	s.DependencyError, err = f.trouble(ctx, inst, s.Predecessors)
 	return err
 }
 

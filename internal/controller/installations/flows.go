@@ -20,7 +20,7 @@ type flows struct{ *kind }
 func (f flows) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (continuous.Installation, error) {
 	ends, err := f.namespaces.Ends(ctx, inst.Namespace)
 	if err != nil {
-		return continuous.Installation{Observed: installation.Look(installation.Snapshot{Installation: inst, Now: now})}, err
+		return continuous.Installation{Observed: installation.NewObserved(installation.Snapshot{Installation: inst, Now: now})}, err
 	}
 	if ends {
 		o, err := f.observeEnding(ctx, inst, now)
@@ -81,7 +81,7 @@ func (k *kind) observeEnding(ctx context.Context, inst *lsv1alpha1.Installation,
 	if err == nil && len(s.Subinstallations) == 0 && s.Execution == nil {
 		err = k.confirmNothingLeft(ctx, &s)
 	}
-	return installation.Look(s), err
+	return installation.NewObserved(s), err
 }
 
 // following is an installation as it is to those below it: they get the flow that it follows at present, whatever its spec

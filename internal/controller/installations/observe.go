@@ -24,7 +24,7 @@ const installationKind = "Installation"
 // Observe implements loop.Kind.
 func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
 	s := installation.Snapshot{Installation: inst, Now: now, NewJobID: uuid.NewString()}
-	o := installation.Look(s)
+	o := installation.NewObserved(s)
 	if !o.Job.Running() && installation.Decide(o).Wait && !o.MayGiveUp() {
 		// Nothing begins, so nothing else matters.
 		return o, nil
@@ -35,10 +35,10 @@ func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 	if err := k.observeChildren(ctx, &s); err != nil {
 		return o, err
 	}
-	o = installation.Look(s)
-	for _, list := range [][]installation.Child{o.Children, o.Leaving} {
+	o = installation.NewObserved(s)
+	for _, list := range [][]installation.Child{o.Children, o.Orphaned} {
 		for i := range list {
-			if c := &list[i]; k.handed.Has(c.UID, o.Job.ID, c.Job.ID) {
+			if c := &list[i]; k.propagated.Has(c.UID, o.Job.ID, c.Job.ID) {
 				c.Job.ID = o.Job.ID
 			}
 		}
@@ -55,7 +55,7 @@ func (k *kind) observeSiblings(ctx context.Context, s *installation.Snapshot) (e
 		if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst)); err != nil {
 			return err
 		}
-		if s.Trouble, err = k.trouble(ctx, inst, s.Predecessors); err != nil {
+		if s.DependencyError, err = k.trouble(ctx, inst, s.Predecessors); err != nil {
 			return err
 		}
 	}

@@ -223,8 +223,8 @@ func (p *plan) report(inst *lsv1alpha1.Installation, o *installation.Observed) {
 		o.Prepared.ExecutionRef = &lsv1alpha1.ObjectReference{Name: p.execution.Name, Namespace: p.execution.Namespace}
 	}
 	s.Installation.Status.SubInstCache, s.Installation.Status.ExecutionReference = subs, o.Prepared.ExecutionRef
-	o.Children, o.Leaving = installation.Children(s)
-	for _, c := range o.Leaving {
+	o.Children, o.Orphaned = installation.Children(s)
+	for _, c := range o.Orphaned {
 		// One that was deleted before, by a pass that was cut off, causes no event any more.
 		if !c.Deleting {
 			*o = o.With(c, leaves)

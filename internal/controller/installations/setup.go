@@ -99,7 +99,7 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	namespaces ending.Namespaces
-	handed     child.Handed
+	propagated child.PropagatedJobs
 	// newest knows the children, given the objects that installations give each other.
 	newest, given child.Newest
 }

@@ -58,7 +58,7 @@ type attempts struct {
 	// timeout ends an attempt that hangs. It does not count while the attempt waits for its turn.
 	timeout time.Duration
 
-	lifetime *taskgroup.Lifetime
+	tasks *taskgroup.Group
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]map[pipeline.AttemptID]*attempt
@@ -70,11 +70,11 @@ type attempt struct {
 }
 
 func newAttempts(timeout time.Duration, wake func(types.NamespacedName)) *attempts {
-	return &attempts{wake: wake, timeout: timeout, lifetime: taskgroup.New(), known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
+	return &attempts{wake: wake, timeout: timeout, tasks: taskgroup.New(), known: map[types.NamespacedName]map[pipeline.AttemptID]*attempt{}}
 }
 
 // close ends all attempts and waits for them.
-func (a *attempts) close() { a.lifetime.End() }
+func (a *attempts) close() { a.tasks.End() }
 
 // start begins an attempt unless it is known already or the process ends.
 func (a *attempts) start(owner types.NamespacedName, id pipeline.AttemptID, t task) {
@@ -83,9 +83,9 @@ func (a *attempts) start(owner types.NamespacedName, id pipeline.AttemptID, t ta
 	if a.known[owner][id] != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(a.lifetime.Context())
+	ctx, cancel := context.WithCancel(a.tasks.Context())
 	entry := &attempt{Attempt: pipeline.Attempt{State: pipeline.AttemptRunning}, cancel: cancel}
-	started := a.lifetime.Go(func() {
+	started := a.tasks.Go(func() {
 		defer cancel()
 		ended := a.attempt(ctx, t)
 		a.mu.Lock()

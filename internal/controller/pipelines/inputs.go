@@ -50,9 +50,9 @@ type probes struct {
 	wake     func(types.NamespacedName)
 	interval time.Duration
 
-	lifetime *taskgroup.Lifetime
-	mu       sync.Mutex
-	known    map[types.NamespacedName]map[site]*probe
+	tasks *taskgroup.Group
+	mu    sync.Mutex
+	known map[types.NamespacedName]map[site]*probe
 }
 
 // look says what is found at a site. If that changes, the pipeline is woken.
@@ -88,13 +88,13 @@ func (p *probes) keep(owner types.NamespacedName, sites map[site]look) map[site]
 }
 
 func (p *probes) begin(s site, look look) {
-	ctx, stop := context.WithCancel(p.lifetime.Context())
+	ctx, stop := context.WithCancel(p.tasks.Context())
 	started := &probe{stop: stop}
 	if p.known[s.owner] == nil {
 		p.known[s.owner] = map[site]*probe{}
 	}
 	p.known[s.owner][s] = started
-	p.lifetime.Go(func() {
+	p.tasks.Go(func() {
 		wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 			inputs := look(ctx)
 			p.mu.Lock()
@@ -109,4 +109,4 @@ func (p *probes) begin(s site, look look) {
 }
 
 // close ends all probes and waits for them.
-func (p *probes) close() { p.lifetime.End() }
+func (p *probes) close() { p.tasks.End() }

@@ -15,7 +15,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-var otherForges = []pipelines.GitProviderType{pipelines.GitProviderBitbucketServer, pipelines.GitProviderAzureDevOps}
+var otherProviders = []pipelines.GitProviderType{pipelines.GitProviderBitbucketServer, pipelines.GitProviderAzureDevOps}
 
 // wipe takes the memory of a pipeline away, as whoever restores it from a backup without status does.
 func (w *world) wipe(name string) {
@@ -43,7 +43,7 @@ func (w *world) restore(name string, status pipelines.PipelineStatus) {
 // to follow pull requests show none but those that are open, or cut what tells whose they are.
 func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) {
 	t.Parallel()
-	for _, kind := range otherForges {
+	for _, kind := range otherProviders {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := idleWorld(t)
@@ -74,7 +74,7 @@ func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) 
 // The status is lost while the controller runs: what it has listed before is not believed, for it lacks what was opened since.
 func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t *testing.T) {
 	t.Parallel()
-	for _, kind := range otherForges {
+	for _, kind := range otherProviders {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -159,7 +159,7 @@ func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 // Anybody can open a pull request from a fork, and copy a description into it.
 func TestPIP22_APullRequestFromAForkIsNotTakenForOurs(t *testing.T) {
 	t.Parallel()
-	for _, kind := range otherForges {
+	for _, kind := range otherProviders {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -186,7 +186,7 @@ func TestPIP22_APullRequestFromAForkIsNotTakenForOurs(t *testing.T) {
 
 func TestPIP22_APullRequestThatIsOpenedAgainIsFollowedAgain(t *testing.T) {
 	t.Parallel()
-	for _, kind := range otherForges {
+	for _, kind := range otherProviders {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := idleWorld(t)

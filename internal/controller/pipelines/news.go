@@ -14,7 +14,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/gitprovider/poll"
-	"espalier.dev/internal/gitprovider/provider"
+	"espalier.dev/internal/gitprovider/providers"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/taskgroup"
 )
@@ -41,7 +41,7 @@ func newNews(p *pulls, interval time.Duration, wake func(types.NamespacedName)) 
 	n := &news{
 		pulls: p, poller: poll.New(poll.Options{Interval: interval}), wake: wake,
 		followed: map[types.NamespacedName]map[followed]func(){},
-		probes:   &probes{lifetime: taskgroup.New(), interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
+		probes:   &probes{tasks: taskgroup.New(), interval: 2 * interval, wake: wake, known: map[types.NamespacedName]map[site]*probe{}},
 	}
 	n.recalls = newRecalls(interval, wake)
 	return n
@@ -65,14 +65,14 @@ func (n *news) forget(owner types.NamespacedName) {
 
 // source is a repository as a pipeline sees it.
 func (n *news) source(namespace string, strategy pipelines.PullRequestStrategy) (poll.Source, bool) {
-	repository, err := provider.Identify(strategy.Type, strategy.URL, n.pulls.rules)
+	repository, err := providers.Identify(strategy.Type, strategy.URL, n.pulls.rules)
 	return poll.Source{Repository: repository, Credential: namespace + "/" + strategy.SecretRef.Name}, err == nil
 }
 
-func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) func(context.Context) (gitprovider.Forge, error) {
-	return func(ctx context.Context) (gitprovider.Forge, error) {
+func (n *news) opener(namespace string, strategy pipelines.PullRequestStrategy) func(context.Context) (gitprovider.Provider, error) {
+	return func(ctx context.Context) (gitprovider.Provider, error) {
 		place, _, err := n.pulls.open(ctx, namespace, strategy)
-		return place.Forge, err
+		return place.Provider, err
 	}
 }
 

@@ -19,41 +19,41 @@ import (
 
 const canary = "CANARY-5f1e"
 
-// forge is a repository in a real Gitea with a file that pipelines p and q of a world may change.
-type forge struct {
+// provider is a repository in a real Gitea with a file that pipelines p and q of a world may change.
+type provider struct {
 	*externals.Repository
 	gitea *externals.GiteaServer
 	w     *world
 }
 
-// newForge makes the repository and the Secret that opens it.
-func (w *world) newForge() *forge {
+// newProvider makes the repository and the Secret that opens it.
+func (w *world) newProvider() *provider {
 	w.Helper()
 	gitea := externals.Gitea(w.T)
-	f := &forge{gitea: gitea, w: w}
+	f := &provider{gitea: gitea, w: w}
 	f.Repository = gitea.Repository(w.T, map[string]string{"prod/app.yaml": f.content("p", "1.0.0") + f.content("q", "1.0.0"), "README.md": "untouched\n"})
 	w.create(f.secret("git", gitea.Token))
 	return f
 }
 
-func (f *forge) content(name, revision string) string {
+func (f *provider) content(name, revision string) string {
 	return fmt.Sprintf("%s:\n  version: %s # {\"$promotion\": \"%s:%s:prod\"}\n", name, revision, f.w.namespace, name)
 }
 
-func (f *forge) secret(name, token string) *corev1.Secret {
+func (f *provider) secret(name, token string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.w.namespace, Name: name}, StringData: map[string]string{
 		"username": f.gitea.User, "password": token, "token": token, "caFile": string(f.gitea.CA),
 	}}
 }
 
-func (f *forge) strategy() pipelines.PullRequestStrategy {
+func (f *provider) strategy() pipelines.PullRequestStrategy {
 	return pipelines.PullRequestStrategy{
 		Type: pipelines.GitProviderGitea, URL: f.CloneURL(), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
 	}
 }
 
 // open returns the pull requests that are open.
-func (f *forge) open() []externals.PullRequest {
+func (f *provider) open() []externals.PullRequest {
 	var open []externals.PullRequest
 	for _, pr := range f.PullRequests(f.w.T) {
 		if pr.State == "open" {
@@ -64,7 +64,7 @@ func (f *forge) open() []externals.PullRequest {
 }
 
 // byPullRequest is a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0.
-func (f *forge) byPullRequest(name string) (builder *testkit.PipelineBuilder, at []string) {
+func (f *provider) byPullRequest(name string) (builder *testkit.PipelineBuilder, at []string) {
 	w := f.w
 	at = w.places(2)
 	w.deploy(w.cluster, at[0], "1.1.0", true)
@@ -76,7 +76,7 @@ func (f *forge) byPullRequest(name string) (builder *testkit.PipelineBuilder, at
 func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
 	w.create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -112,7 +112,7 @@ func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
 func TestPIP12_PIP22_ANewRevisionReplacesThePullRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
 	w.create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -144,7 +144,7 @@ func TestPIP12_PIP22_ANewRevisionReplacesThePullRequest(t *testing.T) {
 func TestPIP22_AClosedPullRequestIsAbandonedUntilARetry(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
 	w.create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -163,7 +163,7 @@ func TestPIP22_AClosedPullRequestIsAbandonedUntilARetry(t *testing.T) {
 func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
 	w.create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -190,7 +190,7 @@ func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 func TestPIP20_AFailedAttemptSaysWhyAndIsRepairedByTheSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
 	p := builder.Build()
 	p.Spec.Promotion.Strategy.PullRequest.SecretRef.Name = "wrong"
@@ -215,7 +215,7 @@ func TestPIP20_AFailedAttemptSaysWhyAndIsRepairedByTheSecret(t *testing.T) {
 func TestPIP23_WithoutAMarkerThePromotionFailsUntilTheBaseHasOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, _ := f.byPullRequest("unmarked")
 	w.create(builder.Build())
 	p := w.untilState("unmarked", "prod", "1.1.0", pipelines.PromotionFailed)
@@ -231,7 +231,7 @@ func TestPIP20_LostMemoryOpensNoSecondPullRequest(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
 	stop := w.run(w.server.Config())
-	f := w.newForge()
+	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
 	w.create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -255,7 +255,7 @@ func TestPIP20_LostMemoryOpensNoSecondPullRequest(t *testing.T) {
 func TestPIP22_PipelinesShareARepository(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	for _, name := range []string{"p", "q"} {
 		builder, _ := f.byPullRequest(name)
 		w.create(builder.Build())
@@ -274,7 +274,7 @@ func TestPIP22_PipelinesShareARepository(t *testing.T) {
 func TestPIP22_ABaseThatMovesOnDoesNotSpoilThePullRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
 	w.create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -297,7 +297,7 @@ func TestPIP22_ABaseThatMovesOnDoesNotSpoilThePullRequest(t *testing.T) {
 func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
 	w.create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -319,7 +319,7 @@ func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
 func TestPIP22_WhatIsSetByHandIsNotUndone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	f := w.newForge()
+	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
 	w.create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)

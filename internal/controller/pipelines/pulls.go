@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/gitprovider/gitremote"
 	"espalier.dev/internal/gitprovider/marker"
-	"espalier.dev/internal/gitprovider/provider"
+	"espalier.dev/internal/gitprovider/providers"
 	"espalier.dev/internal/gitprovider/pullrequest"
 	"espalier.dev/internal/pipeline"
 )
@@ -51,7 +51,7 @@ func newPulls(secrets client.Reader, options Options, wake func(types.Namespaced
 
 // turns are the pools for work in a repository: those who wait for others in the same one keep nobody else waiting.
 func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
-	repository, err := provider.Identify(strategy.Type, strategy.URL, p.rules)
+	repository, err := providers.Identify(strategy.Type, strategy.URL, p.rules)
 	if err != nil {
 		return nil // the attempt will say so
 	}
@@ -81,15 +81,15 @@ func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.P
 	}
 	print := credentials.Fingerprint()
 	inputs = hex.EncodeToString(print[:8])
-	forge, err := provider.New(provider.Settings{Type: strategy.Type, URL: strategy.URL, Credentials: credentials, Rules: p.rules})
+	provider, err := providers.New(providers.Settings{Type: strategy.Type, URL: strategy.URL, Credentials: credentials, Rules: p.rules})
 	if err != nil {
 		return place, inputs, err
 	}
-	cloneURL, err := provider.CloneURL(strategy.Type, strategy.URL, p.rules)
+	cloneURL, err := providers.CloneURL(strategy.Type, strategy.URL, p.rules)
 	if err != nil {
 		return place, inputs, err
 	}
-	return pullrequest.Place{Forge: forge, Git: gitremote.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules}}, inputs, nil
+	return pullrequest.Place{Provider: provider, Git: gitremote.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules}}, inputs, nil
 }
 
 // promotion returns what an attempt to open a pull request does.
@@ -109,7 +109,7 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 		if err != nil {
 			return pipeline.Result{}, changeable{err, inputs}
 		}
-		p.news.lookNow(place.Forge.Repository())
+		p.news.lookNow(place.Provider.Repository())
 		return resultOf(made, e), nil
 	}}
 }
@@ -190,7 +190,7 @@ func (p *pulls) withdrawal(namespace string, e pipeline.Withdraw) task {
 		if err != nil {
 			return result, changeable{err, inputs}
 		}
-		p.news.lookNow(place.Forge.Repository())
+		p.news.lookNow(place.Provider.Repository())
 		return result, nil
 	}}
 }

@@ -85,7 +85,7 @@ type recalls struct {
 	wake  func(types.NamespacedName)
 	pause time.Duration
 
-	lifetime *taskgroup.Lifetime
+	tasks *taskgroup.Group
 
 	mu    sync.Mutex
 	known map[poll.Source]*recall
@@ -104,13 +104,13 @@ type recall struct {
 }
 
 func newRecalls(pause time.Duration, wake func(types.NamespacedName)) *recalls {
-	return &recalls{wake: wake, pause: pause, lifetime: taskgroup.New(), known: map[poll.Source]*recall{}}
+	return &recalls{wake: wake, pause: pause, tasks: taskgroup.New(), known: map[poll.Source]*recall{}}
 }
 
-func (r *recalls) close() { r.lifetime.End() }
+func (r *recalls) close() { r.tasks.End() }
 
 // opener connects to a repository.
-type opener func(context.Context) (gitprovider.Forge, error)
+type opener func(context.Context) (gitprovider.Provider, error)
 
 // of returns the pull requests of a repository that may be ours. known is false while they are being listed, or as long as that fails and
 // may yet work; the pipeline is woken when there is something new. If it cannot work until somebody acts, nothing is found, and nothing is
@@ -134,7 +134,7 @@ func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitpr
 	}
 	lasting := listed && isLasting(entry.problem)
 	if !entry.running && (!lasting || time.Since(entry.at) >= r.pause) {
-		entry.running = r.lifetime.Go(func() { r.run(source, entry, open) })
+		entry.running = r.tasks.Go(func() { r.run(source, entry, open) })
 	}
 	if lasting {
 		return nil, true, nil
@@ -185,7 +185,7 @@ func (r *recalls) run(source poll.Source, entry *recall, open opener) {
 	for {
 		number := r.begin(entry)
 		found, err := r.list(open)
-		if r.lifetime.Context().Err() != nil {
+		if r.tasks.Context().Err() != nil {
 			return
 		}
 		waiting, again := r.finish(source, entry, listed{number, found, err})
@@ -200,7 +200,7 @@ func (r *recalls) run(source poll.Source, entry *recall, open opener) {
 		}
 		select {
 		case <-time.After(max(pause, gitprovider.RetryAfter(err))):
-		case <-r.lifetime.Context().Done():
+		case <-r.tasks.Context().Done():
 			return
 		}
 		pause = min(2*pause, maxPause)
@@ -243,13 +243,13 @@ func (r *recalls) finish(source poll.Source, entry *recall, l listed) (waiting [
 const listTimeout = 5 * time.Minute
 
 func (r *recalls) list(open opener) ([]gitprovider.PullRequest, error) {
-	ctx, cancel := context.WithTimeout(r.lifetime.Context(), listTimeout)
+	ctx, cancel := context.WithTimeout(r.tasks.Context(), listTimeout)
 	defer cancel()
-	forge, err := open(ctx)
+	provider, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := forge.History(ctx)
+	all, err := provider.History(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (r *recalls) list(open opener) ([]gitprovider.PullRequest, error) {
 		if !found[i].BodyCut {
 			continue
 		}
-		if found[i], err = forge.Get(ctx, found[i].Number); err != nil {
+		if found[i], err = provider.Get(ctx, found[i].Number); err != nil {
 			return nil, err
 		}
 	}

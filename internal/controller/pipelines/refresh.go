@@ -61,6 +61,6 @@ func (p *pulls) refresh(ctx context.Context, owner *pipelines.Pipeline, again pi
 	if err != nil {
 		return "", err
 	}
-	p.news.lookNow(place.Forge.Repository())
+	p.news.lookNow(place.Provider.Repository())
 	return cmp.Or(made.BaseCommit, tips[strategy.BaseBranch]), nil
 }

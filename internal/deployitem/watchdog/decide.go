@@ -188,10 +188,10 @@ func watch(o Observed) Decision {
 	}
 	d := Decision{Wait: true, Why: reason(o)}
 	if !o.Deadline.IsZero() {
-		d.Again = o.Deadline.Sub(o.Now)
+		d.RequeueAfter = o.Deadline.Sub(o.Now)
 	}
-	if next := o.Since.Add(tellAfter).Sub(o.Now); untold && (d.Again == 0 || next < d.Again) {
-		d.Again = next
+	if next := o.Since.Add(tellAfter).Sub(o.Now); untold && (d.RequeueAfter == 0 || next < d.RequeueAfter) {
+		d.RequeueAfter = next
 	}
 	return d
 }

@@ -77,8 +77,8 @@ type LastWord struct {
 	Since time.Time
 }
 
-// Look turns what was read into facts.
-func Look(s Snapshot) Observed {
+// NewObserved turns what was read into facts.
+func NewObserved(s Snapshot) Observed {
 	item, status := s.Item, &s.Item.Status
 	operation := lsv1alpha1.Operation(item.Annotations[lsv1alpha1.OperationAnnotation])
 	o := Observed{

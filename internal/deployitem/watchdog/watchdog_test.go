@@ -65,7 +65,7 @@ var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 	},
 	"a running job with a deadline is looked at again": func(o watchdog.Observed, d watchdog.Decision) bool {
 		waits := d.Wait && len(d.Do) == 0 && o.Job.Running() && !o.Continuous && !o.Deadline.IsZero() && !(o.Deleting && o.NamespaceEnds)
-		return !waits || d.Again > 0
+		return !waits || d.RequeueAfter > 0
 	},
 	"phases are the deployer's": func(_ watchdog.Observed, d watchdog.Decision) bool { return d.Next == "" },
 }
@@ -106,7 +106,7 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 // walk makes one pass over the item, as the loop does, without an API server.
 func walk(t *testing.T, item *lsv1alpha1.DeployItem, now time.Time) ([]string, watchdog.Decision) {
 	t.Helper()
-	o := watchdog.Look(watchdog.Snapshot{Item: item, PickupTimeout: 5 * time.Minute, NewJobID: "new", Now: now})
+	o := watchdog.NewObserved(watchdog.Snapshot{Item: item, PickupTimeout: 5 * time.Minute, NewJobID: "new", Now: now})
 	var done []string
 	for range 32 {
 		d := watchdog.Decide(o)
@@ -181,8 +181,8 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 			test.change(i)
 		}
 		_, d := walk(t, i, noon)
-		if i.Status.Phase != test.want || d.Again != test.again {
-			t.Errorf("%s: phase %q, again in %s", name, i.Status.Phase, d.Again)
+		if i.Status.Phase != test.want || d.RequeueAfter != test.again {
+			t.Errorf("%s: phase %q, again in %s", name, i.Status.Phase, d.RequeueAfter)
 		}
 		if test.reason == "" {
 			if i.Status.IsFinished() || i.Status.LastError != nil {
@@ -249,8 +249,8 @@ func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseSucceeded} {
 		i := item(phase, "b", "a", 30*time.Second)
 		i.Status.Conditions = []lsv1alpha1.Condition{{Type: lsv1alpha1.ConditionReady, Status: lsv1alpha1.ConditionTrue, Reason: "Succeeded"}}
-		if done, d := walk(t, i, noon); !slices.Equal(done, []string{"tell of the wait"}) || d.Again != 4*time.Minute+30*time.Second {
-			t.Errorf("did %v, again in %s", done, d.Again)
+		if done, d := walk(t, i, noon); !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute+30*time.Second {
+			t.Errorf("did %v, again in %s", done, d.RequeueAfter)
 		}
 		if i.Status.Phase != phase || i.Status.IsFinished() || i.Status.JobID != "b" {
 			t.Errorf("it has changed more than the conditions: %+v", i.Status)
@@ -276,11 +276,11 @@ func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 	again.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{FinishedTime: &ended}
 	for name, i := range map[string]*lsv1alpha1.DeployItem{"first job": fresh, "second job": again} {
 		done, d := walk(t, i, noon)
-		if !slices.Equal(done, []string{"note the job"}) || d.Again != 30*time.Second {
-			t.Errorf("%s: did %v, again in %s", name, done, d.Again)
+		if !slices.Equal(done, []string{"note the job"}) || d.RequeueAfter != 30*time.Second {
+			t.Errorf("%s: did %v, again in %s", name, done, d.RequeueAfter)
 		}
 		done, d = walk(t, i, noon.Add(time.Minute))
-		if !slices.Equal(done, []string{"tell of the wait"}) || d.Again != 4*time.Minute || d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
+		if !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute || d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
 			t.Errorf("%s, later: did %v, %+v", name, done, d)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// budget is what one credential may ask: so much per second on average, and nothing while the forge says so.
+// budget is what one credential may ask: so much per second on average, and nothing while the provider says so.
 type budget struct {
 	perSecond float64
 	burst     float64

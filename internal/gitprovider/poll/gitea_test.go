@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/gitprovider/poll"
-	"espalier.dev/internal/gitprovider/provider"
+	"espalier.dev/internal/gitprovider/providers"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/externals"
 )
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 	server := externals.Gitea(t)
 	repository := server.Repository(t, map[string]string{"a": "1"})
-	forge, err := provider.New(provider.Settings{
+	provider, err := providers.New(providers.Settings{
 		Type: pipelines.GitProviderGitea, URL: repository.CloneURL(), Rules: dial.Rules{AllowLoopback: true},
 		Credentials: gitprovider.Credentials{Token: server.Token, CA: server.CA},
 	})
@@ -32,7 +32,7 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 	}
 	p := poll.New(poll.Options{Interval: time.Hour, MinGap: time.Millisecond, PerSecond: 100})
 	t.Cleanup(p.Close)
-	source := poll.Source{Repository: forge.Repository(), Credential: "ns/secret"}
+	source := poll.Source{Repository: provider.Repository(), Credential: "ns/secret"}
 	woken := make(chan struct{}, 100)
 	numbers := map[string]int64{}
 	for _, branch := range []string{"merged", "closed", "open"} {
@@ -40,7 +40,7 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 		numbers[branch] = int64(repository.OpenPullRequest(t, branch, "main").Number)
 		t.Cleanup(p.Subscribe(poll.Subscription{
 			Source: source, Number: numbers[branch], Wake: func() { woken <- struct{}{} },
-			Open: func(context.Context) (gitprovider.Forge, error) { return forge, nil },
+			Open: func(context.Context) (gitprovider.Provider, error) { return provider, nil },
 		}))
 	}
 	await := func(name string, state gitprovider.State) gitprovider.PullRequest {
@@ -61,7 +61,7 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 	}
 	repository.Merge(t, int(numbers["merged"]))
 	repository.Close(t, int(numbers["closed"]))
-	p.LookNow(forge.Repository())
+	p.LookNow(provider.Repository())
 	if got := await("merged", gitprovider.Merged); got.MergeCommit != repository.Head(t, "main") || got.ClosedBy != server.User {
 		t.Errorf("%+v", got)
 	}

@@ -61,7 +61,7 @@ type Subscription struct {
 	Number int64
 	// Open connects to the repository. It is called before the first look, after trouble, and from time to time, so that it can use
 	// credentials as they are then. Of several subscriptions to a source the newest one's counts.
-	Open func(context.Context) (gitprovider.Forge, error)
+	Open func(context.Context) (gitprovider.Provider, error)
 	// Wake is called after anything changed about the pull request or about what is known of it. It must not block, nor call the
 	// Poller.
 	Wake func()
@@ -72,7 +72,7 @@ type Answer struct {
 	// Known says that it has been seen. Otherwise PullRequest is empty.
 	Known       bool
 	PullRequest gitprovider.PullRequest
-	// Missing says that the forge knows no pull request of this number.
+	// Missing says that the provider knows no pull request of this number.
 	Missing bool
 	// Seen is when the answer was last true. It grows with each look that succeeds.
 	Seen time.Time
@@ -80,10 +80,10 @@ type Answer struct {
 	Problem error
 }
 
-// Poller asks forges. Its methods may be called from many goroutines and do not wait for any request.
+// Poller asks providers. Its methods may be called from many goroutines and do not wait for any request.
 type Poller struct {
-	options  Options
-	lifetime *taskgroup.Lifetime
+	options Options
+	tasks   *taskgroup.Group
 
 	mutex   sync.Mutex
 	watches map[Source]*watch
@@ -93,11 +93,11 @@ type Poller struct {
 
 // New returns a Poller, which does nothing until somebody subscribes.
 func New(options Options) *Poller {
-	return &Poller{options: options.withDefaults(), lifetime: taskgroup.New(), watches: map[Source]*watch{}, budgets: map[string]*budget{}}
+	return &Poller{options: options.withDefaults(), tasks: taskgroup.New(), watches: map[Source]*watch{}, budgets: map[string]*budget{}}
 }
 
 // Close ends all asking and waits for it. Subscriptions made later have no effect.
-func (p *Poller) Close() { p.lifetime.End() }
+func (p *Poller) Close() { p.tasks.End() }
 
 // Subscribe begins to follow a pull request, looking at once. The returned function ends it, and may be called more than once.
 func (p *Poller) Subscribe(s Subscription) (cancel func()) {
@@ -120,7 +120,7 @@ func (p *Poller) Subscribe(s Subscription) (cancel func()) {
 
 // start begins to look at a source. The caller holds the lock.
 func (p *Poller) start(source Source) *watch {
-	ctx, cancel := context.WithCancel(p.lifetime.Context())
+	ctx, cancel := context.WithCancel(p.tasks.Context())
 	maps.DeleteFunc(p.budgets, func(_ string, b *budget) bool { return b.users == 0 && b.full() })
 	b := p.budgets[source.Credential]
 	if b == nil {
@@ -133,7 +133,7 @@ func (p *Poller) start(source Source) *watch {
 		subscriptions: map[int]Subscription{}, entries: map[int64]*entry{},
 	}
 	p.watches[source] = w
-	p.lifetime.Go(func() { w.run(ctx) })
+	p.tasks.Go(func() { w.run(ctx) })
 	return w
 }
 

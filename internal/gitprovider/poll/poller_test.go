@@ -19,11 +19,11 @@ import (
 	"espalier.dev/internal/gitprovider/poll"
 )
 
-// forge keeps pull requests and lists them as forges do: everything that is open to who begins, and only changes to who goes on.
-type forge struct {
-	gitprovider.Forge // nothing but the methods below is called
-	repository        gitprovider.Repository
-	// total says that the forge cannot tell what changed.
+// provider keeps pull requests and lists them as providers do: everything that is open to who begins, and only changes to who goes on.
+type provider struct {
+	gitprovider.Provider // nothing but the methods below is called
+	repository           gitprovider.Repository
+	// total says that the provider cannot tell what changed.
 	total bool
 
 	mutex   sync.Mutex
@@ -34,11 +34,11 @@ type forge struct {
 	trouble error
 }
 
-func newForge(name string) *forge {
-	return &forge{repository: gitprovider.NewRepository("git.example.com", name), all: map[int64]gitprovider.PullRequest{}, changed: map[int64]int{}}
+func newProvider(name string) *provider {
+	return &provider{repository: gitprovider.NewRepository("git.example.com", name), all: map[int64]gitprovider.PullRequest{}, changed: map[int64]int{}}
 }
 
-func (f *forge) set(number int64, state gitprovider.State) {
+func (f *provider) set(number int64, state gitprovider.State) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.edition++
@@ -46,14 +46,14 @@ func (f *forge) set(number int64, state gitprovider.State) {
 	f.all[number] = gitprovider.PullRequest{Number: number, State: state, Head: fmt.Sprint("branch", number), Base: "main"}
 }
 
-func (f *forge) fail(err error) {
+func (f *provider) fail(err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.trouble = err
 }
 
 // requests returns and forgets what was asked.
-func (f *forge) requests() string {
+func (f *provider) requests() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	calls := f.calls
@@ -61,7 +61,7 @@ func (f *forge) requests() string {
 	return strings.Join(calls, " ")
 }
 
-func (f *forge) List(_ context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
+func (f *provider) List(_ context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.calls = append(f.calls, "list"+since.Tag)
@@ -79,7 +79,7 @@ func (f *forge) List(_ context.Context, since gitprovider.Cursor) (gitprovider.L
 	return listing, nil
 }
 
-func (f *forge) Get(_ context.Context, number int64) (gitprovider.PullRequest, error) {
+func (f *provider) Get(_ context.Context, number int64) (gitprovider.PullRequest, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	f.calls = append(f.calls, fmt.Sprint("get", number))
@@ -106,11 +106,11 @@ type follower struct {
 	cancel func()
 }
 
-func follow(p *poll.Poller, f *forge, credential string, number int64) *follower {
+func follow(p *poll.Poller, f *provider, credential string, number int64) *follower {
 	follower := &follower{source: poll.Source{Repository: f.repository, Credential: credential}, number: number, poller: p}
 	follower.cancel = p.Subscribe(poll.Subscription{
 		Source: follower.source, Number: number,
-		Open: func(context.Context) (gitprovider.Forge, error) { return f, nil },
+		Open: func(context.Context) (gitprovider.Provider, error) { return f, nil },
 		Wake: func() {
 			follower.mutex.Lock()
 			defer follower.mutex.Unlock()
@@ -148,7 +148,7 @@ func inBubble(t *testing.T, options poll.Options, test func(*testing.T, *poll.Po
 
 func TestPIP22_OneListingServesAllWhoFollow(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("team/config")
+		f := newProvider("team/config")
 		for number := range int64(50) {
 			f.set(number, gitprovider.Open)
 		}
@@ -184,7 +184,7 @@ func TestPIP22_OneListingServesAllWhoFollow(t *testing.T) {
 
 func TestPIP22_AskingBeginsWithTheFirstAndEndsWithTheLast(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("r")
+		f := newProvider("r")
 		f.set(1, gitprovider.Open)
 		pass(time.Hour)
 		if got := f.requests(); got != "" {
@@ -219,7 +219,7 @@ func TestPIP22_AskingBeginsWithTheFirstAndEndsWithTheLast(t *testing.T) {
 
 func TestPIP22_WebhooksMakeItLookAtOnceAndNotTooOften(t *testing.T) {
 	inBubble(t, poll.Options{Interval: time.Hour, MinGap: 5 * time.Second}, func(t *testing.T, p *poll.Poller) {
-		f, other := newForge("r"), newForge("other")
+		f, other := newProvider("r"), newProvider("other")
 		f.set(1, gitprovider.Open)
 		one := follow(p, f, "c", 1)
 		follow(p, other, "c", 1)
@@ -255,7 +255,7 @@ func TestPIP22_WebhooksMakeItLookAtOnceAndNotTooOften(t *testing.T) {
 func TestPIP22_WhatEndedBeforeAnybodyLookedIsFound(t *testing.T) {
 	for _, total := range []bool{false, true} {
 		inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-			f := newForge("r")
+			f := newProvider("r")
 			f.total = total
 			f.set(1, gitprovider.Merged)
 			f.set(2, gitprovider.Open)
@@ -296,7 +296,7 @@ func TestPIP22_WhatEndedBeforeAnybodyLookedIsFound(t *testing.T) {
 
 func TestPIP22_TroubleMakesItSlowerAndKeepsWhatIsKnown(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("r")
+		f := newProvider("r")
 		f.set(1, gitprovider.Open)
 		one := follow(p, f, "c", 1)
 		pass(time.Minute)
@@ -307,7 +307,7 @@ func TestPIP22_TroubleMakesItSlowerAndKeepsWhatIsKnown(t *testing.T) {
 		pass(2 * time.Hour)
 		got := one.state()
 		if asked := strings.Count(f.requests(), "list"); asked < 9 || asked > 16 {
-			t.Errorf("a forge that is down was asked %d times in two hours", asked)
+			t.Errorf("a provider that is down was asked %d times in two hours", asked)
 		}
 		if !got.Known || got.PullRequest.State != gitprovider.Open || got.Problem == nil || got.Seen.Sub(seen) > time.Minute || one.wakes() != 1 {
 			t.Errorf("%+v", got)
@@ -328,12 +328,12 @@ func TestPIP22_TroubleMakesItSlowerAndKeepsWhatIsKnown(t *testing.T) {
 
 func TestPIP22_ARateLimitHoldsForAllWithTheSameCredential(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		limited, neighbour, stranger := newForge("a"), newForge("b"), newForge("c")
+		limited, neighbour, stranger := newProvider("a"), newProvider("b"), newProvider("c")
 		followers := []*follower{follow(p, limited, "one", 1), follow(p, neighbour, "one", 1), follow(p, stranger, "two", 1)}
 		pass(time.Minute)
 		limited.fail((&gitprovider.Error{Class: gitprovider.RateLimited, RetryAfter: time.Hour}).Classified())
 		pass(2 * time.Minute)
-		for _, f := range []*forge{limited, neighbour, stranger} {
+		for _, f := range []*provider{limited, neighbour, stranger} {
 			f.requests()
 		}
 		followers[0].cancel() // the block outlives the source that met it
@@ -359,7 +359,7 @@ func TestPIP22_ARateLimitHoldsForAllWithTheSameCredential(t *testing.T) {
 
 func TestPIP22_ARateLimitOutlivesTheLastSubscription(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("r")
+		f := newProvider("r")
 		f.fail((&gitprovider.Error{Class: gitprovider.RateLimited, RetryAfter: time.Hour}).Classified())
 		one := follow(p, f, "c", 1)
 		synctest.Wait()
@@ -380,7 +380,7 @@ func TestPIP22_ARateLimitOutlivesTheLastSubscription(t *testing.T) {
 
 func TestPIP22_EachCredentialHasABudget(t *testing.T) {
 	inBubble(t, poll.Options{PerSecond: 0.5, Burst: 5}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("r")
+		f := newProvider("r")
 		for number := range int64(100) {
 			f.set(number, gitprovider.Merged) // each needs a request of its own
 			follow(p, f, "c", number)
@@ -396,13 +396,13 @@ func TestPIP22_EachCredentialHasABudget(t *testing.T) {
 
 func TestPIP22_CredentialsAreReadAgainAfterTroubleAndFromTimeToTime(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("r")
+		f := newProvider("r")
 		f.set(1, gitprovider.Open)
 		opened := atomic.Int64{}
 		missing := atomic.Bool{}
 		cancel := p.Subscribe(poll.Subscription{
 			Source: poll.Source{Repository: f.repository}, Number: 1, Wake: func() {},
-			Open: func(context.Context) (gitprovider.Forge, error) {
+			Open: func(context.Context) (gitprovider.Provider, error) {
 				opened.Add(1)
 				if missing.Load() {
 					return nil, errors.New("no such Secret")
@@ -439,7 +439,7 @@ func TestPIP22_CredentialsAreReadAgainAfterTroubleAndFromTimeToTime(t *testing.T
 
 func TestPIP22_ClosingEndsEverything(t *testing.T) {
 	inBubble(t, poll.Options{}, func(t *testing.T, p *poll.Poller) {
-		f := newForge("r")
+		f := newProvider("r")
 		for i := range 10 {
 			follow(p, f, fmt.Sprint(i), 1)
 		}

@@ -20,14 +20,14 @@ type watch struct {
 	nudges chan struct{}
 
 	subscriptions map[int]Subscription
-	open          func(context.Context) (gitprovider.Forge, error)
+	open          func(context.Context) (gitprovider.Provider, error)
 	entries       map[int64]*entry
 	// looked is when the last look that succeeded began.
 	looked  time.Time
 	problem error
 
 	// Only its goroutine uses these.
-	forge    gitprovider.Forge
+	provider gitprovider.Provider
 	cursor   gitprovider.Cursor
 	begun    time.Time // when everything was last listed
 	failures int
@@ -77,7 +77,7 @@ func (w *watch) run(ctx context.Context) {
 		}
 		var early <-chan struct{} = w.nudges
 		if err != nil {
-			early = nil // a forge in trouble is not helped by being asked sooner
+			early = nil // a provider in trouble is not helped by being asked sooner
 		}
 		if pause(ctx, w.rest(err)-gap, early) != nil {
 			return
@@ -113,7 +113,7 @@ func (w *watch) finish(err error) {
 	w.poller.mutex.Unlock()
 	if err != nil {
 		w.failures++
-		w.forge = nil // perhaps the credentials have changed
+		w.provider = nil // perhaps the credentials have changed
 	} else {
 		w.failures = 0
 	}
@@ -126,14 +126,14 @@ func (w *watch) finish(err error) {
 func (w *watch) look(ctx context.Context) error {
 	now := time.Now()
 	if now.Sub(w.begun) >= w.poller.options.Resync {
-		w.cursor, w.forge = gitprovider.Cursor{}, nil
+		w.cursor, w.provider = gitprovider.Cursor{}, nil
 	}
 	if w.unknown() >= manyUnknown {
 		w.cursor = gitprovider.Cursor{}
 	}
 	var listing gitprovider.Listing
 	err := w.request(ctx, func(ctx context.Context) (err error) {
-		listing, err = w.forge.List(ctx, w.cursor)
+		listing, err = w.provider.List(ctx, w.cursor)
 		return err
 	})
 	if err != nil {
@@ -170,22 +170,22 @@ func (w *watch) unknown() int {
 	return count
 }
 
-// request sends one request when the budget allows it. Waiting for that does not count as the time that the forge takes.
+// request sends one request when the budget allows it. Waiting for that does not count as the time that the provider takes.
 func (w *watch) request(ctx context.Context, send func(context.Context) error) error {
 	if err := w.budget.spend(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.poller.options.Timeout)
 	defer cancel()
-	if w.forge == nil {
+	if w.provider == nil {
 		w.poller.mutex.Lock()
 		open := w.open
 		w.poller.mutex.Unlock()
-		forge, err := open(ctx)
+		provider, err := open(ctx)
 		if err != nil {
 			return err
 		}
-		w.forge = forge
+		w.provider = provider
 	}
 	return send(ctx)
 }
@@ -235,7 +235,7 @@ func (w *watch) ask(ctx context.Context, number int64) error {
 	var pr gitprovider.PullRequest
 	now := time.Now()
 	err := w.request(ctx, func(ctx context.Context) (err error) {
-		pr, err = w.forge.Get(ctx, number)
+		pr, err = w.provider.Get(ctx, number)
 		return err
 	})
 	missing := err != nil && gitprovider.ClassOf(err) == gitprovider.NotFound

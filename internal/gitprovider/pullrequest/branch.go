@@ -40,9 +40,9 @@ func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prep
 	base, head := tips[r.Base], tips[r.Branch]
 	if base == "" {
 		return prepared{}, failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonNoBase},
-			"repository %s has no branch %q: create it, or correct baseBranch", r.Forge.Repository(), r.Base)
+			"repository %s has no branch %q: create it, or correct baseBranch", r.Provider.Repository(), r.Base)
 	}
-	q := question{repository: r.Forge.Repository(), baseCommit: base, branch: r.Branch, marker: r.Marker, value: r.value(), upToDate: r.UpToDate}
+	q := question{repository: r.Provider.Repository(), baseCommit: base, branch: r.Branch, marker: r.Marker, value: r.value(), upToDate: r.UpToDate}
 	if known, ok := p.verdicts.get(q); ok {
 		if known.present || known.problem != nil {
 			return prepared{present: known.present, baseCommit: base, headCommit: head}, known.problem
@@ -121,7 +121,7 @@ func (w *branchWork) respect(wanted change) error {
 			if !slices.Contains(w.request.Expected, value) {
 				return failure.NewRetryable(failure.Details{Operation: "propose", Reason: ReasonOverridden}, fmt.Errorf(
 					"file %s in branch %s of %s holds %q, which was neither promoted nor is deployed: somebody has set it by hand. Wait until it has arrived, or ask to promote now to replace it",
-					name, w.request.Base, w.request.Forge.Repository(), value))
+					name, w.request.Base, w.request.Provider.Repository(), value))
 			}
 		}
 	}
@@ -152,12 +152,12 @@ func (w *branchWork) changeOf(ctx context.Context, commit string) (change, error
 		return nil
 	})
 	if err != nil {
-		return change{}, fmt.Errorf("search branch %s of %s for the marker: %w", w.request.Base, w.request.Forge.Repository(), err)
+		return change{}, fmt.Errorf("search branch %s of %s for the marker: %w", w.request.Base, w.request.Provider.Repository(), err)
 	}
 	if places == 0 {
 		return change{}, failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonNoMarker},
 			"no YAML file in branch %s of %s has a value with the comment # %s: add the comment behind the value that holds the revision",
-			w.request.Base, w.request.Forge.Repository(), w.request.Marker)
+			w.request.Base, w.request.Provider.Repository(), w.request.Marker)
 	}
 	return result, nil
 }
@@ -190,7 +190,7 @@ func (w *branchWork) foreign() error {
 	}
 	return failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonForeignBranch},
 		"branch %s of %s is meant for this promotion, but commit %s on it is not ours and is not overwritten: remove the branch, then retry the promotion",
-		w.request.Branch, w.request.Forge.Repository(), w.head)
+		w.request.Branch, w.request.Provider.Repository(), w.head)
 }
 
 // inspect tells whether our branch is one commit of ours, changes nothing but marked values, and what it changed.

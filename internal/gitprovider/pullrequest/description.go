@@ -58,7 +58,7 @@ func code(text string) string {
 	return "`" + strings.ReplaceAll(shorten(oneLine(text)), "`", "'") + "`"
 }
 
-// maxShown is what forges take as a title.
+// maxShown is what providers take as a title.
 const maxShown = 250
 
 func shorten(text string) string {

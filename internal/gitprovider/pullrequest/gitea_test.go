@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/gitprovider/gitremote"
-	"espalier.dev/internal/gitprovider/provider"
+	"espalier.dev/internal/gitprovider/providers"
 	"espalier.dev/internal/gitprovider/pullrequest"
 	"espalier.dev/internal/testkit/externals"
 )
@@ -49,12 +49,12 @@ func newGitea(t *testing.T, files map[string]string) *gitea {
 		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}),
 	}
 	address, rules := strings.Replace(g.CloneURL(), server.URL, front.URL, 1), dial.Rules{AllowLoopback: true}
-	forge, err := provider.New(provider.Settings{Type: pipelines.GitProviderGitea, URL: address, Credentials: credentials, Rules: rules})
+	provider, err := providers.New(providers.Settings{Type: pipelines.GitProviderGitea, URL: address, Credentials: credentials, Rules: rules})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.request = pullrequest.Request{
-		Place: pullrequest.Place{Forge: forge, Git: gitremote.Settings{URL: address, Credentials: credentials, Rules: rules, Temporary: t.TempDir()}},
+		Place: pullrequest.Place{Provider: provider, Git: gitremote.Settings{URL: address, Credentials: credentials, Rules: rules, Temporary: t.TempDir()}},
 		Base:  "main", Branch: branch, Key: key, Marker: prod, Revision: "1.2.3", Time: time.Unix(1700000000, 0),
 	}
 	return g

@@ -23,9 +23,9 @@ func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
 	if err := r.check(); err != nil {
 		return Proposal{}, err
 	}
-	leave, err := p.queue.enter(ctx, r.Forge.Repository())
+	leave, err := p.queue.enter(ctx, r.Provider.Repository())
 	if err != nil {
-		return Proposal{}, fmt.Errorf("wait for other promotions in %s: %w", r.Forge.Repository(), err)
+		return Proposal{}, fmt.Errorf("wait for other promotions in %s: %w", r.Provider.Repository(), err)
 	}
 	defer leave()
 	found, err := r.find(ctx)
@@ -69,7 +69,7 @@ func (f findings) open() *gitprovider.PullRequest {
 
 // find looks for pull requests from our branch.
 func (r Request) find(ctx context.Context) (findings, error) {
-	all, err := r.Forge.FindByHead(ctx, r.Branch, r.Base)
+	all, err := r.Provider.FindByHead(ctx, r.Branch, r.Base)
 	if err != nil {
 		return findings{}, fmt.Errorf("look for the pull request from branch %s: %w", r.Branch, err)
 	}
@@ -121,7 +121,7 @@ func (r Request) open(ctx context.Context, found findings, done prepared) (Propo
 		result.PullRequest, result.Adopted = existing, true
 		return result, nil
 	}
-	created, err := r.Forge.Create(ctx, gitprovider.NewPullRequest{Head: r.Branch, Base: r.Base, Title: r.title(), Body: r.body(done.files)})
+	created, err := r.Provider.Create(ctx, gitprovider.NewPullRequest{Head: r.Branch, Base: r.Base, Title: r.title(), Body: r.body(done.files)})
 	if err == nil {
 		result.PullRequest = &created
 		return result, nil

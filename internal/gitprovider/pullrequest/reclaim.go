@@ -27,7 +27,7 @@ func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found fi
 	if len(siblings) == 0 || found.open() != nil {
 		return nil, nil
 	}
-	listing, err := r.Forge.List(ctx, gitprovider.Cursor{})
+	listing, err := r.Provider.List(ctx, gitprovider.Cursor{})
 	if err != nil {
 		return nil, fmt.Errorf("look for forgotten pull requests of %s/%s in %s: %w", r.Marker.Namespace, r.Marker.Pipeline, r.Marker.Environment, err)
 	}
@@ -52,7 +52,7 @@ func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found fi
 // read tells what a pull request is for, and whether that is the same pipeline and environment.
 func (r Request) read(ctx context.Context, pr gitprovider.PullRequest) (mark Mark, ours bool, err error) {
 	if pr.BodyCut {
-		if pr, err = r.Forge.Get(ctx, pr.Number); err != nil {
+		if pr, err = r.Provider.Get(ctx, pr.Number); err != nil {
 			return Mark{}, false, err
 		}
 	}

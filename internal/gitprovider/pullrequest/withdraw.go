@@ -35,11 +35,11 @@ type Withdrawn struct {
 
 // Withdraw closes the pull request of a promotion, says why, and removes the branch unless others have added to it. It may be repeated;
 // what is gone already is no error. If it fails after the pull request was closed, it returns that beside the error. The comment comes after
-// the closing: a forge that does not let us close would otherwise get one at each attempt.
+// the closing: a provider that does not let us close would otherwise get one at each attempt.
 func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
-	leave, err := p.queue.enter(ctx, w.Forge.Repository())
+	leave, err := p.queue.enter(ctx, w.Provider.Repository())
 	if err != nil {
-		return Withdrawn{}, fmt.Errorf("wait for other promotions in %s: %w", w.Forge.Repository(), err)
+		return Withdrawn{}, fmt.Errorf("wait for other promotions in %s: %w", w.Provider.Repository(), err)
 	}
 	defer leave()
 	pr, err := w.find(ctx)
@@ -60,7 +60,7 @@ func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error
 func (w Withdrawal) end(ctx context.Context, pr gitprovider.PullRequest) (*gitprovider.PullRequest, error) {
 	silent := w.Repeated
 	if pr.State == gitprovider.Open {
-		closed, err := w.Forge.Close(ctx, pr.Number)
+		closed, err := w.Provider.Close(ctx, pr.Number)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (w Withdrawal) end(ctx context.Context, pr gitprovider.PullRequest) (*gitpr
 // find returns the pull request, or nil if there is none.
 func (w Withdrawal) find(ctx context.Context) (*gitprovider.PullRequest, error) {
 	if w.Number == 0 {
-		all, err := w.Forge.FindByHead(ctx, w.Branch, w.Base)
+		all, err := w.Provider.FindByHead(ctx, w.Branch, w.Base)
 		sortByState(all)
 		for i := range all {
 			if hasKey(all[i].Body, w.Key) {
@@ -84,7 +84,7 @@ func (w Withdrawal) find(ctx context.Context) (*gitprovider.PullRequest, error) 
 		}
 		return nil, err
 	}
-	pr, err := w.Forge.Get(ctx, w.Number)
+	pr, err := w.Provider.Get(ctx, w.Number)
 	switch {
 	case gitprovider.ClassOf(err) == gitprovider.NotFound && err != nil:
 		return nil, nil
@@ -97,12 +97,12 @@ func (w Withdrawal) find(ctx context.Context) (*gitprovider.PullRequest, error) 
 	return &pr, nil
 }
 
-// comment says why. That the forge does not want to hear it is no reason to leave the branch.
+// comment says why. That the provider does not want to hear it is no reason to leave the branch.
 func (w Withdrawal) comment(ctx context.Context, pr gitprovider.PullRequest) error {
 	if w.Comment == "" {
 		return nil
 	}
-	err := w.Forge.Comment(ctx, pr.Number, w.Comment)
+	err := w.Provider.Comment(ctx, pr.Number, w.Comment)
 	if err != nil && gitprovider.ClassOf(err).Permanent() {
 		return nil
 	}

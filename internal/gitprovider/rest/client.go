@@ -28,13 +28,13 @@ const (
 	timeout      = 30 * time.Second
 )
 
-// Config says where a forge is and how to speak to it.
+// Config says where a provider is and how to speak to it.
 type Config struct {
 	// Base is the URL that paths of requests are appended to, without a slash at the end.
 	Base string
 	// Repository appears in errors.
 	Repository gitprovider.Repository
-	// Header is sent with every request: credentials, and what the forge wants to know about versions.
+	// Header is sent with every request: credentials, and what the provider wants to know about versions.
 	Header http.Header
 	// Secrets are removed from texts that the server sends.
 	Secrets []string
@@ -42,12 +42,12 @@ type Config struct {
 	CA []byte
 	// Rules say which addresses may be dialled.
 	Rules dial.Rules
-	// Judge tells the class of an unsuccessful answer where the forge differs from what is usual; it returns "" elsewhere. It may
+	// Judge tells the class of an unsuccessful answer where the provider differs from what is usual; it returns "" elsewhere. It may
 	// be nil.
 	Judge func(Answer) gitprovider.Class
 }
 
-// Client sends requests to one forge.
+// Client sends requests to one provider.
 type Client struct {
 	config Config
 	// secrets are masked in what the server says.

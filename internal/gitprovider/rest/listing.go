@@ -20,7 +20,7 @@ type Page struct {
 	PullRequests []gitprovider.PullRequest
 	// More says that there is another page.
 	More bool
-	// Tag is the entity tag of the page, if the forge sends one.
+	// Tag is the entity tag of the page, if the provider sends one.
 	Tag string
 	// Unchanged says that the page is the one that the cursor comes from. It has no pull requests then.
 	Unchanged bool
@@ -50,7 +50,7 @@ func (c *Client) All(operation string, fetch func(page int) (Page, error)) ([]gi
 	return all, err
 }
 
-// History does what Forge.History is to do. Both functions return pages with the newest pull request first: that order stands still while
+// History does what Provider.History is to do. Both functions return pages with the newest pull request first: that order stands still while
 // the pages are read, so that none is missed.
 func (c *Client) History(operation string, everything, open func(page int) (Page, error)) ([]gitprovider.PullRequest, error) {
 	var found []gitprovider.PullRequest
@@ -85,7 +85,7 @@ func HasNext(header http.Header) bool {
 	return header.Get("X-Next-Page") != ""
 }
 
-// Checked returns a pull request as it came from the forge, if it makes sense.
+// Checked returns a pull request as it came from the provider, if it makes sense.
 func (c *Client) Checked(operation string, p gitprovider.PullRequest) (gitprovider.PullRequest, error) {
 	switch {
 	case p.Number <= 0:
@@ -119,11 +119,11 @@ func From(all []gitprovider.PullRequest, head, base string) []gitprovider.PullRe
 	})
 }
 
-// overlap is how far back a listing goes behind the last change that was told: forges store whole seconds, and a replica of
+// overlap is how far back a listing goes behind the last change that was told: providers store whole seconds, and a replica of
 // theirs may lag behind.
 const overlap = time.Minute
 
-// Feed lists the pull requests of a forge that can sort them by their last change.
+// Feed lists the pull requests of a provider that can sort them by their last change.
 type Feed struct {
 	Client    *Client
 	Operation string
@@ -134,7 +134,7 @@ type Feed struct {
 	Open func(ctx context.Context, page int) (Page, error)
 }
 
-// List does what Forge.List is to do.
+// List does what Provider.List is to do.
 func (f Feed) List(ctx context.Context, since gitprovider.Cursor) (gitprovider.Listing, error) {
 	if since.Since.IsZero() {
 		return f.begin(ctx, since)

@@ -19,7 +19,7 @@ import (
 	"espalier.dev/internal/gitprovider"
 )
 
-// Malformed is the error for an answer that is not what the forge is documented to send.
+// Malformed is the error for an answer that is not what the provider is documented to send.
 func (c *Client) Malformed(operation, format string, args ...any) error {
 	return c.fail(operation, gitprovider.Error{Class: gitprovider.Malformed, Message: fmt.Sprintf(format, args...)})
 }
@@ -151,14 +151,14 @@ func placeOf(answer Answer) string {
 	return place.Scheme + "://" + place.Host + place.EscapedPath()
 }
 
-// said has the fields in which the forges put their messages.
+// said has the fields in which the providers put their messages.
 type said struct {
 	Message any               `json:"message"`
 	Error   any               `json:"error"`
 	Errors  []json.RawMessage `json:"errors"`
 }
 
-// saidBy finds the message of the forge in an answer; pages for people contain none.
+// saidBy finds the message of the provider in an answer; pages for people contain none.
 func saidBy(answer Answer) string {
 	var found said
 	if json.Unmarshal(answer.Body, &found) != nil {
@@ -179,7 +179,7 @@ func saidBy(answer Answer) string {
 	return strings.Join(parts, "; ")
 }
 
-// texts appends what is text in a value, since one forge answers with a sentence, another with a list or an object of lists.
+// texts appends what is text in a value, since one provider answers with a sentence, another with a list or an object of lists.
 func texts(to []string, value any) []string {
 	switch v := value.(type) {
 	case string:

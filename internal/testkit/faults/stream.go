@@ -61,7 +61,7 @@ type frame struct {
 }
 
 // stream is the body of one watch. It reads ahead of its client, so that withholding events never makes the server believe that
-// the client is slow, and hands the events on, in their order, when the weather allows. All fields are guarded by the
+// the client is slow, and hands the events on, in their order, when the watchFaults allows. All fields are guarded by the
 // transport's lock.
 type stream struct {
 	transport *Transport
@@ -100,7 +100,7 @@ func (s *stream) enqueue(content []byte) {
 		return
 	}
 	f := frame{content: append(slices.Clip(content), '\n'), passes: s.listing}
-	if delay := s.transport.weather.delay(s.request); delay > 0 {
+	if delay := s.transport.watchFaults.delay(s.request); delay > 0 {
 		f.due = time.Now().Add(delay)
 	}
 	var event struct {
@@ -144,7 +144,7 @@ func (s *stream) advance() bool {
 		return false
 	}
 	next := s.queue[0]
-	if s.transport.frozen || !next.passes && s.transport.weather.holding(s.request) {
+	if s.transport.frozen || !next.passes && s.transport.watchFaults.holding(s.request) {
 		return false
 	}
 	if wait := time.Until(next.due); wait > 0 {

@@ -21,29 +21,29 @@ type Transport struct {
 	plan    Plan
 	maxHold time.Duration
 
-	mutex    sync.Mutex
-	changed  *sync.Cond // something that a watch or a test may wait for has changed
-	requests int
-	writes   int
-	matches  []int // per fault of requests, how many requests its pattern has matched
-	log      Log
-	crashed  chan struct{}
-	weather  weather
-	streams  map[*stream]struct{}
-	hooks    map[int][]func() // by number of write
-	frozen   bool
+	mutex       sync.Mutex
+	changed     *sync.Cond // something that a watch or a test may wait for has changed
+	requests    int
+	writes      int
+	matches     []int // per fault of requests, how many requests its pattern has matched
+	log         Log
+	crashed     chan struct{}
+	watchFaults watchFaults
+	streams     map[*stream]struct{}
+	hooks       map[int][]func() // by number of write
+	frozen      bool
 }
 
 // New returns a transport that fails as planned.
 func New(plan Plan) *Transport {
 	t := &Transport{
-		plan:    plan,
-		maxHold: MaxHold,
-		matches: make([]int, len(plan.Requests)),
-		crashed: make(chan struct{}),
-		weather: newWeather(),
-		streams: map[*stream]struct{}{},
-		hooks:   map[int][]func(){},
+		plan:        plan,
+		maxHold:     MaxHold,
+		matches:     make([]int, len(plan.Requests)),
+		crashed:     make(chan struct{}),
+		watchFaults: newWatchFaults(),
+		streams:     map[*stream]struct{}{},
+		hooks:       map[int][]func(){},
 	}
 	t.changed = sync.NewCond(&t.mutex)
 	t.mutex.Lock()

@@ -67,15 +67,15 @@ func shorten(text string) string {
 // Bounded compares how often each object was written, and how often one of its name was made. Faults may cost repetitions, but not without
 // end. Lives are counted apart: what somebody removes and wants again is written from the start once more.
 func Bounded(reference, history testkit.History) []Violation {
-	usual := map[testkit.ObjectID]lives{}
+	usual := map[testkit.ObjectID]incarnations{}
 	for id, own := range reference.Objects() {
-		known, more := usual[withoutNamespace(id)], livesOf(own)
-		usual[withoutNamespace(id)] = lives{number: known.number + more.number, longest: max(known.longest, more.longest)}
+		known, more := usual[withoutNamespace(id)], incarnationsOf(own)
+		usual[withoutNamespace(id)] = incarnations{number: known.number + more.number, longest: max(known.longest, more.longest)}
 	}
 	f := &findings{rule: "I15"}
 	objects := history.Objects()
 	for _, id := range slices.SortedFunc(maps.Keys(objects), compareIDs) {
-		was, is := usual[withoutNamespace(id)], livesOf(objects[id])
+		was, is := usual[withoutNamespace(id)], incarnationsOf(objects[id])
 		last := step{id: id, version: objects[id].Last().Version()}
 		if limit := bound(was.longest); is.longest > limit {
 			f.add(last, "it was written %d times, with %d in an undisturbed run at most %d are fine", is.longest, was.longest, limit)
@@ -93,18 +93,18 @@ func bound(usual int) int {
 	return factor*usual + allowance
 }
 
-// lives are the objects of one name, one after the other.
-type lives struct {
+// incarnations are the objects of one name, one after the other.
+type incarnations struct {
 	number  int
 	longest int // by its writes
 }
 
-func livesOf(own testkit.History) lives {
+func incarnationsOf(own testkit.History) incarnations {
 	writes := map[types.UID]int{}
 	for _, revision := range own.Where(func(r testkit.Revision) bool { return r.Change != testkit.Existing }) {
 		writes[revision.Object.GetUID()]++
 	}
-	all := lives{number: len(writes)}
+	all := incarnations{number: len(writes)}
 	for _, times := range writes {
 		all.longest = max(all.longest, times)
 	}

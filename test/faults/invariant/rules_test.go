@@ -204,9 +204,9 @@ func TestBounded(t *testing.T) {
 	}
 	expect(t, Bounded(often(2), often(9)), "")
 	expect(t, Bounded(often(2), often(10)), "I15: Installation garden/root, revision 10: it was written 10 times")
-	again := func(lives int) testkit.History {
+	again := func(incarnations int) testkit.History {
 		s := tell()
-		for range lives {
+		for range incarnations {
 			s.write("Installation root").write("Installation root").delete("Installation root")
 		}
 		return s.history

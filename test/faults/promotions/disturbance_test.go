@@ -18,40 +18,40 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// disturbance is what befalls the controller in one run. Its printed form is a list of faults, or DEED@WRITE.
+// disturbance is what befalls the controller in one run. Its printed form is a list of faults, or FAULT@WRITE.
 type disturbance struct {
-	plan    faults.Plan
-	outside []outsideFault
-	deed    deed
-	at      int
-	gitea   bool // it takes place at a real Gitea; not part of the printed form
+	plan         faults.Plan
+	outside      []outsideFault
+	processFault processFault
+	at           int
+	gitea        bool // it takes place at a real Gitea; not part of the printed form
 }
 
-// deed is something that is done to the processes at a write of the first one.
-type deed string
+// processFault is something that is done to the processes at a write of the first one.
+type processFault string
 
 const (
 	// stopLeader ends the leader in an orderly way; the other replica takes over.
-	stopLeader deed = "stop"
+	stopLeader processFault = "stop"
 	// crashLeader cuts it off from the API server at once, so that its lease has to expire.
-	crashLeader deed = "crash"
+	crashLeader processFault = "crash"
 	// freezeLeader keeps it from the API server, but not from the Git server, until the other replica has taken over and worked.
-	freezeLeader deed = "freeze"
-	// twins lets two processes work at once, as if both believed to be the leader. It takes no write.
-	twins deed = "twins"
+	freezeLeader processFault = "freeze"
+	// splitBrain lets two processes work at once, as if both believed to be the leader. It takes no write.
+	splitBrain processFault = "splitBrain"
 	// relieve ends the process at each rest, and starts another. It takes no write.
-	relieve deed = "relieve"
+	relieve processFault = "relieve"
 	// wipe crashes the process and empties the status of the pipeline before another one starts.
-	wipe deed = "wipe"
+	wipe processFault = "wipe"
 	// lose empties the status of the pipeline, and the process lives on.
-	lose deed = "lose"
+	lose processFault = "lose"
 )
 
-var deeds = []deed{stopLeader, crashLeader, freezeLeader, twins, relieve, wipe, lose}
+var processFaults = []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve, wipe, lose}
 
 func (d disturbance) String() string {
-	if d.deed != "" {
-		return fmt.Sprintf("%s@%d", d.deed, d.at)
+	if d.processFault != "" {
+		return fmt.Sprintf("%s@%d", d.processFault, d.at)
 	}
 	var parts []string
 	if text := d.plan.String(); text != "" {
@@ -68,14 +68,14 @@ func parseDisturbance(text string) (disturbance, error) {
 	name, write, found := strings.Cut(text, "@")
 	if found && !strings.Contains(text, ":") {
 		at, err := strconv.Atoi(write)
-		if d = (disturbance{deed: deed(name), at: at}); err != nil || !slices.Contains(deeds, d.deed) {
-			return d, fmt.Errorf("%q is not DEED@WRITE with one of the deeds %v", text, deeds)
+		if d = (disturbance{processFault: processFault(name), at: at}); err != nil || !slices.Contains(processFaults, d.processFault) {
+			return d, fmt.Errorf("%q is not FAULT@WRITE with one of the processFaults %v", text, processFaults)
 		}
 		return d, nil
 	}
 	var rest []string
 	for part := range strings.SplitSeq(text, ";") {
-		if !strings.HasPrefix(part, "forge:") && !strings.HasPrefix(part, "sink:") {
+		if !strings.HasPrefix(part, "provider:") && !strings.HasPrefix(part, "sink:") {
 			rest = append(rest, part)
 			continue
 		}
@@ -93,7 +93,7 @@ func parseDisturbance(text string) (disturbance, error) {
 // arrange starts the processes of a scene.
 func (d disturbance) arrange(s *scene, w workload) {
 	s.t.Helper()
-	switch d.deed {
+	switch d.processFault {
 	case "", relieve:
 		s.operate(d.plan, func() {
 			if w.meanwhile != nil {
@@ -105,7 +105,7 @@ func (d disturbance) arrange(s *scene, w workload) {
 		p.transport.Before(d.at, p.transport.Crash)
 	case lose:
 		s.operate(faults.Plan{}, func() {}).transport.Before(d.at, s.wipe)
-	case twins:
+	case splitBrain:
 		s.start(faults.New(faults.Plan{}), s.options())
 		s.start(faults.New(faults.Plan{}), s.options())
 	default:
@@ -133,20 +133,20 @@ func (s *scene) wipe() {
 func (d disturbance) isOver(s *scene) bool {
 	log := s.processes.log()
 	switch {
-	case d.deed == twins || d.deed == relieve || d.isNone():
+	case d.processFault == splitBrain || d.processFault == relieve || d.isNone():
 		return false
-	case d.deed != "":
+	case d.processFault != "":
 		return len(log.Writes()) >= d.at
 	}
 	struck, written := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" })), len(log.Writes())
 	if slices.ContainsFunc(d.plan.Watches, func(f faults.WatchFault) bool { return written < max(f.From, f.To) }) {
 		return false
 	}
-	return struck >= len(d.plan.Requests) && s.forge.struck()+s.sink.struck() >= len(d.outside)
+	return struck >= len(d.plan.Requests) && s.provider.struck()+s.sink.struck() >= len(d.outside)
 }
 
 func (d disturbance) isNone() bool {
-	return d.deed == "" && len(d.plan.Requests)+len(d.plan.Watches)+len(d.outside) == 0
+	return d.processFault == "" && len(d.plan.Requests)+len(d.plan.Watches)+len(d.outside) == 0
 }
 
 // worked is how many writes of the new leader a frozen one sleeps through.
@@ -158,7 +158,7 @@ func (d disturbance) arrangeReplicas(s *scene) {
 	process := s.replica(leader)
 	<-process.manager.Elected()
 	leader.Before(d.at, func() {
-		switch d.deed {
+		switch d.processFault {
 		case stopLeader:
 			process.cancel()
 		case crashLeader:

@@ -11,12 +11,12 @@
 // The tests take a sample of the plans; with the flag -full they take all of them. A plan that fails prints the command that runs it
 // alone:
 //
-//	go test -count=1 -run '^TestReplay$' ./test/faults/promotions -args -workload=merge -plan='forge:create:1:lost'
+//	go test -count=1 -run '^TestReplay$' ./test/faults/promotions -args -workload=merge -plan='provider:create:1:lost'
 //
 // A plan is a list of faults, joined by semicolons. Those of the API server are the ones of package espalier.dev/internal/testkit/faults.
-// Those outside are PLACE:OPERATION:NUMBER:ACTION, where the place is forge or sink and the operations are those of operationOf and
-// event; the actions are before, after, lost, lost-timeout, reset, 409, 429, 500 and 503, with the same meanings. DEED@WRITE is
-// something that is done to the processes at a write of the first one: see deed.
+// Those outside are PLACE:OPERATION:NUMBER:ACTION, where the place is provider or sink and the operations are those of operationOf and
+// event; the actions are before, after, lost, lost-timeout, reset, 409, 429, 500 and 503, with the same meanings. FAULT@WRITE is
+// something that is done to the processes at a write of the first one: see processFault.
 //
 // The folder seeded proves that the tests find mistakes: it makes them.
 package promotions

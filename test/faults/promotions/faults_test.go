@@ -60,7 +60,7 @@ func TestOutside(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			day := reference(t, w)
-			all := append(outside("forge", day.forge), outside("sink", day.sink)...)
+			all := append(outside("provider", day.provider), outside("sink", day.sink)...)
 			if *full {
 				sweep(t, w, append(eachOutside(all), slowly(all)...))
 				return
@@ -96,11 +96,11 @@ func TestFailover(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
 			writes := reference(t, w).log.Writes()
-			all := []disturbance{{deed: twins}}
+			all := []disturbance{{processFault: splitBrain}}
 			for i, entry := range writes {
-				for j, d := range []deed{stopLeader, crashLeader, freezeLeader} {
+				for j, d := range []processFault{stopLeader, crashLeader, freezeLeader} {
 					if *full || i == len(writes)*(2*j+1+number)/8 {
-						all = append(all, disturbance{deed: d, at: entry.Write})
+						all = append(all, disturbance{processFault: d, at: entry.Write})
 					}
 				}
 			}
@@ -121,7 +121,7 @@ func TestLostStatus(t *testing.T) {
 			var all []disturbance
 			for i, entry := range writes {
 				if *full || i == len(writes)*(number+1)/4 || i == len(writes)*(number+2)/4 {
-					all = append(all, disturbance{deed: wipe, at: entry.Write}, disturbance{deed: lose, at: entry.Write})
+					all = append(all, disturbance{processFault: wipe, at: entry.Write}, disturbance{processFault: lose, at: entry.Write})
 				}
 			}
 			sweep(t, w, all)
@@ -131,16 +131,16 @@ func TestLostStatus(t *testing.T) {
 
 // A world at rest stays as it is when another process takes over, after each act of a story: it finds nothing to write.
 func TestRestOutlivesAProcess(t *testing.T) {
-	eachWorkload(t, func(t *testing.T, w workload, _ int) { sweep(t, w, []disturbance{{deed: relieve}}) })
+	eachWorkload(t, func(t *testing.T, w workload, _ int) { sweep(t, w, []disturbance{{processFault: relieve}}) })
 }
 
 // A sample of what may happen at the Git server is repeated with a real Gitea.
 func TestRealGitea(t *testing.T) {
 	t.Parallel()
 	for name, plans := range map[string][]string{
-		"merge":     {"forge:create:1:lost", "forge:push:1:after"},
-		"supersede": {"forge:close:1:after", "forge:create:2:before"},
-		"remove":    {"forge:close:1:lost"},
+		"merge":     {"provider:create:1:lost", "provider:push:1:after"},
+		"supersede": {"provider:close:1:after", "provider:create:2:before"},
+		"remove":    {"provider:close:1:lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,12 +27,12 @@ func TestAFrontFailsAsPlanned(t *testing.T) {
 		"503":          {answered: true, status: http.StatusServiceUnavailable},
 	} {
 		t.Run(action, func(t *testing.T) {
-			d, err := parseDisturbance("forge:create:2:" + action)
+			d, err := parseDisturbance("provider:create:2:" + action)
 			if err != nil {
 				t.Fatal(err)
 			}
 			life := faults.New(faults.Plan{})
-			f := &front{place: "forge", operationOf: func(*http.Request) string { return "create" }, plan: d.outside}
+			f := &front{place: "provider", operationOf: func(*http.Request) string { return "create" }, plan: d.outside}
 			f.inner = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
 			f.executed = func(string, *httptest.ResponseRecorder) {}
 			executed := func(number int) bool { return f.log()[number-1].status == http.StatusCreated }
@@ -69,13 +69,13 @@ func TestAFrontFailsAsPlanned(t *testing.T) {
 // A printed plan can be repeated.
 func TestPlansAreReadAsTheyArePrinted(t *testing.T) {
 	for _, text := range []string{
-		"", "patch/pipelines/status=p:3:lost", "forge:create:1:lost-timeout", "write:3:409;forge:push:1:500;sink:event:2:after", "wipe@3", "twins@0",
+		"", "patch/pipelines/status=p:3:lost", "provider:create:1:lost-timeout", "write:3:409;provider:push:1:500;sink:event:2:after", "wipe@3", "splitBrain@0",
 	} {
 		if d, err := parseDisturbance(text); err != nil || d.String() != text {
 			t.Errorf("%q becomes %q: %v", text, d, err)
 		}
 	}
-	for _, text := range []string{"fly@3", "forge:create:0:lost", "forge:create:lost", "sink:event:1:explode", "stop@soon"} {
+	for _, text := range []string{"fly@3", "provider:create:0:lost", "provider:create:lost", "sink:event:1:explode", "stop@soon"} {
 		if d, err := parseDisturbance(text); err == nil {
 			t.Errorf("%q is taken for %q", text, d)
 		}

@@ -77,9 +77,9 @@ func apiOperation(method string, parts []string) string {
 	return "list"
 }
 
-// forgeFront keeps the ledger of a Git server.
-func (s *scene) forgeFront(plan []outsideFault) *front {
-	f := &front{place: "forge", operationOf: operationOf, plan: plan}
+// providerFront keeps the ledger of a Git server.
+func (s *scene) providerFront(plan []outsideFault) *front {
+	f := &front{place: "provider", operationOf: operationOf, plan: plan}
 	f.executed = func(operation string, answer *httptest.ResponseRecorder) {
 		if answer.Code >= http.StatusBadRequest || operation != "create" && operation != "close" {
 			return

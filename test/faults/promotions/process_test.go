@@ -128,7 +128,7 @@ func (p *processes) log() faults.Log {
 
 // serve lets a process call what is outside; nobody else may then.
 func (s *scene) serve(transport *faults.Transport) {
-	s.forge.serve(transport)
+	s.provider.serve(transport)
 	s.sink.serve(transport)
 }
 

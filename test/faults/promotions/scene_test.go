@@ -48,7 +48,7 @@ type scene struct {
 	succession *succession
 
 	ledger   *ledger
-	forge    *front
+	provider *front
 	hub      hub
 	sink     *front
 	events   string // the address of the sink
@@ -78,13 +78,13 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 		s.at[environment] = server.GrantedNamespace(t, s.namespace)
 	}
 	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(&pipelines.Pipeline{}))
-	s.forge = s.forgeFront(d.outside)
+	s.provider = s.providerFront(d.outside)
 	switch {
 	case !w.git:
 	case d.gitea:
-		s.hub = newGiteaHub(t, s.namespace, s.forge)
+		s.hub = newGiteaHub(t, s.namespace, s.provider)
 	default:
-		s.hub = newMemoryHub(t, s.namespace, s.forge)
+		s.hub = newMemoryHub(t, s.namespace, s.provider)
 	}
 	if s.hub != nil {
 		s.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "git"}, StringData: s.hub.secret()})

@@ -18,12 +18,12 @@ import (
 
 // outcome is what a run leaves: the whole evidence, its points of rest, and what was asked of the API server, the Git server and the sink.
 type outcome struct {
-	pauses      []pause
-	evidence    invariant.Evidence
-	log         faults.Log
-	forge, sink []call
-	met         bool     // everything that was planned has happened
-	exceptions  []string // what an ending may differ in
+	pauses         []pause
+	evidence       invariant.Evidence
+	log            faults.Log
+	provider, sink []call
+	met            bool     // everything that was planned has happened
+	exceptions     []string // what an ending may differ in
 }
 
 // perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
@@ -34,13 +34,13 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	t.Cleanup(func() {
 		if t.Failed() {
 			sent := s.processes.log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
-			t.Logf("what the first process has sent:\n%s\nat the forge: %v\nat the sink: %v\nledger: %v", sent, s.forge.log(), s.sink.log(), s.ledger.list())
+			t.Logf("what the first process has sent:\n%s\nat the provider: %v\nat the sink: %v\nledger: %v", sent, s.provider.log(), s.sink.log(), s.ledger.list())
 		}
 	})
 	d.arrange(s, w)
 	for _, act := range w.acts {
 		act(s)
-		if d.deed == relieve {
+		if d.processFault == relieve {
 			s.relieve(t)
 		}
 		if !*full && d.isOver(s) {
@@ -48,7 +48,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 		}
 	}
 	return outcome{
-		pauses: s.pauses, evidence: s.evidence(), log: s.processes.log(), forge: s.forge.log(), sink: s.sink.log(), met: d.isOver(s),
+		pauses: s.pauses, evidence: s.evidence(), log: s.processes.log(), provider: s.provider.log(), sink: s.sink.log(), met: d.isOver(s),
 		exceptions: exceptions(w, d),
 	}
 }
@@ -118,7 +118,7 @@ func judge(t *testing.T, want *outcome, got outcome) {
 // exceptions are what an ending may differ in. A pipeline that has lost its memory does not know how often it has run before, and which
 // of its promotions came to a good end; one that was down when a revision came and went has not seen it.
 func exceptions(w workload, d disturbance) []string {
-	if d.deed == wipe || d.deed == lose || w.meanwhile != nil {
+	if d.processFault == wipe || d.processFault == lose || w.meanwhile != nil {
 		return []string{"run "}
 	}
 	return nil

@@ -93,7 +93,7 @@ var bugs = []faults.Bug{
 	{
 		Name:  "a status is written whatever its version",
 		Edits: []faults.Edit{{File: "internal/loop/pass.go", Old: `"metadata": map[string]string{"resourceVersion": object.GetResourceVersion()},`, New: `"metadata": map[string]string{},`}},
-		Runs:  []string{"repair twins@0", "shrink twins@0", "life twins@0", "life freeze@12+60"},
+		Runs:  []string{"repair splitBrain@0", "shrink splitBrain@0", "life splitBrain@0", "life freeze@12+60"},
 	},
 	{
 		Name: "an import is taken without the exporter's job",

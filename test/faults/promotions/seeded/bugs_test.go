@@ -24,12 +24,12 @@ var bugs = []faults.Bug{
 			{File: propose, Old: "found, err := r.find(ctx)\n\tif err != nil {", New: "var found findings\n\tif err != nil {"},
 			{File: propose, Old: "if gitforge.ClassOf(err) != gitforge.Duplicate {", New: "if true {"},
 		},
-		Runs: []string{"merge forge:create:1:after"},
+		Runs: []string{"merge provider:create:1:after"},
 	},
 	{
 		Name:  "a promotion is recorded after it was carried out",
 		Edits: []faults.Edit{{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"}},
-		Runs:  []string{"overtake patch/pipelines/status:*:slow=1s;forge:create:2:after"},
+		Runs:  []string{"overtake patch/pipelines/status:*:slow=1s;provider:create:2:after"},
 	},
 	{
 		Name:  "an approval counts for any revision",
@@ -54,7 +54,7 @@ var bugs = []faults.Bug{
 	{
 		Name:  "branches are named by the time",
 		Edits: []faults.Edit{{File: pulls, Old: "Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,\n", New: "Base: strategy.BaseBranch, Branch: e.Branch + time.Now().Format(\"150405.000000\"), Key: e.ID.Key,\n"}},
-		Runs:  []string{"merge forge:create:1:after", "merge forge:create:1:lost"},
+		Runs:  []string{"merge provider:create:1:after", "merge provider:create:1:lost"},
 	},
 	{
 		Name:  "a promotion that is superseded leaves its pull request",
@@ -64,7 +64,7 @@ var bugs = []faults.Bug{
 	{
 		Name:  "a withdrawal ends before it is carried out",
 		Edits: []faults.Edit{{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"}},
-		Runs:  []string{"supersede ", "supersede forge:close:1:before"},
+		Runs:  []string{"supersede ", "supersede provider:close:1:before"},
 	},
 	{
 		Name:  "a deleted pipeline leaves its pull requests",

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/request"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/clitest"
+)
+
+// storeRoot creates an installation that a finalizer keeps.
+func storeRoot(t *testing.T, phase lsv1alpha1.Phase) (*testkit.APIServer, *lsv1alpha1.Installation) {
+	t.Helper()
+	server := testkit.Server(t)
+	root := testkit.Installation(server.Namespace(t), "shop").Finalizer(lsv1alpha1.Finalizer).Build()
+	root.Status.RunStatus = clitest.Status(phase)
+	clitest.Store(t, server, root)
+	return server, root
+}
+
+func deletion(args ...string) clitest.Call {
+	return clitest.Call{Command: request.NewDelete, Args: args}
+}
+
+// release lets an installation go, as its controller does at the end.
+func release(t *testing.T, server *testkit.APIServer, root *lsv1alpha1.Installation) {
+	t.Helper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	if err := server.Client().Patch(t.Context(), root.DeepCopy(), patch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func currentRoot(t *testing.T, server *testkit.APIServer, root *lsv1alpha1.Installation) *lsv1alpha1.Installation {
+	t.Helper()
+	got := &lsv1alpha1.Installation{}
+	if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(root), got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestDelete(t *testing.T) {
+	server, root := storeRoot(t, lsv1alpha1.PhaseSucceeded)
+	got := clitest.Run(t, server, root.Namespace, deletion("shop"))
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop is being deleted\n" || got.Stderr != "" {
+		t.Errorf("%+v", got)
+	}
+	object := currentRoot(t, server, root)
+	if object.DeletionTimestamp.IsZero() || object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "" {
+		t.Errorf("%+v", object.ObjectMeta)
+	}
+	got = clitest.Run(t, server, root.Namespace, deletion("shop", "--without-uninstall"))
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop was being deleted already\n" {
+		t.Errorf("%+v", got)
+	}
+	if currentRoot(t, server, root).Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" {
+		t.Error("it does not say that nothing is to be uninstalled")
+	}
+}
+
+func TestDeleteWaitsUntilItIsGone(t *testing.T) {
+	server, root := storeRoot(t, lsv1alpha1.PhaseSucceeded)
+	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait", "--without-uninstall"))
+	command.Until(t, "Installation/shop is being deleted")
+	clitest.Controller{Server: server}.Write(t, root, func(s *lsv1alpha1.RunStatus) {
+		*s = clitest.Status(lsv1alpha1.PhaseDeleting, clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of everything below"))
+	})
+	command.Until(t, "Installation/shop Deleting: waiting for the deletion of everything below")
+	release(t, server, root)
+	got := command.Wait(t)
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" || !strings.HasSuffix(got.Stderr, "Installation/shop is gone\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDeleteWaitsForADeletionThatFails(t *testing.T) {
+	server, root := storeRoot(t, lsv1alpha1.PhaseSucceeded)
+	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait"))
+	command.Until(t, "Installation/shop is being deleted")
+	clitest.Controller{Server: server}.Write(t, root, func(s *lsv1alpha1.RunStatus) {
+		*s = clitest.Status(lsv1alpha1.PhaseDeleteFailed, clitest.Error("SubObjectFailed", "execution shop is in phase DeleteFailed"))
+	})
+	got := command.Wait(t)
+	if got.Code != cli.ExitFailed || !strings.Contains(got.Stderr, "installation shop could not be deleted: execution shop is in phase DeleteFailed") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Deleting again what could not be deleted asks for a new job, and waits for that one.
+func TestDeleteAgain(t *testing.T) {
+	server, root := storeRoot(t, lsv1alpha1.PhaseDeleteFailed)
+	if err := server.Client().Delete(t.Context(), root.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait"))
+	command.Until(t, "Installation/shop could not be deleted before, and is tried again")
+	clitest.Controller{Server: server}.Grant(t, root, "next")
+	release(t, server, root)
+	if got := command.Wait(t); got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What could not be deleted goes on by itself when what was deployed is to stay; the failure of before does not count.
+func TestJOB46_GiveUpWhatCouldNotBeDeleted(t *testing.T) {
+	server, root := storeRoot(t, lsv1alpha1.PhaseDeleteFailed)
+	if err := server.Client().Delete(t.Context(), root.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait", "--without-uninstall"))
+	command.Until(t, "Installation/shop could not be deleted before, and is let go")
+	if marked := currentRoot(t, server, root); marked.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" || marked.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+		t.Errorf("annotations %v", marked.Annotations)
+	}
+	clitest.Controller{Server: server}.Write(t, root, func(s *lsv1alpha1.RunStatus) {
+		s.Phase, s.JobID = lsv1alpha1.PhaseDeleting, "next"
+	})
+	release(t, server, root)
+	if got := command.Wait(t); got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRefusedDeletions(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	clitest.Shop(t, server, namespace)
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"nested":    {[]string{"shop-web", "--without-uninstall"}, cli.ExitError, "next:  espalier delete shop --without-uninstall"},
+		"absent":    {[]string{"nope"}, cli.ExitNotFound, "it does not exist"},
+		"forbidden": {[]string{"shop", "--as=nobody"}, cli.ExitNotFound, "forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clitest.Run(t, server, namespace, deletion(test.args...))
+			if got.Code != test.code || got.Stdout != "" || !strings.Contains(got.Stderr, test.want) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/follow"
+	"espalier.dev/internal/installation"
+)
+
+// NewInterrupt returns the command "espalier interrupt".
+func NewInterrupt(env cli.Environment) *cobra.Command {
+	return Command{
+		Until: "the job has ended",
+		Verb:  func() []string { return []string{"interrupt"} },
+		Ask:   interrupt,
+	}.Complete(env, &cobra.Command{
+		Use:   "interrupt NAME...",
+		Short: "End running jobs as failed",
+		Long: `End the running job of installations: deploy items that have not finished are given
+up, and the tree ends as Failed. What was deployed stays as it is; a new job brings it
+up to date. In the continuous flow, in which there are no jobs, the work is aborted; it
+goes on with a new spec or when somebody asks for it.
+
+With --wait, the exit code is 0 once the job has ended, in whatever way.`,
+		Example: `  espalier interrupt shop
+  espalier interrupt shop --wait && espalier reconcile shop --wait`,
+	})
+}
+
+func interrupt(ctx context.Context, requester *Requester, root *lsv1alpha1.Installation) (follow.Started, error) {
+	started := follow.Started{Awaited: follow.Awaited{Name: root.Name, Goal: &follow.Finished{}}, Said: "has no job to interrupt"}
+	continuous := installation.FlowOf(root) == lsv1alpha1.FlowContinuous
+	if root.Status.IsFinished() && !continuous || root.Status.Phase.IsCompleted() && continuous {
+		return started, nil
+	}
+	dropped, err := requester.Interrupt(ctx, root)
+	if err != nil {
+		return started, err
+	}
+	if dropped {
+		requester.Access.Tell("warning: another job of installation %s was asked for, and that request is gone; to ask again: %s",
+			root.Name, requester.Access.Suggest(requester.Namespace, "reconcile", root.Name))
+	}
+	started.Said = "is interrupted"
+	return started, nil
+}

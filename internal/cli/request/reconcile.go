@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/follow"
+)
+
+// NewReconcile returns the command "espalier reconcile".
+func NewReconcile(env cli.Environment) *cobra.Command {
+	return Command{
+		Until: "the job has finished",
+		Verb:  func() []string { return []string{"reconcile"} },
+		Check: checkJob,
+		Ask:   askForJob,
+	}.Complete(env, &cobra.Command{
+		Use:   "reconcile NAME...",
+		Short: "Ask for a job of installations",
+		Long: `Ask for a job: one walk through the whole tree of a root installation, in which
+everything is brought up to date. A job that is running is not disturbed; the new one
+begins when it has finished. After a deletion that failed, the job deletes.
+
+With --wait the command waits for the very job that it has asked for. On a terminal it
+shows the tree meanwhile, elsewhere it prints a line for each change, both on standard
+error. Ctrl-C detaches and leaves the job alone.`,
+		Example: `  espalier reconcile shop
+  espalier reconcile shop blog --wait --timeout 20m
+  espalier reconcile shop --wait -o json`,
+	})
+}
+
+func askForJob(ctx context.Context, requester *Requester, root *lsv1alpha1.Installation) (follow.Started, error) {
+	asked, already, err := requester.Reconcile(ctx, root)
+	if err != nil {
+		return follow.Started{}, err
+	}
+	return follow.Started{
+		Awaited: follow.Awaited{Name: root.Name, Goal: follow.NewJobOfRequest(asked)}, Said: saidOfJob(asked, already),
+	}, nil
+}
+
+// checkJob refuses what cannot lead to a job.
+func checkJob(requester *Requester, root *lsv1alpha1.Installation) error {
+	access, status := requester.Access, &root.Status.RunStatus
+	failedDeletion := status.Phase == lsv1alpha1.PhaseDeleteFailed && status.IsFinished()
+	if !root.DeletionTimestamp.IsZero() && !failedDeletion {
+		return &cli.Problem{
+			Code: cli.ExitError, What: fmt.Sprintf("installation %s is being deleted: it gets no new job", root.Name), Where: access.Where(requester.Namespace),
+			Next: []string{access.Suggest(requester.Namespace, "wait", root.Name, "--for=deleted")},
+		}
+	}
+	if root.Spec.Flow.OrDefault() == lsv1alpha1.FlowContinuous && requester.Waits {
+		return &cli.Problem{
+			Code: cli.ExitError, What: fmt.Sprintf("installation %s follows the continuous flow, which has no jobs to wait for", root.Name), Where: access.Where(requester.Namespace),
+			Next: []string{
+				access.Suggest(requester.Namespace, "reconcile", root.Name),
+				access.SuggestKubectl(requester.Namespace, "wait", "--for=condition=Ready", "installation/"+root.Name),
+			},
+		}
+	}
+	return nil
+}
+
+func saidOfJob(asked *lsv1alpha1.Installation, already bool) string {
+	text := "is asked for a job"
+	if already {
+		text = "was asked for a job already"
+	}
+	if !asked.Status.IsFinished() {
+		text += ", which begins when the running one has finished"
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package child
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/run"
+)
+
+// PropagateJob makes a job the current one of a sub-object. The sub-object must be one that was read or written by the
+// caller: if it has changed since, the API server answers with a conflict.
+func PropagateJob(ctx context.Context, c client.Client, child client.Object, jobID string, now time.Time) error {
+	at := metav1.NewTime(now)
+	status := map[string]any{
+		"jobID":           jobID,
+		"transitionTimes": map[string]any{"triggerTime": at, "initTime": nil, "waitTime": nil, "finishedTime": nil},
+	}
+	if _, ok := child.(*lsv1alpha1.DeployItem); ok {
+		status["jobIDGenerationTime"] = at
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": child.GetResourceVersion(), "uid": child.GetUID()},
+		"status":   status,
+	})
+	if err != nil {
+		return fmt.Errorf("write the patch: %w", err)
+	}
+	answer, err := loop.PatchStatus(ctx, c, child, patch)
+	if err != nil {
+		return fmt.Errorf("pass the job to %s: %w", child.GetName(), err)
+	}
+	child.SetResourceVersion(answer.GetResourceVersion())
+	return nil
+}
+
+// Delete asks the API server to delete a sub-object, unless that was done already. Another object that has taken its
+// name meanwhile is left alone.
+func Delete(ctx context.Context, c client.Writer, child client.Object) error {
+	if !child.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	uid := child.GetUID()
+	err := c.Delete(ctx, child, client.Preconditions{UID: &uid})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete %s: %w", child.GetName(), err)
+	}
+	return nil
+}
+
+// TellOfDeletion tells a sub-object that works on a job that the tree is to be deleted, and, unless what was installed is to be removed, that
+// it stays.
+func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, withoutUninstall bool) error {
+	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
+		annotations := m.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[run.DeletionAnnotation] = string(m.GetUID())
+		if withoutUninstall {
+			annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] = "true"
+		}
+		m.SetAnnotations(annotations)
+	})
+}
+
+// Annotate sets an annotation on a sub-object.
+func Annotate(ctx context.Context, c client.Client, child client.Object, name, value string) error {
+	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
+		annotations := m.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[name] = value
+		m.SetAnnotations(annotations)
+	})
+}
+
+// Gone tells whether an object that the cache does not show is really not there. Only the API server knows.
+func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
+	err := live.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// parallel is how many sub-objects are written to at once.
+const parallel = 8
+
+// Each does something for all items, several at a time, and returns all errors together. Items that were not begun
+// when one has failed are left out.
+func Each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
+	if len(items) == 1 {
+		return do(ctx, items[0])
+	}
+	var (
+		wait sync.WaitGroup
+		mu   sync.Mutex
+		all  []error
+	)
+	slots := make(chan struct{}, parallel)
+	for _, item := range items {
+		slots <- struct{}{}
+		mu.Lock()
+		failed := len(all) > 0
+		mu.Unlock()
+		if failed {
+			break
+		}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if err := do(ctx, item); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, err)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(all...)
+}

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+)
+
+// NewObserved turns what was read into what a decision depends on.
+func NewObserved(s Snapshot) Observed {
+	e := s.Execution
+	o := Observed{
+		Now:              s.Now,
+		Continuous:       FlowOf(e) == lsv1alpha1.FlowContinuous,
+		Deleted:          !e.DeletionTimestamp.IsZero(),
+		DeletionAsked:    run.DeletionAsked(e),
+		NamespaceEnds:    s.NamespaceEnds,
+		Finalizer:        slices.Contains(e.Finalizers, lsv1alpha1.Finalizer),
+		WithoutUninstall: e.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		InterruptAsked:   e.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationInterrupt),
+		Interrupted:      wasInterrupted(e),
+		Complete:         s.Complete,
+		FlowOnly:         onlyFlowChanged(e),
+	}
+	o = o.at(&e.Status.RunStatus)
+	if !o.NamespaceEnds && (!o.Running() || o.Continuous) {
+		return o
+	}
+	l := facts{Snapshot: s, o: o, objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
+	for i := range s.Items {
+		l.objects[i] = &s.Items[i]
+	}
+	l.o.Begun = slices.ContainsFunc(l.objects, func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.JobID == o.Job.ID && i.DeletionTimestamp.IsZero()
+	})
+	l.o.GivenUp = o.DeletionAsked && o.WithoutUninstall && !l.o.Removing()
+	l.o.Interrupted = o.Interrupted || l.o.GivenUp
+	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
+	if l.o.Removing() || l.o.NamespaceEnds {
+		l.lookForRemoval()
+	} else {
+		l.lookForRun()
+	}
+	return l.o
+}
+
+type facts struct {
+	Snapshot
+	o       Observed
+	objects []*lsv1alpha1.DeployItem
+}
+
+func (l *facts) lookForRemoval() {
+	for _, object := range l.objects {
+		l.o.Orphaned = append(l.o.Orphaned, l.item(object))
+	}
+	if l.Export != nil || l.Execution.Status.ExportReference != nil {
+		l.o.Export.Leftover = exportName(l.Execution)
+	}
+}
+
+func (l *facts) lookForRun() {
+	plan := l.plan()
+	m := match(l.Execution, plan, l.objects)
+	known := map[string]bool{}
+	for _, p := range plan {
+		known[p.name] = true
+	}
+	l.o.Wanted = make([]Item, 0, len(plan))
+	for _, p := range plan {
+		item := l.wanted(p, m.chosen[p.name])
+		item.DependsOn = onlyKnown(item.DependsOn, known)
+		l.o.Wanted = append(l.o.Wanted, item)
+	}
+	for _, object := range m.surplus {
+		if l.mustLeave(object) {
+			l.o.Orphaned = append(l.o.Orphaned, l.item(object))
+		}
+	}
+	l.lookAtExports(m)
+}
+
+// plan is the items of the spec as long as that is the one that the job began with.
+func (l *facts) plan() []planned {
+	status := &l.Execution.Status
+	if !l.o.preparing() && status.ObservedGeneration != l.Execution.Generation {
+		return planOfRecord(l.Execution, l.objects)
+	}
+	plan, err := planOfSpec(l.Execution)
+	if err != nil {
+		l.o.Invalid = err
+		return planOfRecord(l.Execution, l.objects)
+	}
+	return plan
+}
+
+// mustLeave tells whether an object that belongs to no item of the job has to go in this job. Once items have been
+// started, only those that were to go before have to.
+func (l *facts) mustLeave(object *lsv1alpha1.DeployItem) bool {
+	if l.o.preparing() || !object.DeletionTimestamp.IsZero() {
+		return true
+	}
+	cache := l.Execution.Status.DeployItemCache
+	return cache != nil && slices.Contains(cache.OrphanedDIs, object.Name)
+}
+
+func (l *facts) wanted(p planned, object *lsv1alpha1.DeployItem) Item {
+	if object == nil {
+		return l.missing(p)
+	}
+	item := l.item(object)
+	item.Name = p.name
+	if p.template == nil {
+		return item
+	}
+	item.DependsOn = p.dependsOn
+	if !l.o.preparing() || l.o.Invalid != nil {
+		return item
+	}
+	if item.Terminating || object.Spec.Type != p.template.Type {
+		l.o.Orphaned = append(l.o.Orphaned, l.item(object))
+		return Item{Name: p.name, DependsOn: p.dependsOn, State: StateAbsent, Replaced: true, Write: newItem(l.Execution, p.template)}
+	}
+	if item.State == StateIdle {
+		item.Write = changedItem(object, l.Execution, p.template)
+	}
+	return item
+}
+
+// missing is an item whose object was not found. If one is recorded, only the API server knows whether it is gone.
+func (l *facts) missing(p planned) Item {
+	item := Item{Name: p.name, DependsOn: p.dependsOn, State: StateAbsent}
+	if p.template != nil {
+		item.Write = newItem(l.Execution, p.template)
+	}
+	cache := l.Execution.Status.DeployItemCache
+	if cache == nil {
+		return item
+	}
+	for _, pair := range cache.ActiveDIs {
+		if pair.SpecName != p.name {
+			continue
+		}
+		item.Object.Name = pair.ObjectName
+		if !l.Complete && !slices.Contains(l.Gone, pair.ObjectName) {
+			item.State = StateUnseen
+		}
+	}
+	return item
+}
+
+// item is what there is to know about an object.
+func (l *facts) item(object *lsv1alpha1.DeployItem) Item {
+	status := &object.Status
+	item := Item{
+		Name:             object.Labels[lsv1alpha1.ExecutionManagedNameLabel],
+		DependsOn:        dependsOn(object),
+		Object:           Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion},
+		State:            stateOf(status, l.o.Job.ID),
+		Since:            triggered(status),
+		Terminating:      !object.DeletionTimestamp.IsZero(),
+		DeletionAsked:    run.DeletionAsked(object),
+		WithoutUninstall: object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+	}
+	if item.State == StateFailed {
+		item.Problem, item.Codes = problemOf(status)
+	}
+	if l.o.InterruptAsked || l.o.Interrupted {
+		item.CutShort = cutShort(object, l.o, l.Now)
+	}
+	return item
+}
+
+func stateOf(status *lsv1alpha1.DeployItemStatus, jobID string) State {
+	switch {
+	case status.JobID != jobID && status.IsFinished():
+		return StateIdle
+	case status.JobID != jobID:
+		return StateBusy
+	case !status.IsFinished():
+		return StateRunning
+	case status.Phase == lsv1alpha1.PhaseSucceeded:
+		return StateSucceeded
+	default:
+		return StateFailed
+	}
+}
+
+func triggered(status *lsv1alpha1.DeployItemStatus) time.Time {
+	if status.TransitionTimes != nil && status.TransitionTimes.TriggerTime != nil {
+		return status.TransitionTimes.TriggerTime.Time
+	}
+	if status.JobIDGenerationTime != nil {
+		return status.JobIDGenerationTime.Time
+	}
+	return time.Time{}
+}
+
+func problemOf(status *lsv1alpha1.DeployItemStatus) (string, []string) {
+	if status.LastError == nil {
+		return "it ended in phase " + string(status.Phase) + " without saying why", nil
+	}
+	var codes []string
+	for _, code := range status.LastError.Codes {
+		codes = append(codes, string(code))
+	}
+	return status.LastError.Reason + ": " + status.LastError.Message, codes
+}

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package azure speaks to Azure DevOps, in the cloud and on premises, about pull requests.
+package azure
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/rest"
+)
+
+const (
+	listing    = "list pull requests"
+	pageSize   = 100
+	apiVersion = "5.0" // which Azure DevOps Server 2019 understands, too
+	listedBody = 400   // characters of a description that listings show
+)
+
+type provider struct {
+	client   *rest.Client
+	location location
+	path     string // of its pull requests
+}
+
+// New returns the repository at an address like https://dev.azure.com/organization/project/_git/name.
+func New(address gitprovider.Address, credentials gitprovider.Credentials, rules dial.Rules) (gitprovider.Provider, error) {
+	where, err := locate(address)
+	if err != nil {
+		return nil, err
+	}
+	basic := base64.StdEncoding.EncodeToString([]byte(":" + credentials.Token))
+	client, err := rest.New(rest.Config{
+		Base:       where.projectURL() + "/_apis/git/repositories/" + url.PathEscape(where.name),
+		Repository: where.repository,
+		Header:     http.Header{"Authorization": {"Basic " + basic}, "Accept": {"application/json"}},
+		Secrets:    credentials.Secrets(),
+		CA:         credentials.CA,
+		Rules:      rules,
+		Judge:      judgeSignIn,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &provider{client: client, location: where, path: "/pullrequests"}, nil
+}
+
+// judgeSignIn finds out that a token is not accepted: the cloud answers with a page to sign in, or a redirect to it.
+func judgeSignIn(answer rest.Answer) gitprovider.Class {
+	redirected := answer.Status == http.StatusFound && strings.Contains(answer.Header.Get("Location"), "_signin")
+	if answer.Status == http.StatusNonAuthoritativeInfo || redirected {
+		return gitprovider.Unauthenticated
+	}
+	return ""
+}
+
+func (f *provider) Repository() gitprovider.Repository { return f.location.repository }
+
+func (f *provider) Create(ctx context.Context, wish gitprovider.NewPullRequest) (gitprovider.PullRequest, error) {
+	return f.change(ctx, rest.Request{
+		Operation: "open a pull request",
+		Method:    http.MethodPost,
+		Path:      f.path,
+		Body: map[string]string{
+			"title": wish.Title, "description": wish.Body,
+			"sourceRefName": branchPrefix + wish.Head, "targetRefName": branchPrefix + wish.Base,
+		},
+		Judge: judgeCreation,
+	})
+}
+
+// judgeCreation recognises duplicates by the number that Azure DevOps gives this error.
+func judgeCreation(answer rest.Answer) gitprovider.Class {
+	if answer.Status == http.StatusConflict && strings.Contains(string(answer.Body), "TF401179") {
+		return gitprovider.Duplicate
+	}
+	return ""
+}
+
+// FindByHead reads each pull request that it finds, since listings cut descriptions after 400 characters.
+func (f *provider) FindByHead(ctx context.Context, head, base string) ([]gitprovider.PullRequest, error) {
+	all, err := f.pages(ctx, "look for pull requests", url.Values{
+		"searchCriteria.status":        {"all"},
+		"searchCriteria.sourceRefName": {branchPrefix + head},
+		"searchCriteria.targetRefName": {branchPrefix + base},
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := rest.From(all, head, base)
+	for i := range found {
+		if found[i], err = f.Get(ctx, found[i].Number); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (f *provider) Get(ctx context.Context, number int64) (gitprovider.PullRequest, error) {
+	return f.change(ctx, rest.Request{Operation: "read a pull request", Method: http.MethodGet, Path: f.pathOf(number)})
+}
+
+// List returns all that is open: Azure DevOps can neither sort by the last change nor answer conditionally.
+func (f *provider) List(ctx context.Context, _ gitprovider.Cursor) (gitprovider.Listing, error) {
+	open, err := f.pages(ctx, listing, url.Values{"searchCriteria.status": {"active"}})
+	if err != nil {
+		return gitprovider.Listing{}, err
+	}
+	return gitprovider.Listing{PullRequests: open, Complete: true}, nil
+}
+
+// History relies on the order in which Azure DevOps lists, which is the newest first.
+func (f *provider) History(ctx context.Context) ([]gitprovider.PullRequest, error) {
+	return f.client.History(listing,
+		f.pager(ctx, listing, url.Values{"searchCriteria.status": {"all"}}),
+		f.pager(ctx, listing, url.Values{"searchCriteria.status": {"active"}}))
+}
+
+func (f *provider) pages(ctx context.Context, operation string, query url.Values) ([]gitprovider.PullRequest, error) {
+	return f.client.All(operation, f.pager(ctx, operation, query))
+}
+
+// pager reads pages until one is not full, since nothing in an answer says whether there is another.
+func (f *provider) pager(ctx context.Context, operation string, query url.Values) func(int) (rest.Page, error) {
+	return func(number int) (rest.Page, error) {
+		query.Set("$top", strconv.Itoa(pageSize))
+		query.Set("$skip", strconv.Itoa((number-1)*pageSize))
+		var answer struct {
+			Value []pull `json:"value"`
+		}
+		_, err := f.do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.path, Query: query, Into: &answer})
+		if err != nil {
+			return rest.Page{}, err
+		}
+		if answer.Value == nil {
+			return rest.Page{}, f.client.NoList(operation)
+		}
+		page := rest.Page{More: len(answer.Value) >= pageSize}
+		for _, one := range answer.Value {
+			p, err := f.client.Checked(operation, one.common(f.location))
+			if err != nil {
+				return rest.Page{}, err
+			}
+			p.BodyCut = len(p.Body) >= listedBody
+			page.PullRequests = append(page.PullRequests, p)
+		}
+		return page, nil
+	}
+}
+
+func (f *provider) Close(ctx context.Context, number int64) (gitprovider.PullRequest, error) {
+	before, err := f.Get(ctx, number)
+	if err != nil || before.State != gitprovider.Open {
+		return before, err
+	}
+	return f.change(ctx, rest.Request{
+		Operation: "abandon a pull request",
+		Method:    http.MethodPatch,
+		Path:      f.pathOf(number),
+		Body:      map[string]string{"status": "abandoned"},
+	})
+}
+
+// Comment begins a thread that is closed already, so that no policy waits for somebody to resolve it.
+func (f *provider) Comment(ctx context.Context, number int64, text string) error {
+	type comment struct {
+		ParentCommentID int    `json:"parentCommentId"`
+		Content         string `json:"content"`
+		CommentType     string `json:"commentType"`
+	}
+	_, err := f.do(ctx, rest.Request{
+		Operation: "comment on a pull request",
+		Method:    http.MethodPost,
+		Path:      f.pathOf(number) + "/threads",
+		Body:      map[string]any{"comments": []comment{{Content: text, CommentType: "text"}}, "status": "closed"},
+	})
+	return err
+}
+
+// change sends a request whose answer is one pull request.
+func (f *provider) change(ctx context.Context, request rest.Request) (gitprovider.PullRequest, error) {
+	var answer pull
+	request.Into = &answer
+	if _, err := f.do(ctx, request); err != nil {
+		return gitprovider.PullRequest{}, err
+	}
+	return f.client.Checked(request.Operation, answer.common(f.location))
+}
+
+// do names the version of the API, without which Azure DevOps refuses requests that change something.
+func (f *provider) do(ctx context.Context, request rest.Request) (rest.Answer, error) {
+	if request.Query == nil {
+		request.Query = url.Values{}
+	}
+	request.Query.Set("api-version", apiVersion)
+	return f.client.Do(ctx, request)
+}
+
+func (f *provider) pathOf(number int64) string { return f.path + "/" + strconv.FormatInt(number, 10) }

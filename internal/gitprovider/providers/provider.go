@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package providers finds the package that speaks to a kind of Git server.
+package providers
+
+import (
+	"net/http"
+
+	"espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/gitprovider"
+	"espalier.dev/internal/gitprovider/azure"
+	"espalier.dev/internal/gitprovider/bitbucket"
+	"espalier.dev/internal/gitprovider/gitea"
+	"espalier.dev/internal/gitprovider/github"
+	"espalier.dev/internal/gitprovider/gitlab"
+)
+
+// kind is what each package offers.
+type kind struct {
+	open         func(gitprovider.Address, gitprovider.Credentials, dial.Rules) (gitprovider.Provider, error)
+	identify     func(gitprovider.Address) (gitprovider.Repository, error)
+	parseWebhook func(header http.Header, body, secret []byte) (gitprovider.Event, error)
+}
+
+var kinds = map[v1alpha1.GitProviderType]kind{
+	v1alpha1.GitProviderGitHub:          {open: github.New, identify: github.Identify, parseWebhook: github.ParseWebhook},
+	v1alpha1.GitProviderGitLab:          {open: gitlab.New, identify: gitlab.Identify, parseWebhook: gitlab.ParseWebhook},
+	v1alpha1.GitProviderGitea:           {open: gitea.New, identify: gitea.Identify, parseWebhook: gitea.ParseWebhook},
+	v1alpha1.GitProviderBitbucketServer: {open: bitbucket.New, identify: bitbucket.Identify, parseWebhook: bitbucket.ParseWebhook},
+	v1alpha1.GitProviderAzureDevOps:     {open: azure.New, identify: azure.Identify, parseWebhook: azure.ParseWebhook},
+}
+
+func kindOf(name v1alpha1.GitProviderType) (kind, error) {
+	found, ok := kinds[name]
+	if !ok {
+		return kind{}, gitprovider.Misconfiguredf("type %q is not known: use github, gitlab, gitea, bitbucket-server or azure-devops", name)
+	}
+	return found, nil
+}
+
+// Settings say which repository, and how to get there.
+type Settings struct {
+	// Type and URL are those of the pull-request strategy.
+	Type v1alpha1.GitProviderType
+	URL  string
+	// Credentials from its Secret.
+	Credentials gitprovider.Credentials
+	// Rules for connections.
+	Rules dial.Rules
+}
+
+// New returns the repository. Nothing is sent yet. The result can be used for as long as the settings stay the same.
+func New(settings Settings) (gitprovider.Provider, error) {
+	kind, err := kindOf(settings.Type)
+	if err != nil {
+		return nil, err
+	}
+	address, err := gitprovider.ParseAddress(settings.URL, settings.Rules)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Credentials.Token == "" {
+		return nil, gitprovider.Misconfiguredf("there is no token for the API of the Git server: put it under %q into the Secret", gitprovider.KeyToken)
+	}
+	return kind.open(address, settings.Credentials, settings.Rules)
+}
+
+// Identify tells which repository a pull-request strategy means, without credentials. Two spellings of one repository are the same.
+func Identify(name v1alpha1.GitProviderType, url string, rules dial.Rules) (gitprovider.Repository, error) {
+	kind, err := kindOf(name)
+	if err != nil {
+		return gitprovider.Repository{}, err
+	}
+	address, err := gitprovider.ParseAddress(url, rules)
+	if err != nil {
+		return gitprovider.Repository{}, err
+	}
+	return kind.identify(address)
+}
+
+// ParseWebhook reads a call of a webhook. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, beside that for an unknown type.
+func ParseWebhook(name v1alpha1.GitProviderType, header http.Header, body, secret []byte) (gitprovider.Event, error) {
+	kind, err := kindOf(name)
+	if err != nil {
+		return gitprovider.Event{}, err
+	}
+	return kind.parseWebhook(header, body, secret)
+}

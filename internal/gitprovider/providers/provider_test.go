@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package providers_test
+
+import "testing"
+
+func TestPIP22_EveryForgeKeepsTheContract(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *fake{
+		"GitHub": newGitHub, "GitLab": newGitLab, "Gitea": newGitea, "Bitbucket Server": newBitbucket, "Azure DevOps": newAzure,
+	} {
+		t.Run(name, func(t *testing.T) {
+			runContract(t, func(t *testing.T) scene { return open(t) })
+		})
+	}
+}

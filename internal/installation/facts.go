@@ -1,0 +1,322 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
+	"espalier.dev/internal/schedule"
+)
+
+// Snapshot is what was read about an installation and the objects around it.
+type Snapshot struct {
+	Installation *lsv1alpha1.Installation
+	// Predecessors and Successors are siblings, DependencyError is what package dataflow says of the relation between them.
+	Predecessors, Successors []*lsv1alpha1.Installation
+	DependencyError          error
+	// Subinstallations are all nested installations that can be seen, Execution is the one of the installation's name,
+	// nil if it cannot be seen.
+	Subinstallations []*lsv1alpha1.Installation
+	Execution        *lsv1alpha1.Execution
+	// Gone are names of nested installations, and ExecutionGone the execution, that the API server says do not exist.
+	Gone          []string
+	ExecutionGone bool
+
+	// NamespaceEnds says that the namespace is being deleted.
+	NamespaceEnds bool
+
+	NewJobID string
+	Now      time.Time
+}
+
+// NewObserved draws from what was read the facts that decisions are made on.
+func NewObserved(s Snapshot) Observed {
+	inst := s.Installation
+	status := &inst.Status
+	operation := lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation])
+	root := IsRoot(inst)
+	asked := operation == lsv1alpha1.OperationReconcile
+	o := Observed{
+		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
+		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
+		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
+		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
+		LabelLost: !root && inst.Labels[lsv1alpha1.EncompassedByLabel] == "", Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
+		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
+		Changed:          changed(inst),
+		IfChanged:        inst.Annotations[lsv1alpha1.ReconcileIfChangedAnnotation] == "true",
+		Automatic:        automatic(inst), Scheduled: inst.Spec.AutomaticReconcile != nil,
+		DependencyError: s.DependencyError, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
+		NewJobID: s.NewJobID, Now: s.Now,
+	}
+	o.FlowOnly = !o.Deleting && onlyFlowChanged(inst)
+	if status.PhaseTransitionTime != nil {
+		o.Since = status.PhaseTransitionTime.Time
+	}
+	if root {
+		o.Untold = untoldSuccessors(status)
+		o.Request = run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}
+	}
+	o.Children, o.Orphaned = Children(s)
+	return o
+}
+
+// untoldSuccessors returns the names that an earlier controller has noted at the end of a job that succeeded. Those of a
+// failed one have nothing to gain.
+func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
+	if !status.IsFinished() || status.Phase != lsv1alpha1.PhaseSucceeded {
+		return nil
+	}
+	var names []string
+	for _, dependent := range status.DependentsToTrigger {
+		names = append(names, dependent.Name)
+	}
+	return names
+}
+
+// changed tells whether the spec has changed since a job took it into account. The deletion alone makes a new generation
+// too, and so does a change of the flow.
+func changed(inst *lsv1alpha1.Installation) bool {
+	ahead := inst.Generation - inst.Status.ObservedGeneration
+	if !inst.DeletionTimestamp.IsZero() {
+		ahead--
+	}
+	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration && !onlyFlowChanged(inst)
+}
+
+// onlyFlowChanged tells whether the present spec differs in nothing but its flow from the one that the status speaks of,
+// although it has another generation.
+func onlyFlowChanged(inst *lsv1alpha1.Installation) bool {
+	status := &inst.Status
+	return inst.Generation != status.ObservedGeneration && status.ObservedSpec != "" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)
+}
+
+func specMark(inst *lsv1alpha1.Installation, generation int64) string {
+	spec := inst.Spec
+	spec.Flow = ""
+	return run.SpecMark(inst.UID, generation, spec)
+}
+
+// ObserveSpec has the status speak of the present spec.
+func ObserveSpec(inst *lsv1alpha1.Installation) {
+	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
+}
+
+// FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
+// what is below has been told of the change, too.
+func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
+	if inst.Status.IsFinished() && Entered(&inst.Status) {
+		return lsv1alpha1.FlowContinuous
+	}
+	return run.FlowOf(inst.Spec.Flow, &inst.Status.RunStatus)
+}
+
+// left marks a version of which nothing but the exports is left: the installation has left the continuous flow since.
+const left = ".left"
+
+// Entered tells whether the continuous flow has worked on an installation that has not left it.
+func Entered(status *lsv1alpha1.InstallationStatus) bool {
+	return status.ConfigGeneration != "" && !strings.HasSuffix(status.ConfigGeneration, left)
+}
+
+// Leave has the status say that the installation has left the continuous flow. What it exports stays as it is.
+func Leave(status *lsv1alpha1.InstallationStatus) {
+	if Entered(status) {
+		status.ConfigGeneration += left
+	}
+	status.Imports = nil
+}
+
+// Enter takes back that the installation has left the continuous flow; without a version of before it has the given one.
+func Enter(status *lsv1alpha1.InstallationStatus, version string) {
+	if status.ConfigGeneration = strings.TrimSuffix(status.ConfigGeneration, left); status.ConfigGeneration == "" {
+		status.ConfigGeneration = version
+	}
+}
+
+// ExportMark is what the objects that an installation exports carry: the version of its last update in the continuous flow
+// unless there was a job since, else its last job.
+func ExportMark(status *lsv1alpha1.InstallationStatus) string {
+	if version := strings.TrimSuffix(status.ConfigGeneration, left); version != "" {
+		return version
+	}
+	return status.JobIDFinished
+}
+
+// IsRoot tells whether an installation is nested in no other one.
+func IsRoot(inst *lsv1alpha1.Installation) bool { return ParentOf(inst) == "" }
+
+// ParentOf returns the name of the installation that an object is nested in, nothing for a root. Its owner tells it, too, should somebody have
+// taken the label away.
+func ParentOf(inst metav1.Object) string {
+	if parent := inst.GetLabels()[lsv1alpha1.EncompassedByLabel]; parent != "" {
+		return parent
+	}
+	owner := metav1.GetControllerOfNoCopy(inst)
+	if owner == nil || owner.Kind != installationKind || owner.APIVersion != lsv1alpha1.SchemeGroupVersion.String() {
+		return ""
+	}
+	return owner.Name
+}
+
+// installationKind is the kind that owner references name.
+const installationKind = "Installation"
+
+func siblings(installations []*lsv1alpha1.Installation) []Sibling {
+	var result []Sibling
+	for _, inst := range installations {
+		job := run.JobOf(&inst.Status.RunStatus)
+		granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
+		asked := inst.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
+		result = append(result, Sibling{
+			Name: inst.Name, Job: job, Phase: inst.Status.Phase, Deleting: !inst.DeletionTimestamp.IsZero(),
+			Asked: IsRoot(inst) && (asked || granted != "" && granted != job.RequestedID), Since: timeOf(inst.Status.PhaseTransitionTime),
+			Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous, UpToDate: inst.Generation == inst.Status.ObservedGeneration,
+			Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
+		})
+	}
+	return result
+}
+
+func timeOf(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Time
+}
+
+// Children sorts what is below an installation into what it wants and what it does not. Without a list in the status,
+// all that can be seen is wanted: nobody has said otherwise.
+func Children(s Snapshot) (wanted, leaving []Child) {
+	cache := s.Installation.Status.SubInstCache
+	seen := map[string]bool{}
+	active := map[string]bool{}
+	if cache != nil {
+		for _, pair := range cache.ActiveSubs {
+			active[pair.ObjectName] = true
+		}
+	}
+	for _, sub := range s.Subinstallations {
+		seen[sub.Name] = true
+		child := childOf(ChildInstallation, sub, &sub.Status.RunStatus, sub.Spec.Flow)
+		if cache == nil || active[sub.Name] {
+			wanted = append(wanted, child)
+		} else {
+			leaving = append(leaving, child)
+		}
+	}
+	if cache != nil {
+		for _, pair := range cache.ActiveSubs {
+			if !seen[pair.ObjectName] {
+				wanted = append(wanted, missing(ChildInstallation, pair.ObjectName, slices.Contains(s.Gone, pair.ObjectName)))
+			}
+		}
+		for _, name := range cache.OrphanedSubs {
+			if !seen[name] {
+				leaving = append(leaving, missing(ChildInstallation, name, slices.Contains(s.Gone, name)))
+			}
+		}
+	}
+	return withExecution(s, wanted, leaving)
+}
+
+func withExecution(s Snapshot, wanted, leaving []Child) ([]Child, []Child) {
+	reference := s.Installation.Status.ExecutionReference
+	switch {
+	case s.Execution == nil && reference == nil:
+		return wanted, leaving
+	case s.Execution == nil:
+		return append(wanted, missing(ChildExecution, reference.Name, s.ExecutionGone)), leaving
+	}
+	child := childOf(ChildExecution, s.Execution, &s.Execution.Status.RunStatus, s.Execution.Spec.Flow)
+	if reference == nil {
+		return wanted, append(leaving, child)
+	}
+	return append(wanted, child), leaving
+}
+
+func childOf(kind ChildKind, object metav1.Object, status *lsv1alpha1.RunStatus, flow lsv1alpha1.Flow) Child {
+	c := Child{
+		Kind: kind, Name: object.GetName(), Presence: Present, Job: run.JobOf(status), Phase: status.Phase,
+		Deleting:         !object.GetDeletionTimestamp().IsZero(),
+		DeletionAsked:    run.DeletionAsked(object),
+		WithoutUninstall: object.GetAnnotations()[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
+		UID:              string(object.GetUID()), Version: object.GetResourceVersion(),
+		Flow: flow.OrDefault(), UpToDate: object.GetGeneration() == status.ObservedGeneration,
+		Operation: lsv1alpha1.Operation(object.GetAnnotations()[lsv1alpha1.OperationAnnotation]),
+	}
+	if status.LastError != nil {
+		c.Problem = status.LastError.Message
+	}
+	return c
+}
+
+func missing(kind ChildKind, name string, gone bool) Child {
+	if gone {
+		return Child{Kind: kind, Name: name, Presence: Gone}
+	}
+	return Child{Kind: kind, Name: name, Presence: Unseen}
+}
+
+// Defaults of spec.automaticReconcile.
+const (
+	defaultSucceededInterval = 24 * time.Hour
+	defaultFailedInterval    = 5 * time.Minute
+)
+
+// automatic computes when the next job starts by itself. A schedule that cannot be read never starts one; admission
+// refuses it.
+func automatic(inst *lsv1alpha1.Installation) Automatic {
+	settings, status := inst.Spec.AutomaticReconcile, &inst.Status
+	if settings == nil || !IsRoot(inst) || status.JobID == "" {
+		return Automatic{}
+	}
+	switch {
+	case status.Phase == lsv1alpha1.PhaseSucceeded && settings.SucceededReconcile != nil:
+		s := settings.SucceededReconcile
+		plan := schedule.Plan{Cron: s.CronSpec, Every: s.Interval, Default: defaultSucceededInterval}
+		return Automatic{Due: due(plan, status)}
+	case status.Phase == lsv1alpha1.PhaseFailed && settings.FailedReconcile != nil:
+		s := settings.FailedReconcile
+		plan := schedule.Plan{Cron: s.CronSpec, Every: s.Interval, Default: defaultFailedInterval}
+		a := Automatic{AfterFailure: true, Count: failures(inst), Due: due(plan, status)}
+		if s.NumberOfReconciles != nil && a.Count >= *s.NumberOfReconciles {
+			a.Due = time.Time{}
+		}
+		return a
+	default:
+		return Automatic{}
+	}
+}
+
+// failures counts the automatic jobs for the present spec that followed failures without a break.
+func failures(inst *lsv1alpha1.Installation) int32 {
+	status := inst.Status.AutomaticReconcileStatus
+	if status == nil || !status.OnFailed || status.Generation != inst.Generation {
+		return 0
+	}
+	return status.NumberOfReconciles
+}
+
+func due(plan schedule.Plan, status *lsv1alpha1.InstallationStatus) time.Time {
+	var last time.Time
+	if status.TransitionTimes != nil {
+		last = timeOf(status.TransitionTimes.FinishedTime)
+	}
+	if last.IsZero() {
+		last = timeOf(status.PhaseTransitionTime)
+	}
+	next, ok, err := plan.Next(last)
+	if err != nil || !ok {
+		return time.Time{}
+	}
+	return next
+}

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package taskgroup holds goroutines together that go on beside their callers, so that all of them end with their owner, also those that
+// somebody starts while the owner ends.
+package taskgroup
+
+import (
+	"context"
+	"sync"
+)
+
+// Group is a set of goroutines to which more can be added until it ends. Its methods may be called from many goroutines.
+type Group struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mutex sync.Mutex
+	ended bool
+	group sync.WaitGroup
+}
+
+// New returns a group that lasts until End.
+func New() *Group {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Group{ctx: ctx, cancel: cancel}
+}
+
+// Context is done when the group ends.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Go runs a function in a goroutine of its own, or returns false if the group has ended.
+func (g *Group) Go(run func()) bool {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if g.ended {
+		return false
+	}
+	g.group.Go(run)
+	return true
+}
+
+// End makes the context done and waits for all goroutines. Nothing is started any more.
+func (g *Group) End() {
+	g.mutex.Lock()
+	g.ended = true
+	g.mutex.Unlock()
+	g.cancel()
+	g.group.Wait()
+}
