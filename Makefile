@@ -31,7 +31,7 @@ generate: ## Write the CRDs, deep copies and other generated files anew.
 	tools/generate.sh
 
 .PHONY: lint
-lint: ## Hold the house rules (gofmt among them), run vet and staticcheck.
+lint: ## Check the rules of the project (gofmt among them), run vet and staticcheck.
 	go test ./internal/lint ./internal/conformance
 	@staticcheck=$$(go -C tools tool -n staticcheck); status=0; \
 	for module in $(MODULES); do \
@@ -53,7 +53,7 @@ TEST_TIMEOUT = 40m
 # The programs that tests start are built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
 # detector stays off where Kubernetes itself would have to be compiled a second time for it.
 .PHONY: test
-test: parts ## Run all tests of all modules, house rules and conformance included.
+test: parts ## Run all tests of all modules, the rules of the project and conformance included.
 	go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT) $(UNRACED)
 	go test -vet=off $(TEST_FLAGS) -race -parallel 8 -timeout $(TEST_TIMEOUT) $$(go list ./... | grep -vxF "$$(go list $(UNRACED))")
 	cd api && go test -vet=off $(TEST_FLAGS) ./...

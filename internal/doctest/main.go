@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command readme runs the commands that a Markdown page shows, so that the page cannot promise what does not work.
+// Command doctest runs the commands that a Markdown page shows, so that the page cannot promise what does not work.
 //
 // It runs, in order, each block of shell code that follows one of these comments:
 //

@@ -11,7 +11,7 @@
 //
 // Some rules allow exemptions. One is a comment of the form
 //
-//	//house:allow <rule> <reason>
+//	//lint:allow <rule> <reason>
 //
 // in the doc comment of a declaration, or on the line of the offence or the line above it. The reason is mandatory,
 // and an exemption that excuses nothing is itself an offence.

@@ -146,7 +146,7 @@ var islands = []struct {
 	{folder: "cmd", complaint: "commands are the end of the line; nothing imports them"},
 	{folder: "test", complaint: "test suites are imported by nobody"},
 	{folder: testkitDir, testsMay: true, complaint: "the test kit is for tests", exceptions: []string{"test"}},
-	{folder: "internal/lint", testsMay: true, complaint: "the house rules are run by their own tests", exceptions: []string{"internal/conformance"}},
+	{folder: "internal/lint", testsMay: true, complaint: "the rules are run by their own tests", exceptions: []string{"internal/conformance"}},
 	{folder: "internal/conformance", testsMay: true, complaint: "the conformance check is run by its own tests"},
 }
 

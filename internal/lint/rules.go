@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Rule is one rule of the house.
+// Rule is one rule of the project.
 type Rule struct {
 	Name string
 	// Demand says what the rule wants, for the reader of a failed test.
@@ -79,7 +79,7 @@ func CheckExemptions(tree *Tree) []Offence {
 	return wrong
 }
 
-const exemptionMark = "//house:allow"
+const exemptionMark = "//lint:allow"
 
 // exemption excuses the offences against one rule in a range of lines.
 type exemption struct {

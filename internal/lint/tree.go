@@ -53,7 +53,7 @@ func Load(root fs.FS) (*Tree, error) {
 		if entry.IsDir() {
 			return skipFolder(name)
 		}
-		if !entry.Type().IsRegular() {
+		if !entry.Type().IsRegular() || name == ".git" { // a linked work tree has a file of that name
 			return nil
 		}
 		return tree.add(root, name, entry)

@@ -62,7 +62,7 @@ func news(err error, phases ...lsv1alpha1.Phase) News[*lsv1alpha1.Installation, 
 
 // elapse moves the clock of a synctest bubble, which stands still otherwise.
 func elapse(d time.Duration) {
-	//house:allow sleep the clock of the bubble moves in no other way
+	//lint:allow sleep the clock of the bubble moves in no other way
 	time.Sleep(d)
 }
 

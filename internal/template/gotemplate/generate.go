@@ -265,17 +265,17 @@ func (r *run) selfSigned(name string, addresses, hosts []any, days any) (*Certif
 	return r.certify(request{function: "genSelfSignedCert", name: name, hosts: hostsOf(addresses, hosts), days: days})
 }
 
-//house:allow parameters the template calls it with these
+//lint:allow parameters the template calls it with these
 func (r *run) selfSignedWithKey(name string, addresses, hosts []any, days any, key string) (*Certificate, error) {
 	return r.certify(request{function: "genSelfSignedCertWithKey", name: name, hosts: hostsOf(addresses, hosts), days: days, key: key})
 }
 
-//house:allow parameters the template calls it with these
+//lint:allow parameters the template calls it with these
 func (r *run) signed(name string, addresses, hosts []any, days any, issuer *Certificate) (*Certificate, error) {
 	return r.certify(request{function: "genSignedCert", name: name, hosts: hostsOf(addresses, hosts), days: days, issuer: issuer})
 }
 
-//house:allow parameters the template calls it with these
+//lint:allow parameters the template calls it with these
 func (r *run) signedWithKey(name string, addresses, hosts []any, days any, issuer *Certificate, key string) (*Certificate, error) {
 	return r.certify(request{function: "genSignedCertWithKey", name: name, hosts: hostsOf(addresses, hosts), days: days, issuer: issuer, key: key})
 }

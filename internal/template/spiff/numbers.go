@@ -66,7 +66,7 @@ func visit(x expr, see func(expr)) {
 
 // partsOf returns the expressions that an expression is made of.
 //
-//house:allow complexity the kinds of expressions, one by one
+//lint:allow complexity the kinds of expressions, one by one
 func partsOf(x expr) []expr {
 	switch x := x.(type) {
 	case *grouped:

@@ -77,7 +77,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "a job that only waits outlives the deletion",
-		Edits: []faults.Edit{{File: installationRun, Old: "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.Trouble != nil {", New: "if o.Trouble != nil {"}},
+		Edits: []faults.Edit{{File: installationRun, Old: "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.DependencyError != nil {", New: "if o.Trouble != nil {"}},
 		Runs:  []string{"forsake "},
 	},
 	{
@@ -133,7 +133,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "continuous: another flow is taken for another spec",
-		Edits: []faults.Edit{{File: "internal/installation/look.go", Old: "status.ObservedSpec != \"\" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)", New: "false"}},
+		Edits: []faults.Edit{{File: "internal/installation/facts.go", Old: "status.ObservedSpec != \"\" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)", New: "false"}},
 		Runs:  []string{"seasons "},
 	},
 	{

@@ -101,7 +101,7 @@ func TestASessionLastsForAJob(t *testing.T) {
 
 // pass lets the time of a bubble go by.
 func pass(length time.Duration) {
-	//house:allow sleep the clock of the bubble moves in no other way
+	//lint:allow sleep the clock of the bubble moves in no other way
 	time.Sleep(length)
 	synctest.Wait()
 }

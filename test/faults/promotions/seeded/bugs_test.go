@@ -22,7 +22,7 @@ var bugs = []faults.Bug{
 		Name: "a pull request is opened without looking for one",
 		Edits: []faults.Edit{
 			{File: propose, Old: "found, err := r.find(ctx)\n\tif err != nil {", New: "var found findings\n\tif err != nil {"},
-			{File: propose, Old: "if gitforge.ClassOf(err) != gitforge.Duplicate {", New: "if true {"},
+			{File: propose, Old: "if gitprovider.ClassOf(err) != gitprovider.Duplicate {", New: "if true {"},
 		},
 		Runs: []string{"merge provider:create:1:after"},
 	},

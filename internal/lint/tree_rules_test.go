@@ -12,8 +12,8 @@ import (
 
 const root = "../.."
 
-// TestHouseRules holds every rule against the whole work tree.
-func TestHouseRules(t *testing.T) {
+// TestTheProjectKeepsItsRules holds every rule against the whole work tree.
+func TestTheProjectKeepsItsRules(t *testing.T) {
 	tree, err := Load(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
