@@ -45,7 +45,14 @@ func (c comparison) contains(live, desired any, path []string) bool {
 		live, ok := live.([]any)
 		return ok && c.containsElements(live, desired, path)
 	}
-	return reflect.DeepEqual(live, desired) || sameNumber(live, desired) || c.quantities && isQuantity(path) && sameQuantity(live, desired)
+	return c.sameScalar(live, desired, path)
+}
+
+func (c comparison) sameScalar(live, desired any, path []string) bool {
+	if reflect.DeepEqual(live, desired) || sameNumber(live, desired) {
+		return true
+	}
+	return c.quantities && isQuantity(path) && sameQuantity(live, desired)
 }
 
 // isNothing tells whether a value is one that the API server does not store.
