@@ -248,6 +248,8 @@ func init() {
 		"catch":   formCatch,
 		"eval":    formEval,
 		"error":   formError,
+
+		"static_ips": formStaticIPs,
 	}
 }
 
