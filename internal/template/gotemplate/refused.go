@@ -16,7 +16,6 @@ const (
 	becauseNetwork     = "a template must not reach the network; import the address instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
 	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"
-	becauseChance      = "its result is a different one every time, and rendering twice must give the same; import the value instead"
 	becauseNoState     = "its result is a different one every time and nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 )
 
@@ -28,7 +27,6 @@ var refused = refusals(map[string]string{
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
 	becauseClock: `now ago date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate
 		htmlDateInZone toDate mustToDate unixEpoch`,
-	becauseChance: `bcrypt htpasswd encryptAES derivePassword`,
 })
 
 func refusals(reasons map[string]string) map[string]string {
