@@ -4,6 +4,9 @@
 package spiff
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +43,32 @@ func refusals(reasons map[string]string) map[string]string {
 		}
 	}
 	return byName
+}
+
+// refusalOf says why a function cannot be called, or nothing if it can: at all, or because there is no state.
+func refusalOf(name string, state bool) string {
+	switch {
+	case refused[name] != "":
+		return fmt.Sprintf("function %s is not available in blueprints because %s", name, refused[name])
+	case generators[name] != nil && !state:
+		return fmt.Sprintf("function %s is not available here because %s", name, becauseNoState)
+	}
+	return ""
+}
+
+// Refusals says of each function that occurs in the template, and is none of the given ones, why a call of it would fail:
+// always, or because there is no state.
+func (t *Template) Refusals(state bool, added []string) []string {
+	found := map[string]bool{}
+	t.root.each(func(s *source) {
+		visit(s.expr, func(x expr) {
+			if c, ok := x.(*call); ok && !slices.Contains(added, c.functionName()) {
+				found[refusalOf(c.functionName(), state)] = true
+			}
+		})
+	})
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
 }
 
 // builtins are the functions of the engine.

@@ -36,7 +36,7 @@ const (
 func (e *env) refuseGenerator(name string) error {
 	switch {
 	case e.run.entropy == nil:
-		return e.fatal(template.Problemf("function %s is not available here because %s", name, becauseNoState))
+		return e.fatal(template.Problemf("%s", refusalOf(name, false)))
 	case !e.kept:
 		return e.fatal(template.Problemf("function %s is available only for values that are kept because %s", name, becauseNotKept))
 	}
