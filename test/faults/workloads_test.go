@@ -356,7 +356,7 @@ func safe(s *scene, configMaps ...string) blueprint {
 func lock(t *testing.T, s *scene) {
 	s.create(t, s.root("safe", safe(s, "lock")).Reconcile().Build())
 	s.succeeds(t, "safe")
-	s.holds(t, "lock", s.kept(t))
+	s.locks(t, s.kept(t), "lock")
 	s.rest(t, "locked")
 }
 
@@ -365,12 +365,25 @@ func lockAgain(t *testing.T, s *scene) {
 	s.replace(t, s.root("safe", safe(s, "lock", "bolt")).Build())
 	s.ask(t, "safe", lsv1alpha1.OperationReconcile)
 	s.succeeds(t, "safe")
-	s.holds(t, "lock", before)
-	s.holds(t, "bolt", before)
+	s.locks(t, before, "lock", "bolt")
 	if after := s.kept(t); after != before {
-		t.Errorf("the state has another password than before")
+		t.Error("the state has another password than before")
 	}
 	s.rest(t, "locked again")
+}
+
+// locks checks what was deployed by a job that has succeeded.
+func (s *scene) locks(t testing.TB, password string, configMaps ...string) {
+	t.Helper()
+	for _, name := range configMaps {
+		var deployed corev1.ConfigMap
+		if err := s.Client().Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &deployed); err != nil {
+			t.Errorf("read the config map %s: %v", name, err)
+		}
+		if deployed.Data["value"] != password {
+			t.Errorf("the config map %s has another password than the state", name)
+		}
+	}
 }
 
 // passwords is the Secret with the state of the safe.

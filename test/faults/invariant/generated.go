@@ -33,6 +33,7 @@ func generatedOnce(history testkit.History) []Violation {
 			}
 			if found != known {
 				f.add(s, "it has %s, but %s was generated before", found, known)
+				return
 			}
 		}
 	})
