@@ -80,8 +80,23 @@ func (f *Findings) templates(b *Blueprint) {
 					f.Errors = append(f.Errors, withPlace(at, err))
 				}
 				f.calculations(at, compiled, b)
+				f.refusals(at, compiled, list.name != importExecutions)
 			}
 		}
+	}
+}
+
+// refusals warns about functions that fail when they are called. Whether they are is not known here.
+func (f *Findings) refusals(at string, x executor, state bool) {
+	var all []string
+	switch {
+	case x.spiff != nil:
+		all = x.spiff.Refusals(state, functionNames)
+	case x.goTemplate != nil:
+		all = x.goTemplate.Refusals(state, functionNames)
+	}
+	for _, refusal := range all {
+		f.odd(at, "%s", refusal)
 	}
 }
 

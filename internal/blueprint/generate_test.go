@@ -77,6 +77,9 @@ func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 		"{{ $p := randAlphaNum 20 }}a: {{ $p }}\nstate: {q: {{ $p }}}":                           "",
 		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}":                                "function genPrivateKey generates has to be kept",
 		"{{ $p := genPrivateKey \"ecdsa\" }}a: {{ $p | toJson }}\nstate: {b: {{ $p | toJson }}}": "",
+		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}":                                    "function htpasswd generates has to be kept",
+		"{{ $p := htpasswd \"u\" \"p\" }}a: {{ $p | quote }}\nstate: {b: {{ $p | quote }}}":      "",
+		"a: {{ derivePassword 1 \"pin\" \"x\" \"y\" \"z\" | quote }}":                            "",
 		"{{ $p := randAlphaNum 20 }}a: 1":                                                        "",
 	} {
 		in := inputOf(t, e, deploying(text))

@@ -70,9 +70,12 @@ type executorList struct {
 	compiled  *[]executor
 }
 
+// importExecutions is the name of the only list whose templates have no state.
+const importExecutions = "importExecutions"
+
 func (b *Blueprint) executorLists() []executorList {
 	return []executorList{
-		{"importExecutions", b.ImportExecutions, &b.imports},
+		{importExecutions, b.ImportExecutions, &b.imports},
 		{"subinstallationExecutions", b.SubinstallationExecutions, &b.subinstallations},
 		{"deployExecutions", b.DeployExecutions, &b.deployments},
 		{"exportExecutions", b.ExportExecutions, &b.exports},

@@ -54,7 +54,7 @@ func Validate(b *lsv1alpha1.Blueprint) Findings {
 	f.imports("imports", b.Imports, map[string]string{})
 	f.exports(b.Exports)
 	f.subinstallations(b.Subinstallations)
-	f.executors("importExecutions", b.ImportExecutions)
+	f.executors(importExecutions, b.ImportExecutions)
 	f.executors("subinstallationExecutions", b.SubinstallationExecutions)
 	f.executors("deployExecutions", b.DeployExecutions)
 	f.executors("exportExecutions", b.ExportExecutions)

@@ -56,7 +56,7 @@ var layers = slices.Concat(
 		{
 			folders:   []string{"internal/template"},
 			sees:      []string{"api", "internal/failure"},
-			libraries: slices.Concat(documents, []string{"github.com/Masterminds", "github.com/mandelsoft/spiff"}),
+			libraries: slices.Concat(documents, []string{"github.com/Masterminds", "github.com/mandelsoft/spiff", "golang.org/x/crypto"}),
 		},
 		{
 			folders:   []string{"internal/schema"},

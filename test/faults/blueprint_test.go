@@ -20,6 +20,8 @@ type blueprint struct {
 	exports map[string]string // of data, by name: a template over .values
 	items   []any
 	subs    []any
+	// generates says that the items are written in Spiff and can refer to a password, which is generated and kept in the state.
+	generates bool
 }
 
 // text is the file blueprint.yaml. Each blueprint imports the target.
@@ -29,7 +31,12 @@ func (b blueprint) text() string {
 		imports = append(imports, map[string]any{"name": name, "type": "data", "schema": map[string]any{"type": "string"}})
 	}
 	content := map[string]any{"apiVersion": lsv1alpha1.SchemeGroupVersion.String(), "kind": "Blueprint", "imports": imports}
-	if b.items != nil {
+	switch {
+	case b.generates:
+		content["deployExecutions"] = []any{map[string]any{"name": executionName, "type": "Spiff", "template": toYAML(map[string]any{
+			"password": `(( &state("generated-" rand("0-9a-f", 40)) ))`, "deployItems": b.items,
+		})}}
+	case b.items != nil:
 		content["deployExecutions"] = template(map[string]any{"deployItems": b.items})
 	}
 	if b.subs != nil {
@@ -46,8 +53,10 @@ func (b blueprint) text() string {
 	return toYAML(content)
 }
 
+const executionName = "default"
+
 func template(result any) []any {
-	return []any{map[string]any{"name": "default", "type": "GoTemplate", "template": toYAML(result)}}
+	return []any{map[string]any{"name": executionName, "type": "GoTemplate", "template": toYAML(result)}}
 }
 
 func toYAML(content any) string {

@@ -22,6 +22,11 @@ func TestCrashes(t *testing.T) {
 		for i, write := range kindsOf(log, 0) {
 			all = append(all, disturbance{plan: write.with(faults.CrashPoints[(i+number)%len(faults.CrashPoints)])})
 		}
+		for _, write := range statesOf(log) {
+			for _, point := range faults.CrashPoints {
+				all = append(all, disturbance{plan: write.with(point)})
+			}
+		}
 		sweep(t, w, all)
 	})
 }
@@ -54,11 +59,11 @@ func TestStaleCaches(t *testing.T) {
 	const runs = 2
 	eachWorkload(t, func(t *testing.T, w workload, _ int) {
 		log := reference(t, w).log
+		all := forgetful(log)
 		if *full {
-			sweep(t, w, lagging(log))
+			sweep(t, w, append(all, lagging(log)...))
 			return
 		}
-		var all []disturbance
 		for run := range runs {
 			all = append(all, lagAll(log, run, runs))
 		}

@@ -95,6 +95,30 @@ func lagging(log faults.Log) []disturbance {
 	return all
 }
 
+// statesOf chooses the writes of the state in which passwords are kept.
+func statesOf(log faults.Log) []namedWrite {
+	var chosen []namedWrite
+	plans := faults.EachNamedWrite(log, faults.CrashBefore)
+	for i, entry := range log.Writes() {
+		if entry.Name == passwords {
+			chosen = append(chosen, namedWrite{plans[i]})
+		}
+	}
+	return chosen
+}
+
+// forgetful holds the watch of Secrets from the start to the end of a story that generates passwords: no job sees in its cache that there
+// are some already.
+func forgetful(log faults.Log) []disturbance {
+	if len(statesOf(log)) == 0 {
+		return nil
+	}
+	last := len(log.Writes())
+	return []disturbance{
+		{plan: faults.MustParse(fmt.Sprintf("watch:secrets:hold:1..%d", last))}, {plan: faults.MustParse(fmt.Sprintf("watch:secrets:relist:1..%d", last))},
+	}
+}
+
 // lagAll holds the watches of all resources one after the other, in one of several runs at other writes than in the others.
 func lagAll(log faults.Log, run, runs int) disturbance {
 	writes := len(log.Writes())

@@ -8,8 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/test/faults/invariant"
 )
 
 // workload is what users do in a scene, act by act. Each act ends with a rest, and checks itself what its user wanted: a comparison with
@@ -35,6 +40,7 @@ var jobWorkloads = []workload{
 	{"successor", []act{build, rebuild}},
 	{"alter", []act{stack, paint}},
 	{"forsake", []act{thirst, forsake}},
+	{"lock", []act{lock, lockAgain}},
 	{"tended", []act{tend}},
 }
 
@@ -339,6 +345,62 @@ func forsake(t *testing.T, s *scene) {
 	s.gone(t, "temple")
 	s.rest(t, "forsaken")
 	s.holds(t, "stone", "stays")
+}
+
+// A password is generated for the first job, and the second one, which is for another blueprint, deploys the same.
+
+func safe(s *scene, configMaps ...string) blueprint {
+	return blueprint{generates: true, items: []any{manifestItem("turn", s.namespace, "(( .password ))", configMaps...)}}
+}
+
+func lock(t *testing.T, s *scene) {
+	s.create(t, s.root("safe", safe(s, "lock")).Reconcile().Build())
+	s.succeeds(t, "safe")
+	s.locks(t, s.kept(t), "lock")
+	s.rest(t, "locked")
+}
+
+func lockAgain(t *testing.T, s *scene) {
+	before := s.kept(t)
+	s.replace(t, s.root("safe", safe(s, "lock", "bolt")).Build())
+	s.ask(t, "safe", lsv1alpha1.OperationReconcile)
+	s.succeeds(t, "safe")
+	s.locks(t, before, "lock", "bolt")
+	if after := s.kept(t); after != before {
+		t.Error("the state has another password than before")
+	}
+	s.rest(t, "locked again")
+}
+
+// locks checks what was deployed by a job that has succeeded.
+func (s *scene) locks(t testing.TB, password string, configMaps ...string) {
+	t.Helper()
+	for _, name := range configMaps {
+		var deployed corev1.ConfigMap
+		if err := s.Client().Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: name}, &deployed); err != nil {
+			t.Errorf("read the config map %s: %v", name, err)
+		}
+		if deployed.Data["value"] != password {
+			t.Errorf("the config map %s has another password than the state", name)
+		}
+	}
+}
+
+// passwords is the Secret with the state of the safe.
+var passwords = dataflow.StateSecret("safe", dataflow.StateDeploy, executionName)
+
+// kept returns the password in the state.
+func (s *scene) kept(t testing.TB) string {
+	t.Helper()
+	var state corev1.Secret
+	if err := s.Client().Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: passwords}, &state); err != nil {
+		t.Fatalf("read the state: %v", err)
+	}
+	password := invariant.GeneratedForm.FindString(string(state.Data[dataflow.StateSecretKey]))
+	if password == "" {
+		t.Fatal("the state has no password")
+	}
+	return password
 }
 
 // replace changes the specification of an installation.

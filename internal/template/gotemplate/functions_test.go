@@ -42,6 +42,7 @@ var functionCases = map[string]string{
 	`{{ toYaml .imports.map }}`: "a: 1\nb: 2\nnested:\n  deep: value",
 	`{{ (fromYaml "a: 1000000\nb: yes").a }} {{ (fromYaml "b: yes").b }} {{ fromYaml "[1, x]" }}`: `1000000 true [1 x]`,
 	`{{ decryptAES "secretkey" "VnhWj9vhQKzXDEpLOml9ldkLASCvWYdyxqFtZ193ySs=" }}`:                 `plaintext`,
+	`{{ derivePassword 1 "long" "password" "user" "example.com" }}`:                               `ZedaFaxcZaso9*`,
 
 	// Numbers.
 	`{{ add 1 2 3 }} {{ add1 1 }} {{ sub 3 1 }} {{ div 7 2 }} {{ mod 7 2 }} {{ mul 2 3 4 }}`:                                  `6 2 2 3 1 24`,

@@ -28,6 +28,10 @@ var generators = map[string]func(*run) any{
 	"uuidv4":       func(r *run) any { return r.uuid },
 	"shuffle":      func(r *run) any { return r.shuffle },
 
+	"bcrypt":     func(r *run) any { return r.bcrypt },
+	"htpasswd":   func(r *run) any { return r.htpasswd },
+	"encryptAES": func(r *run) any { return r.encryptAES },
+
 	"genPrivateKey":            func(r *run) any { return r.privateKey },
 	"genCA":                    func(r *run) any { return r.authority },
 	"genCAWithKey":             func(r *run) any { return r.authorityWithKey },

@@ -68,7 +68,7 @@ var classes = map[class]string{
 var costs = map[string]int64{"semverCompare": 150, "urlParse": 20, "urlJoin": 20, "addf": 5, "subf": 5, "mulf": 5, "divf": 20}
 
 // inner are functions of sprig that functions of this package call after they have counted what is about to happen.
-const inner = "wrap wrapWith mustMerge mustMergeOverwrite"
+const inner = "wrap wrapWith mustMerge mustMergeOverwrite derivePassword"
 
 // library holds the functions of sprig and of text/template that are used as they are.
 var library = buildLibrary()
@@ -162,6 +162,8 @@ var bound = map[string]func(*run) any{
 	"mustRegexReplaceAllLiteral": func(r *run) any { return r.regexReplaceAllLiteral },
 	"regexSplit":                 func(r *run) any { return r.regexSplit },
 	"mustRegexSplit":             func(r *run) any { return r.regexSplit },
+
+	"derivePassword": func(r *run) any { return r.derivePassword },
 
 	"toYaml":       func(r *run) any { return r.toYAML },
 	"fromYaml":     func(r *run) any { return r.meter.DecodeYAML },

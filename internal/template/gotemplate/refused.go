@@ -4,6 +4,8 @@
 package gotemplate
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"espalier.dev/internal/template"
@@ -16,7 +18,6 @@ const (
 	becauseNetwork     = "a template must not reach the network; import the address instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
 	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"
-	becauseChance      = "its result is a different one every time, and rendering twice must give the same; import the value instead"
 	becauseNoState     = "its result is a different one every time and nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 )
 
@@ -28,7 +29,6 @@ var refused = refusals(map[string]string{
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
 	becauseClock: `now ago date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate
 		htmlDateInZone toDate mustToDate unixEpoch`,
-	becauseChance: `bcrypt htpasswd encryptAES derivePassword`,
 })
 
 func refusals(reasons map[string]string) map[string]string {
@@ -41,11 +41,33 @@ func refusals(reasons map[string]string) map[string]string {
 	return byName
 }
 
-// refuse returns a function that only fails.
-func refuse(name, reason string) any {
-	return func(...any) (any, error) {
-		return nil, template.Problemf("function %s is not available in blueprints because %s", name, reason)
+// refusalOf says why a function cannot be called, or nothing if it can: at all, or because there is no state.
+func refusalOf(name string, state bool) string {
+	reason := refused[name]
+	if reason == "" && generators[name] != nil && !state {
+		reason = becauseNoState
 	}
+	if reason == "" {
+		return ""
+	}
+	return fmt.Sprintf("function %s is not available in blueprints because %s", name, reason)
+}
+
+// Refusals says of each function that occurs in the template, and is none of the given ones, why a call of it would fail:
+// always, or because there is no state.
+func (t *Template) Refusals(state bool, added []string) []string {
+	var all []string
+	for _, name := range t.used {
+		if text := refusalOf(name, state); text != "" && !slices.Contains(added, name) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// refuse returns a function that only fails.
+func refuse(refusal string) any {
+	return func(...any) (any, error) { return nil, template.Problemf("%s", refusal) }
 }
 
 // fail ends the rendering with a message that may have been put together from values.

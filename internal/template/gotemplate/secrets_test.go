@@ -35,7 +35,7 @@ var secretCases = []string{
 	`{{ index .B.list 5 }}`, `{{ index .B .B.s "x" }}`, `{{ index .B.s .B.s }}`, `{{ index .B.list .B.s }}`, `{{ index .B.n "deep" "x" }}`,
 	`{{ eq .B.s 5 }}`, `{{ eq .B.list 5 }}`, `{{ lt .B.s 5 }}`, `{{ lt .B.n .B.n }}`,
 	`{{ fromYaml .B.t }}`, `{{ fromYaml (print "*" .B.s) }}`, `{{ fromYaml (print "a: !!int " .B.s) }}`, `{{ fromJson .B.json }}`, `{{ fromJson .B.s }}`, `{{ mustFromJson .B.json }}`,
-	`{{ mustToDate "2006" .B.s }}`, `{{ env .B.s }}`, `{{ getHostByName .B.s }}`, `{{ genPrivateKey .B.s }}`, `{{ derivePassword 1 "long" .B.s .B.s .B.s }}`,
+	`{{ mustToDate "2006" .B.s }}`, `{{ env .B.s }}`, `{{ getHostByName .B.s }}`, `{{ genPrivateKey .B.s }}`, `{{ derivePassword 1 "long" .B.s .B.s .B.s }}`, `{{ derivePassword 1 .B.s .B.s .B.s .B.s }}`,
 	`{{ semver .B.s }}`, `{{ semverCompare .B.s .B.s }}`, `{{ semverCompare "^1" .B.s }}`, `{{ regexMatch (print "(" .B.s) "a" }}`, `{{ mustRegexFind (print "(" .B.s) "a" }}`,
 	`{{ regexReplaceAll (print .B.s "(") "a" "b" }}`, `{{ printf (print "%*d" .B.s) 1 }}`, `{{ printf (print .B.s "%5000d") 1 }}`,
 	`{{ dict .B.s }}{{ .B.missing }}`, `{{ dig "s" "x" 1 .B }}`, `{{ dig .B.s "x" }}`, `{{ get .B.s "x" }}`, `{{ set .B.s "x" 1 }}`, `{{ set . .B.s . }}`, `{{ merge .B.s .B.s }}`, `{{ mergeOverwrite .B.n .B.s }}`,

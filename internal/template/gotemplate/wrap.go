@@ -56,13 +56,10 @@ func (r *run) function(name string) (any, error) {
 	if known, ok := library[name]; ok {
 		return r.metered(known, false), nil
 	}
-	if refused[name] != "" {
-		return refuse(name, refused[name]), nil
+	if refusal := refusalOf(name, r.input.Entropy != nil); refusal != "" {
+		return refuse(refusal), nil
 	}
 	if generator := generators[name]; generator != nil {
-		if r.input.Entropy == nil {
-			return refuse(name, becauseNoState), nil
-		}
 		return generator(r), nil
 	}
 	for _, known := range builtin {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keys makes keys and certificates for templates. Everything it makes follows from the bytes that it is given to
-// read: the functions of the standard library take theirs from the machine, so that rendering twice would not give the
-// same.
+// Package keys makes keys, certificates, hashes of passwords and encrypted texts for templates. Everything it makes
+// follows from the bytes that it is given to read: the functions of the standard library take theirs from the machine, so
+// that rendering twice would not give the same.
 package keys
 
 import (

@@ -44,8 +44,8 @@ type specialForm func(e *env, c *call) (outcome, error)
 
 func (c *call) eval(e *env, _ bool) (outcome, error) {
 	name := c.functionName()
-	if reason := refused[name]; reason != "" && e.run.functions[name] == nil {
-		return outcome{}, e.fatal(template.Problemf("function %s is not available in blueprints because %s", name, reason))
+	if refused[name] != "" && e.run.functions[name] == nil {
+		return outcome{}, e.fatal(template.Problemf("%s", refusalOf(name, true)))
 	}
 	if form := specialForms[name]; form != nil {
 		if c.curry || len(c.named) > 0 {
@@ -248,6 +248,8 @@ func init() {
 		"catch":   formCatch,
 		"eval":    formEval,
 		"error":   formError,
+
+		"static_ips": formStaticIPs,
 	}
 }
 

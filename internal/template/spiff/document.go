@@ -10,7 +10,7 @@ func cellOf(s *source, e *env, overridable bool) *cell {
 	if s.kind == expressionKind {
 		e = e.withNode(s)
 	}
-	return later(e, func(e *env) (result, error) {
+	c := later(e, func(e *env) (result, error) {
 		switch s.kind {
 		case mappingKind:
 			return e.flowMap(s)
@@ -21,6 +21,8 @@ func cellOf(s *source, e *env, overridable bool) *cell {
 		}
 		return e.override(result{value: s.scalar}, overridable)
 	})
+	e.run.noteNode(s, c)
+	return c
 }
 
 // flowExpression evaluates a node that is an expression.

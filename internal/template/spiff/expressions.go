@@ -93,6 +93,8 @@ func (p *prefer) eval(e *env, locally bool) (outcome, error) {
 type marked struct {
 	span
 	flags flags
+	// tag is a name under which the node can be referred to.
+	tag   string
 	inner expr
 }
 

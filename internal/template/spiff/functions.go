@@ -4,6 +4,9 @@
 package spiff
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -13,15 +16,12 @@ const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it; import the value instead"
 	becauseOutside     = "a template must not start programs or write files; import the result instead"
 	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
-	becauseChance      = "its result is a different one every time, and evaluating twice must give the same; import the value instead"
 	becauseNoState     = "nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 	becauseNotKept     = "its result is a different one every time: mark the value at the root of the template as state, as in (( &state(rand(\"[:alnum:]\", 20)) )), and refer to it"
 	becauseClock       = "its result contains the time, and evaluating twice must give the same; use a file of the blueprint or a resource of the component instead"
-	becauseKeys        = "encrypted values do not belong into templates; import what they contain instead"
 	becauseWaiting     = "nothing changes while a template is evaluated; let the readiness checks of a deploy item wait instead"
-	becauseNetworks    = "it reads the networks of BOSH manifests; calculate with addresses instead, as in min_ip(network) + 5"
-	becausePools       = "it reads the resource pools of BOSH manifests; write the value instead"
-	becauseTags        = "there is only one document; refer to the value by its path instead"
+	becauseTags        = "it would not be known which tags there are before everything is evaluated; mark the value instead, as in (( &tag:name(value) ))"
+	becauseNoNode      = "only nodes of the template itself can have tags"
 )
 
 // refused maps functions of the original language to the reason why they are missing here.
@@ -30,16 +30,10 @@ var refused = refusals(map[string]string{
 	becauseOutside:     "exec exec_uncached pipe pipe_uncached write tempfile mkdir",
 	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
 		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
-	becauseChance:   "bcrypt md5crypt",
-	becauseClock:    "archive",
-	becauseKeys:     "bcrypt_check md5crypt_check encrypt decrypt",
-	becauseWaiting:  "sync",
-	becauseNetworks: "static_ips ipset",
-	becauseTags:     "tagdef",
+	becauseClock:   "archive",
+	becauseWaiting: "sync",
+	becauseTags:    "tagdef",
 })
-
-// refusedMarkers maps markers of the original language to the reason why they are missing here.
-var refusedMarkers = map[string]string{"tag": becauseTags}
 
 func refusals(reasons map[string]string) map[string]string {
 	byName := map[string]string{}
@@ -49,6 +43,32 @@ func refusals(reasons map[string]string) map[string]string {
 		}
 	}
 	return byName
+}
+
+// refusalOf says why a function cannot be called, or nothing if it can: at all, or because there is no state.
+func refusalOf(name string, state bool) string {
+	switch {
+	case refused[name] != "":
+		return fmt.Sprintf("function %s is not available in blueprints because %s", name, refused[name])
+	case generators[name] != nil && !state:
+		return fmt.Sprintf("function %s is not available here because %s", name, becauseNoState)
+	}
+	return ""
+}
+
+// Refusals says of each function that occurs in the template, and is none of the given ones, why a call of it would fail:
+// always, or because there is no state.
+func (t *Template) Refusals(state bool, added []string) []string {
+	found := map[string]bool{}
+	t.root.each(func(s *source) {
+		visit(s.expr, func(x expr) {
+			if c, ok := x.(*call); ok && !slices.Contains(added, c.functionName()) {
+				found[refusalOf(c.functionName(), state)] = true
+			}
+		})
+	})
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
 }
 
 // builtins are the functions of the engine.
@@ -73,7 +93,9 @@ func init() {
 		"list_files": listFunction(false), "list_dirs": listFunction(true), "lookup_file": lookupFunction(false), "lookup_dir": lookupFunction(true),
 
 		"min_ip": networkFunction(firstOfNetwork), "max_ip": networkFunction(lastOfNetwork),
-		"num_ip": networkFunction(sizeOfNetwork), "contains_ip": callContainsIP,
+		"num_ip": networkFunction(sizeOfNetwork), "contains_ip": callContainsIP, "ipset": callIPSet,
+
+		"bcrypt_check": callBcryptCheck, "md5crypt_check": callMD5CryptCheck, "decrypt": callDecrypt,
 
 		"semver": versionFunction(versionNormal), "semverrelease": callVersionRelease,
 		"semvermajor": versionFunction(versionMajor), "semverminor": versionFunction(versionMinor),

@@ -20,7 +20,10 @@ import (
 
 // generators are the functions whose results would be other ones every time. What they yield follows from the entropy of the
 // run, and they can be called only where it is kept in the state.
-var generators = map[string]builtin{"rand": callRand, "x509genkey": callGenerateKey, "x509cert": callCertificate, "wggenkey": callWireGuardKey}
+var generators = map[string]builtin{
+	"rand": callRand, "x509genkey": callGenerateKey, "x509cert": callCertificate, "wggenkey": callWireGuardKey,
+	"bcrypt": callBcrypt, "md5crypt": callMD5Crypt, "encrypt": callEncrypt,
+}
 
 // What they cost in steps. Keys and certificates are expensive.
 const (
@@ -33,7 +36,7 @@ const (
 func (e *env) refuseGenerator(name string) error {
 	switch {
 	case e.run.entropy == nil:
-		return e.fatal(template.Problemf("function %s is not available here because %s", name, becauseNoState))
+		return e.fatal(template.Problemf("%s", refusalOf(name, false)))
 	case !e.kept:
 		return e.fatal(template.Problemf("function %s is available only for values that are kept because %s", name, becauseNotKept))
 	}
@@ -169,11 +172,7 @@ func (c *invocation) keyText(key crypto.PrivateKey, err error) (value, error) {
 	if err != nil {
 		return nil, problem("function %s: %s", c.name, err)
 	}
-	text, err := keys.PEM(key)
-	if err != nil {
-		return nil, problem("function %s: %s", c.name, err)
-	}
-	return text, c.build(int64(len(text)))
+	return c.made(keys.PEM(key))
 }
 
 func callWireGuardKey(c *invocation) (value, error) {
@@ -234,8 +233,8 @@ func callPublicKey(c *invocation) (value, error) {
 		}
 		form = strings.ToLower(form)
 	}
-	if form != "pem" && form != "pkix" {
-		return nil, problem("function x509publickey: the form has to be pem or pkix")
+	if form != "pem" && form != "pkix" && form != "ssh" {
+		return nil, problem("function x509publickey: the form has to be pem, pkix or ssh")
 	}
 	if err := c.env.run.meter.Step(costOfCurveKey); err != nil {
 		return nil, err
@@ -244,15 +243,14 @@ func callPublicKey(c *invocation) (value, error) {
 	if err != nil {
 		return nil, problem("function x509publickey: argument 1 has to be a private key, a public key or a certificate in PEM format")
 	}
-	return c.publicText(key, form == "pkix")
+	return c.publicText(key, form)
 }
 
-func (c *invocation) publicText(key crypto.PublicKey, common bool) (value, error) {
-	text, err := keys.PublicPEM(key, common)
-	if err != nil {
-		return nil, problem("function %s: %s", c.name, err)
+func (c *invocation) publicText(key crypto.PublicKey, form string) (value, error) {
+	if form == "ssh" {
+		return c.made(keys.PublicSSH(key))
 	}
-	return text, c.build(int64(len(text)))
+	return c.made(keys.PublicPEM(key, form == "pkix"))
 }
 
 // dateForm is how certificates are dated in the language.
@@ -275,11 +273,7 @@ func callCertificate(c *invocation) (value, error) {
 	if f.wrong != nil {
 		return nil, f.wrong
 	}
-	text, err := wanted.Sign(c.env.run.entropy)
-	if err != nil {
-		return nil, problem("function x509cert: %s", err)
-	}
-	return text, c.build(int64(len(text)))
+	return c.made(wanted.Sign(c.env.run.entropy))
 }
 
 // fields reads the fields of a certificate and remembers the first that is wrong.
@@ -436,7 +430,7 @@ func callParseCertificate(c *invocation) (value, error) {
 	if err != nil {
 		return nil, problem("function x509parsecert: %s", err)
 	}
-	public, err := c.publicText(parsed.PublicKey, false)
+	public, err := c.publicText(parsed.PublicKey, "pem")
 	if err != nil {
 		return nil, err
 	}

@@ -33,13 +33,17 @@ func TestGeneratedValuesAreKept(t *testing.T) {
 		"s:\n- <<: (( &state ))\n- name: x\n  v: (( rand(\"xyz\", 3) ))":                                            `^\{"s":\[\{"name":"x","v":"[xyz]{3}"\}\]\}$`,
 		"f: (( &temporary(|n|->rand(\"[:lower:]\", n)) ))\na: (( &state(.f(5)) ))":                                  `^\{"a":"[a-z]{5}"\}$`,
 		"t: {<<: (( &temporary &template )), v: '(( rand(\"ab\", 9) ))'}\na: (( &state(*t) ))":                      `^\{"a":\{"v":"[ab]{9}"\}\}$`,
-		`a: (( &state(rand(-5)) ))`:                                       `^\{"a":(0|-[1-4])\}$`,
-		`a: (( &state([rand(true), rand()]) ))`:                           `^\{"a":\[(true|false),\d+\]\}$`,
-		`a: (( &state(x509genkey(1024)) ))`:                               `BEGIN RSA PRIVATE KEY`,
-		`a: (( &state(x509genkey("P256")) ))`:                             `BEGIN EC PRIVATE KEY`,
-		`a: (( &state(wggenkey()) ))` + "\nb: (( wgpublickey(a) ))":       `^\{"a":"[\w+/]{43}=","b":"[\w+/]{43}="\}$`,
-		`a: (( &state(stub() || rand("[:alnum:]", 4)) ))`:                 `^\{"a":"\w{4}"\}$`,
-		`a: (( &state(merge none // (stub() || rand("[:alnum:]", 4))) ))`: `^\{"a":"\w{4}"\}$`,
+		`a: (( &state(rand(-5)) ))`:                                                                      `^\{"a":(0|-[1-4])\}$`,
+		`a: (( &state([rand(true), rand()]) ))`:                                                          `^\{"a":\[(true|false),\d+\]\}$`,
+		`a: (( &state(x509genkey(1024)) ))`:                                                              `BEGIN RSA PRIVATE KEY`,
+		`a: (( &state(x509genkey("P256")) ))`:                                                            `BEGIN EC PRIVATE KEY`,
+		`a: (( &state(wggenkey()) ))` + "\nb: (( wgpublickey(a) ))":                                      `^\{"a":"[\w+/]{43}=","b":"[\w+/]{43}="\}$`,
+		`a: (( &state(bcrypt("secret", 4)) ))` + "\nb: (( bcrypt_check(\"secret\", a) ))":                `^\{"a":"\$2a\$04\$[./\w]{53}","b":true\}$`,
+		`a: (( &state(md5crypt(imports.name)) ))` + "\nb: (( md5crypt_check(imports.name, a) ))":         `^\{"a":"\$apr1\$[./\w]{8}\$[./\w]{22}","b":true\}$`,
+		`a: (( &state(encrypt({$l=["a", 2], $t="secret"}, "key")) ))` + "\nb: (( decrypt(a, \"key\") ))": `^\{"a":"[0-9a-f]{128}","b":\{"l":\["a",2\],"t":"secret"\}\}$`,
+		"s:\n  <<: (( &state &tag:s ))\n  p: (( rand(\"a-z\", 9) ))\n  h: (( bcrypt(p, 4) ))\na: (( bcrypt_check(s::p, s::h) ))\nb: (( s::p ))": `^\{"a":true,"b":"[a-z]{9}","s":\{"h":"\$2a\$04.*","p":"[a-z]{9}"\}\}$`,
+		`a: (( &state(stub() || rand("[:alnum:]", 4)) ))`:                                                                                `^\{"a":"\w{4}"\}$`,
+		`a: (( &state(merge none // (stub() || rand("[:alnum:]", 4))) ))`:                                                                `^\{"a":"\w{4}"\}$`,
 		"k: (( &state(x509genkey(\"P256\")) ))\nc: '(( &state(x509cert({$usage=[\"CertSign\"], $commonName=\"ca\", $privateKey=k})) ))'": `BEGIN CERTIFICATE`,
 	} {
 		first, generated, err := generate(t, text, "one", nil)
@@ -86,12 +90,15 @@ func TestOnlyWhatIsKeptIsGenerated(t *testing.T) {
 
 func TestGeneratorsRefuse(t *testing.T) {
 	for call, want := range map[string]string{
+		`bcrypt(k)`: "at most 72 bytes", `bcrypt("x", 15)`: "cost of bcrypt has to be at most 14", `bcrypt("x", 4611686018427387904)`: "at most 14", `bcrypt("x", "y")`: "an integer",
+		`bcrypt([])`: "a string", `md5crypt(1)`: "a string", `md5crypt("x", 1)`: "does not take", `encrypt("x")`: "the key has to be argument 2", `encrypt("x", "")`: "must not be empty",
+		`encrypt("x", k, "AES")`: "has to be 3DES", `bcrypt_check(k, k) ? 1 :error("not a hash")`: "not a hash",
 		`rand(0)`: "no number", `rand("z-a")`: "not a class", `rand("a", 0)`: "from 1 to", `rand("a", 1000000)`: "from 1 to", `rand("a", "b")`: "integer",
 		`rand([])`: "class of characters", `rand(1, 2)`: "does not take", `rand("ä")`: "no characters", `x509genkey(512)`: "1024 to 4096", `x509genkey(1000000)`: "1024 to 4096",
 		`x509genkey("P1")`: "the curve has to be", `x509genkey([])`: "bits or the name", `wggenkey("x")`: "private or preshared", `x509cert(1)`: "has to be a map",
 		`x509cert({})`: "privateKey is missing", `x509cert({$privateKey="x"})`: "has to be a private key", `x509cert({$usage="x", $privateKey=k})`: "usage contains",
 		`x509cert({$caCert="x", $privateKey=k})`: "caCert has to be", `x509cert({$validFrom="x", $privateKey=k})`: "validFrom has to be", `x509cert({$validity="x", $privateKey=k})`: "validity has to be",
-		`x509publickey("x")`: "has to be a private key, a public", `x509publickey(k, "x")`: "pem or pkix", `x509parsecert("x")`: "not a certificate", `wgpublickey("x")`: "not a key",
+		`x509publickey("x")`: "has to be a private key, a public", `x509publickey(k, "x")`: "pem, pkix or ssh", `x509publickey(k, "ssh")`: "P256, P384 and P521 only", `x509parsecert("x")`: "not a certificate", `wgpublickey("x")`: "not a key",
 	} {
 		_, _, err := generate(t, `k: (( &state(x509genkey("P224")) ))`+"\na: '(( &state("+call+") ))'", "x", nil)
 		if err == nil || !strings.Contains(messageIn(t, err), want) {

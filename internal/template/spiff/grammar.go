@@ -3,7 +3,10 @@
 
 package spiff
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // dynaml reads everything between the brackets of an expression.
 func (p *parser) dynaml() parsed {
@@ -33,10 +36,9 @@ func (p *parser) marked() parsed {
 			return none
 		}
 		flag, ok := markers[p.text[next+1:end]]
-		if reason := refusedMarkers[p.text[next+1:end]]; reason != "" {
-			return p.giveUp(next, "the marker %s is not available in blueprints because %s", p.text[next:end], reason)
-		}
-		if !ok {
+		if tag, after := p.tagMarker(next); after > 0 {
+			m.tag, end = cmp.Or(m.tag, tag), after
+		} else if !ok {
 			return p.giveUp(next, "there is no marker %s", p.text[next:end])
 		}
 		m.flags |= flag
@@ -45,7 +47,7 @@ func (p *parser) marked() parsed {
 			break
 		}
 	}
-	if m.flags == 0 {
+	if m.flags == 0 && m.tag == "" {
 		return none
 	}
 	pos = p.space(pos)
@@ -54,6 +56,19 @@ func (p *parser) marked() parsed {
 	}
 	m.span = at(0, pos)
 	return parsed{m, pos}
+}
+
+// tagMarker reads a marker with a name for the node. A star makes it known to other documents, of which there are none.
+func (p *parser) tagMarker(pos int) (string, int) {
+	start := p.word(pos, "&tag:")
+	if star := p.word(start, "*"); star > 0 {
+		start = star
+	}
+	end := p.tag(start)
+	if end < 0 {
+		return "", -1
+	}
+	return tagName(p.text[start:end]), end
 }
 
 // expression reads a complete expression and the white space behind it.
@@ -300,10 +315,11 @@ func (p *parser) substitution(pos int) parsed {
 }
 
 func (p *parser) auto(pos int) parsed {
-	if p.keyword(pos, "auto") < 0 {
+	end := p.keyword(pos, "auto")
+	if end < 0 {
 		return none
 	}
-	return p.giveUp(pos, "auto is not available in blueprints because %s", becausePools)
+	return parsed{&automatic{at(pos, end)}, end}
 }
 
 // lambdaWord reads a function that begins with the word lambda, or an expression behind it that yields one.

@@ -3,8 +3,6 @@
 
 package spiff
 
-import "strings"
-
 // chained reads what can be followed by fields, indexes and calls.
 func (p *parser) chained(pos int) parsed {
 	if p.word(pos, "sync[") > 0 {
@@ -185,15 +183,73 @@ func (p *parser) grouped(pos int) parsed {
 }
 
 func (p *parser) reference(pos int) parsed {
-	tagged := p.while(pos, func(b byte) bool { return isKey(b) || b == '.' || b == ':' })
-	if strings.Contains(p.text[pos:tagged], "::") {
-		return p.giveUp(pos, "tags are not available in blueprints because %s", becauseTags)
+	if result := p.taggedReference(pos); result.ok() {
+		return result
 	}
 	path, end := p.path(pos)
 	if end < 0 {
 		return none
 	}
 	return parsed{&reference{at(pos, end), path}, end}
+}
+
+// taggedReference reads a tag and the path behind it; a dot stands for no path.
+func (p *parser) taggedReference(pos int) parsed {
+	end := p.tag(pos)
+	if document := p.document(pos); document > 0 {
+		end = document
+	}
+	start := p.word(end, "::")
+	if start < 0 {
+		return none
+	}
+	name := tagName(p.text[pos:end])
+	if whole := p.word(start, "."); whole > 0 {
+		return parsed{&tagged{at(pos, whole), name, nil}, whole}
+	}
+	last := p.key(start)
+	if last < 0 {
+		return none
+	}
+	path, last := p.follow([]string{p.text[start:last]}, last)
+	if name == thisDocument {
+		return parsed{&reference{at(pos, last), append([]string{""}, path...)}, last}
+	}
+	return parsed{&tagged{at(pos, last), name, path}, last}
+}
+
+// thisDocument is the tag that every document has for itself.
+const thisDocument = "doc.0"
+
+// document reads the tag of a document by its number.
+func (p *parser) document(pos int) int {
+	start := max(p.word(pos, "doc."), p.word(pos, "doc:"))
+	if minus := p.word(start, "-"); minus > 0 {
+		start = minus
+	}
+	if start < 0 {
+		return -1
+	}
+	if end := p.while(start, isDigit); end > start {
+		return end
+	}
+	return -1
+}
+
+// tag reads a tag, which is names with dots or colons between them, and returns its end, or -1.
+func (p *parser) tag(pos int) int {
+	if pos < 0 || pos >= len(p.text) || isDigit(p.text[pos]) {
+		return -1
+	}
+	end := p.name(pos)
+	for end > 0 && end < len(p.text) && (p.text[end] == '.' || p.text[end] == ':') {
+		next := end + 1
+		if next >= len(p.text) || isDigit(p.text[next]) || !isName(p.text[next]) {
+			break
+		}
+		end = p.name(next)
+	}
+	return end
 }
 
 // path reads a path. An empty first component means that it begins at the root.

@@ -20,6 +20,10 @@ func nest(open, inner, closing string, depth int) string {
 }
 
 var hostile = map[string]struct{ text, limit string }{
+	"many hashes of passwords":           {"a: (( map[[1..1000]|i|->bcrypt_check(\"x\", \"$2a$10$KC23Kjz3wb2LPzlF.4t7RebxvkfLdrSAudGo3ScuVVg5r9iRIHyWK\")] ))", "Steps"},
+	"a hash of a large text":             {"a: (( map[[1..1000]|i|->md5crypt_check(imports.large, \"$1$a$b\")] ))", "Steps"},
+	"a large set of addresses":           {"a: (( ipset(\"10.0.0.0/8\", 1000000) ))", "Memory"},
+	"many indexes of addresses":          {"a: (( ipset(\"10.0.0.0/8\", 1, sum[[1..100]|[1]|s,x|->[s, s]]) ))", either},
 	"a range":                            {"a: (( [1..1000000000] ))", "Memory"},
 	"the whole range":                    {"a: (( [-9223372036854775807..9223372036854775807] ))", "Memory"},
 	"the whole range backwards":          {"a: (( [9223372036854775807..-9223372036854775807] ))", "Memory"},

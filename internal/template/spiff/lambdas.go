@@ -108,6 +108,9 @@ func (e *env) parse(text string) (*source, error) {
 		}
 		return nil, problem("the text is not an expression")
 	}
+	if m, ok := parsed.(*marked); ok && m.tag != "" {
+		return nil, problem("the marker &tag is not available here because %s", becauseNoNode)
+	}
 	return &source{kind: expressionKind, expr: parsed, hidden: true}, nil
 }
 

@@ -65,9 +65,17 @@ func visit(x expr, see func(expr)) {
 }
 
 // partsOf returns the expressions that an expression is made of.
-//
-//lint:allow complexity the kinds of expressions, one by one
 func partsOf(x expr) []expr {
+	for _, parts := range []func(expr) []expr{partsOfWrapper, partsOfOperator, partsOfValue, partsOfAccess, partsOfLambda} {
+		if found := parts(x); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// partsOfWrapper is partsOf for what only says something about another expression.
+func partsOfWrapper(x expr) []expr {
 	switch x := x.(type) {
 	case *grouped:
 		return []expr{x.inner}
@@ -75,38 +83,68 @@ func partsOf(x expr) []expr {
 		return []expr{x.inner}
 	case *marked:
 		return []expr{x.inner}
+	case *scoped:
+		return []expr{x.names, x.inner}
+	}
+	return nil
+}
+
+// partsOfOperator is partsOf for operators.
+func partsOfOperator(x expr) []expr {
+	switch x := x.(type) {
 	case *not:
 		return []expr{x.inner}
 	case *conditional:
 		return []expr{x.condition, x.yes, x.no}
 	case *operation:
 		return []expr{x.left, x.right}
+	case *substitution:
+		return []expr{x.template}
+	}
+	return nil
+}
+
+// partsOfValue is partsOf for lists and maps that stand in an expression.
+func partsOfValue(x expr) []expr {
+	switch x := x.(type) {
 	case *mapping:
 		var parts []expr
 		for _, a := range x.assignments {
 			parts = append(parts, a.key, a.value)
 		}
 		return parts
-	case *scoped:
-		return []expr{x.names, x.inner}
 	case *listing:
 		return argumentsOf(x.items)
-	case *call:
-		parts := append([]expr{x.function}, argumentsOf(x.positional)...)
-		for _, named := range x.named {
-			parts = append(parts, named.expr)
-		}
-		return parts
+	case *interval:
+		return []expr{x.from, x.to}
+	}
+	return nil
+}
+
+// partsOfAccess is partsOf for what leads into a value.
+func partsOfAccess(x expr) []expr {
+	switch x := x.(type) {
 	case *qualified:
 		return []expr{x.base}
 	case *dynamic:
 		return []expr{x.base, x.index}
 	case *slice:
 		return []expr{x.base, x.bounds}
-	case *interval:
-		return []expr{x.from, x.to}
 	case *projection:
 		return []expr{x.base, x.inner}
+	}
+	return nil
+}
+
+// partsOfLambda is partsOf for lambdas and for what calls them.
+func partsOfLambda(x expr) []expr {
+	switch x := x.(type) {
+	case *call:
+		parts := append([]expr{x.function}, argumentsOf(x.positional)...)
+		for _, named := range x.named {
+			parts = append(parts, named.expr)
+		}
+		return parts
 	case *function:
 		return []expr{x.body}
 	case *lambdaReference:
@@ -117,8 +155,6 @@ func partsOf(x expr) []expr {
 		return []expr{x.source, x.initial, x.apply}
 	case *catch:
 		return []expr{x.source, x.apply}
-	case *substitution:
-		return []expr{x.template}
 	}
 	return nil
 }

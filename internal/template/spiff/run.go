@@ -36,6 +36,9 @@ type run struct {
 	meter     *template.Meter
 	files     template.Files
 	functions map[string]Function
+	// tags are the names of nodes, and nodes the cells of these and of those around them, as far as there are any yet.
+	tags  []tag
+	nodes map[*source]*cell
 	// entropy is what values are generated from; nil if there is no state that could keep them.
 	entropy *template.Entropy
 	// depth is how many cells are being evaluated, expressions how many expressions.
@@ -44,7 +47,10 @@ type run struct {
 
 func newRun(t *Template, input Input) *run {
 	meter := template.NewMeter(t.limits)
-	return &run{source: t.source, meter: meter, files: template.NewFiles(input.Files, meter), functions: input.Functions, entropy: input.Entropy}
+	return &run{
+		source: t.source, meter: meter, files: template.NewFiles(input.Files, meter), functions: input.Functions, entropy: input.Entropy,
+		tags: t.tags, nodes: nodesOf(t.tags),
+	}
 }
 
 // deepen evaluates a node one level deeper.

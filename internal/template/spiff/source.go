@@ -59,6 +59,8 @@ type compiler struct {
 	places map[string]template.Place
 	// hidden says that the text was put together from values, so that nothing of it may be shown.
 	hidden bool
+	// tags says that nodes can have tags: those of the document itself can.
+	tags bool
 }
 
 // compileError says where a template cannot be compiled.
@@ -103,6 +105,9 @@ func (c *compiler) text(text, path string) (*source, *compileError) {
 	expression, err := parse(inner, c.meter)
 	if err != nil {
 		return nil, &compileError{place: place, offset: err.offset, cause: err.problem}
+	}
+	if m, ok := expression.(*marked); ok && m.tag != "" && !c.tags {
+		return nil, &compileError{place: place, cause: template.Problemf("the marker &tag is not available here because %s", becauseNoNode)}
 	}
 	return &source{kind: expressionKind, original: text, expr: expression, text: inner, place: place, hidden: c.hidden}, nil
 }

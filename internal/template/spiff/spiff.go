@@ -28,6 +28,7 @@ type Template struct {
 	source template.Source
 	limits template.Limits
 	root   *source
+	tags   []tag
 }
 
 // Input is what a template is evaluated with.
@@ -79,12 +80,16 @@ func CompileTree(s template.Source, tree any, options Options) (*Template, error
 }
 
 func compile(s template.Source, tree any, meter *template.Meter, places map[string]template.Place) (*Template, error) {
-	c := &compiler{meter: meter, places: places}
+	c := &compiler{meter: meter, places: places, tags: true}
 	root, failed := c.node(tree, "", 0)
 	if failed != nil {
 		return nil, failed.explain(s)
 	}
-	return &Template{source: s, limits: meter.Limits(), root: root}, nil
+	tags, failed := root.tags()
+	if failed != nil {
+		return nil, failed.explain(s)
+	}
+	return &Template{source: s, limits: meter.Limits(), root: root, tags: tags}, nil
 }
 
 // explain turns the error of a compilation into one that can be shown. Its column is where in the expression it is.

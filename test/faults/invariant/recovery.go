@@ -131,7 +131,7 @@ func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 			continue
 		}
 		leaves := map[string]string{}
-		flatten(last.Object.Object, "", leaves)
+		flatten(readable(last.Object), "", leaves)
 		maps.DeleteFunc(leaves, func(path, _ string) bool { return isBookkeeping(path) })
 		for path, value := range leaves {
 			if id.Namespace != "" {
