@@ -14,6 +14,9 @@ var (
 	rootsFlag    = flag.Int("roots", 1000, "how many root installations BenchmarkRoots creates")
 	finishedFlag = flag.Int("finished", 5000, "how many finished installations BenchmarkCrowd puts beside the ones that it measures")
 	idleFlag     = flag.Duration("idle", idleTime, "how long BenchmarkRoots looks for writes when all is done")
+	churnFlag    = flag.Int("churn", 100, "how many installations BenchmarkChurn creates and deletes in each cycle")
+	cyclesFlag   = flag.Int("cycles", 20, "how many cycles BenchmarkChurn has")
+	heapFlag     = flag.String("heap", "", "folder for a heap profile after each cycle of BenchmarkChurn")
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -17,6 +17,7 @@ import (
 // stand is a test stand: an API server of its own with the controllers beside it, each a process.
 type stand struct {
 	flow        lsv1alpha1.Flow
+	deploys     func(installation string) (configMap string)
 	server      *testkit.APIServer
 	client      client.WithWatch
 	meter       *measure.Meter
@@ -41,6 +42,7 @@ func newStand(b *testing.B, flow lsv1alpha1.Flow, arguments ...string) *stand {
 func newServer(b *testing.B, flow lsv1alpha1.Flow) *stand {
 	b.Helper()
 	s := &stand{flow: flow, server: testkit.NewServer(b, testkit.ProjectCRDs())}
+	s.deploys = func(installation string) string { return installation }
 	s.meter = measure.NewMeter(b, s.server)
 	scheme, err := testkit.Scheme()
 	check(b, err)

@@ -174,7 +174,7 @@ func (s *stand) create(b *testing.B, all []string) time.Duration {
 	b.Helper()
 	return s.await(b, all, s.finished(nil), func() {
 		each(b, all, func(ctx context.Context, name string) error {
-			return s.client.Create(ctx, installation(s.flow, name, leaf{configMap: name}.blueprint()))
+			return s.client.Create(ctx, installation(s.flow, name, leaf{configMap: s.deploys(name)}.blueprint()))
 		})
 	})
 }
@@ -193,7 +193,7 @@ func (s *stand) update(b *testing.B, all []string) time.Duration {
 		each(b, all, func(ctx context.Context, name string) error {
 			if s.flow == lsv1alpha1.FlowContinuous {
 				changed := before[name]
-				changed.Spec = installation(s.flow, name, leaf{configMap: name, value: "y"}.blueprint()).Spec
+				changed.Spec = installation(s.flow, name, leaf{configMap: s.deploys(name), value: "y"}.blueprint()).Spec
 				return s.client.Update(ctx, &changed)
 			}
 			return s.client.Patch(ctx, testkit.Installation(namespace, name).Build(), ask)

@@ -22,11 +22,8 @@ type Created struct {
 func (c *Created) Note(owner types.UID, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.names == nil {
-		c.names = map[types.UID][]string{}
-	}
 	if !slices.Contains(c.names[owner], name) {
-		c.names[owner] = append(c.names[owner], name)
+		c.names = keep(c.names, owner, append(c.names[owner], name))
 	}
 }
 

@@ -11,9 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// maxVersions is how many objects are remembered. Whoever is forgotten is asked for at the API server once more.
-const maxVersions = 1 << 15
-
 // Newest remembers the newest version of each object that was written or that the API server itself has shown. What a cache shows of
 // before that must not be decided on. The zero value is ready.
 type Newest struct {
@@ -25,19 +22,10 @@ type Newest struct {
 func (n *Newest) Note(object client.Object) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.versions == nil {
-		n.versions = map[types.UID]string{}
-	}
 	if known, ok := n.versions[object.GetUID()]; ok && older(object.GetResourceVersion(), known) {
 		return
 	}
-	for other := range n.versions {
-		if len(n.versions) < maxVersions {
-			break
-		}
-		delete(n.versions, other)
-	}
-	n.versions[object.GetUID()] = object.GetResourceVersion()
+	n.versions = keep(n.versions, object.GetUID(), object.GetResourceVersion())
 }
 
 // Unknown tells whether nothing was noted of an object.

@@ -6,7 +6,8 @@ package child
 import "sync"
 
 // PropagatedJobs remembers which jobs were propagated to which children until the cache shows them. Without it, a pass that comes
-// too early hands a job down again, which the API server refuses. The zero value is ready.
+// too early propagates a job again, which the API server refuses. Of a child that goes away before, the entry stays until there are
+// too many. The zero value is ready.
 type PropagatedJobs struct {
 	mu   sync.Mutex
 	jobs map[string]string
@@ -16,10 +17,7 @@ type PropagatedJobs struct {
 func (h *PropagatedJobs) Note(uid, job string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.jobs == nil {
-		h.jobs = map[string]string{}
-	}
-	h.jobs[uid] = job
+	h.jobs = keep(h.jobs, uid, job)
 }
 
 // Has tells whether the sub-object has got the job, though the cache shows another one. What the cache shows is

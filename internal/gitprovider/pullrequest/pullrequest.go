@@ -78,7 +78,7 @@ type Proposal struct {
 	BaseCommit, HeadCommit string
 }
 
-// Reasons of errors that this package finds; all others have those of package gitforge.
+// Reasons of errors that this package finds; all others have those of package gitprovider.
 const (
 	// ReasonNoMarker means that no file of the base branch carries the marker.
 	ReasonNoMarker = "MarkerNotFound"

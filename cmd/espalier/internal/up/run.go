@@ -57,7 +57,7 @@ func run(ctx context.Context, opts options) (err error) {
 	}
 	progress.end()
 	printSummary(opts, s.summary())
-	returnMemory()
+	group.Go(func() error { returnMemory(life); return nil })
 	return group.Wait()
 }
 

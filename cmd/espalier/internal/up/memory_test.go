@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import "testing"
+
+func TestMemoryIsGivenBackAfterWork(t *testing.T) {
+	const mega = 1 << 20
+	var p pace
+	for i, look := range []struct {
+		total uint64 // in MB
+		want  bool
+	}{
+		{10, false},   // rest, and nothing to give back
+		{500, false},  // work
+		{1000, false}, // more of it
+		{1010, true},  // the work is over
+		{1020, false}, // and stays over
+		{1080, false}, // a little work
+		{1090, false}, // is not worth a collection
+		{1150, false},
+		{1210, false},
+		{1270, true}, // unless there is much of it
+		{1280, false},
+	} {
+		if got := p.over(look.total * mega); got != look.want {
+			t.Errorf("look %d, at %d MB: give back: %t", i, look.total, got)
+		}
+	}
+	before := allocated()
+	if kept := make([]byte, mega); allocated() < before+uint64(len(kept)) {
+		t.Error("what was allocated is not counted")
+	}
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit/managed"
+)
+
+const (
+	// sampledBytes is how much is allocated between two entries of the heap profile: small things in large numbers are what grows.
+	sampledBytes = 4 << 10
+	growersShown = 25
+)
+
+// BenchmarkChurn creates, updates and deletes installations again and again, and looks at what is left in memory after each cycle and a
+// garbage collection. The controllers run in this process, so that the heap can be told apart by who has allocated it: what is
+// listed at the end is what the second half of the cycles has left behind.
+func BenchmarkChurn(b *testing.B) { eachFlow(b, benchmarkChurn) }
+
+func benchmarkChurn(b *testing.B, flow lsv1alpha1.Flow) {
+	runtime.MemProfileRate = sampledBytes
+	s := newServer(b, flow)
+	s.deploys = func(name string) string { return "map" + name[strings.LastIndex(name, "-"):] }
+	managed.Run(b, s.server.Config(), managed.Options())
+	s.cycle(b, 0)
+	for b.Loop() {
+		first := heapNow(b)
+		half, last := first, first
+		for i := 1; i <= *cyclesFlag; i++ {
+			began := time.Now()
+			s.cycle(b, i)
+			last = heapNow(b)
+			b.Logf("cycle %d of %d: %.1f MiB in %d objects, %d goroutines, %.0f s",
+				i, *churnFlag, last.bytes/(1<<20), last.objects, runtime.NumGoroutine(), time.Since(began).Seconds())
+			if i == *cyclesFlag/2 {
+				half = last
+			}
+		}
+		cycles := float64(*cyclesFlag - *cyclesFlag/2)
+		b.Logf("what the second half has left, in KiB for each cycle:\n%s", growth(half, last, cycles))
+		b.ReportMetric(first.bytes/(1<<20), "MiB-first")
+		b.ReportMetric(last.bytes/(1<<20), "MiB-last")
+		b.ReportMetric((last.bytes-half.bytes)/1024/cycles, "KiB/cycle")
+	}
+}
+
+// cycle is a life of many installations. Their names are those of no other cycle, for what is kept by name would not grow otherwise;
+// their blueprints are the same, for those are kept on purpose.
+func (s *stand) cycle(b *testing.B, number int) {
+	b.Helper()
+	all := names(fmt.Sprintf("cycle%d", number), *churnFlag)
+	s.create(b, all)
+	s.update(b, all)
+	s.remove(b, all)
+	s.settle(b)
+}
+
+// heap is what is in use, also by place of allocation.
+type heap struct {
+	bytes   float64
+	objects uint64
+	places  map[string]float64
+}
+
+func heapNow(b *testing.B) heap {
+	b.Helper()
+	for range 3 { // The profile is as of the end of the last cycle but one, and finalizers free more.
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	if *heapFlag != "" {
+		file, err := os.Create(filepath.Join(*heapFlag, time.Now().Format("150405")+".heap"))
+		check(b, err)
+		check(b, pprof.WriteHeapProfile(file))
+		check(b, file.Close())
+	}
+	return heap{bytes: float64(stats.HeapAlloc), objects: stats.HeapObjects, places: places(b)}
+}
+
+func places(b *testing.B) map[string]float64 {
+	b.Helper()
+	records := make([]runtime.MemProfileRecord, 1<<16)
+	count, complete := runtime.MemProfile(records, false)
+	if !complete {
+		b.Fatalf("the heap is allocated at %d places, more than there is room for", count)
+	}
+	found := map[string]float64{}
+	for i := range records[:count] {
+		r := &records[i]
+		found[place(r.Stack())] += float64(r.InUseBytes()) * weight(r.InUseBytes(), r.InUseObjects())
+	}
+	return found
+}
+
+// weight is how much more there is than was sampled: the smaller something is, the less often it is hit.
+func weight(size, count int64) float64 {
+	if count == 0 {
+		return 0
+	}
+	return 1 / (1 - math.Exp(-float64(size)/float64(count)/sampledBytes))
+}
+
+// place names the function that has allocated and the nearest one of ours above it.
+func place(stack []uintptr) string {
+	frames, inner := runtime.CallersFrames(stack), ""
+	for {
+		frame, more := frames.Next()
+		name := frame.Function
+		if inner == "" && !strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "internal/runtime/") {
+			inner = name
+		}
+		if strings.HasPrefix(name, "espalier.dev/") {
+			return inner + " < " + name
+		}
+		if !more {
+			return inner
+		}
+	}
+}
+
+func growth(before, after heap, cycles float64) string {
+	grown := map[string]float64{}
+	for where, bytes := range after.places {
+		grown[where] = (bytes - before.places[where]) / 1024 / cycles
+	}
+	var lines []string
+	for _, where := range slices.SortedFunc(maps.Keys(grown), func(x, y string) int { return cmp.Compare(grown[y], grown[x]) }) {
+		if len(lines) == growersShown || grown[where] < 1 {
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%8.1f %s", grown[where], where))
+	}
+	return strings.Join(lines, "\n")
+}
