@@ -42,7 +42,7 @@ type (
 	// Tell tells children that have a job to do that the tree is to be deleted, and in which manner.
 	Tell struct{ Children []Child }
 	// Relabel gives a nested installation the label back that names its parent.
-	Relabel struct{}
+	Relabel struct{ Parent string }
 	// CleanUp removes exports, the objects of the own context and the states of templates.
 	CleanUp struct{}
 	// Release removes the finalizer.

@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ type Snapshot struct {
 	// Gone are names of nested installations, and ExecutionGone the execution, that the API server says do not exist.
 	Gone          []string
 	ExecutionGone bool
+	// RecordedBy is the installation that records this one as nested in it, although this one names no parent.
+	RecordedBy string
 
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
@@ -48,7 +51,8 @@ func Look(s Snapshot) Observed {
 		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
 		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
-		LabelLost: !root && inst.Labels[lsv1alpha1.EncompassedByLabel] == "", Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
+		LabelLost: inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""), Parent: cmp.Or(ParentOf(inst), s.RecordedBy),
+		Finalizer:        slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
 		Changed:          changed(inst),

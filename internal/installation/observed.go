@@ -35,8 +35,10 @@ type Observed struct {
 	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
 	NamespaceEnds bool
 	Finalizer     bool
-	// LabelLost is set if a nested installation has lost the label that names its parent.
+	// LabelLost is set if a nested installation has lost the label that names its parent, and Parent is the name: the owner tells it, or, if
+	// somebody has taken that away too, the status of the parent. In the latter case the other facts are those of a root.
 	LabelLost bool
+	Parent    string
 	// WithoutUninstall and IgnoreSuccessors are what the annotations of those names ask for.
 	WithoutUninstall bool
 	IgnoreSuccessors bool

@@ -47,7 +47,7 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 // changeMetadata executes the effects on the installation's own metadata.
 func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
 	var change func(metav1.Object)
-	switch effect.(type) {
+	switch e := effect.(type) {
 	case installation.Grant:
 		o.Request = run.Request{GrantedID: o.NewJobID}
 		o.Finalizer = o.Finalizer || !o.Deleting
@@ -67,7 +67,7 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 	case installation.Relabel:
 		o.LabelLost = false
 		change = func(m metav1.Object) {
-			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: installation.ParentOf(inst)}))
+			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: e.Parent}))
 		}
 	case installation.Release:
 		o.Finalizer = false

@@ -70,10 +70,53 @@ func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
 		"a nested installation without its owner": func(w *world) {
 			w.mar(w.nested("root", "a"), `{"metadata":{"ownerReferences":null}}`)
 		},
+		"a nested installation without both":           func(w *world) { w.mar(w.nested("root", "a"), estranged) },
+		"an execution without both":                    func(w *world) { w.mar(w.executionBelow(w.nested("root", "a")), estranged) },
+		"a deploy item without both":                   func(w *world) { w.mar(w.onlyItem(), estranged) },
+		"a nested installation that goes without both": func(w *world) { w.goEstranged(w.nested("root", "a")) },
+		"a deploy item that goes without both":         func(w *world) { w.goEstranged(w.onlyItem()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := grownTree(t)
 			mar(w)
+			w.delete("root")
+			testkit.EventuallyGone(t, w.server, w.named("root"))
+			if left := w.left(); len(left) > 0 {
+				t.Errorf("left are %q", left)
+			}
+		})
+	}
+}
+
+// estranged takes away everything by which an object names the one above it.
+const estranged = `{"metadata":{"labels":null,"ownerReferences":null}}`
+
+// goEstranged deletes an object and takes away, while it is going, what names the one above it.
+func (w *world) goEstranged(object client.Object) {
+	w.Helper()
+	if err := w.cluster.Delete(w.Context(), object); err != nil {
+		w.Fatal(err)
+	}
+	w.mar(object, estranged)
+}
+
+// Without its label and its owner a nested installation would be a root. The status of its parent knows better.
+func TestJOB45_CON44_ANestedInstallationIsNotEstrangedFromItsParent(t *testing.T) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		t.Run(string(flow), func(t *testing.T) {
+			w := newWorld(t)
+			root := w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile()
+			if flow == lsv1alpha1.FlowContinuous {
+				root = root.Continuous()
+			}
+			w.create(root.Build())
+			w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+			nested := w.nested("root", "a")
+			w.mar(nested, estranged)
+			w.eventually(nested.Name, "nested again", func(i *lsv1alpha1.Installation) bool {
+				return i.Labels[lsv1alpha1.EncompassedByLabel] == "root"
+			})
+			w.mar(w.onlyItem(), estranged)
 			w.delete("root")
 			testkit.EventuallyGone(t, w.server, w.named("root"))
 			if left := w.left(); len(left) > 0 {

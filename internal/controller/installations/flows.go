@@ -26,6 +26,13 @@ func (f flows) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 		o, err := f.observeEnding(ctx, inst, now)
 		return continuous.Installation{Observed: o}, err
 	}
+	parent, err := recordedParent(ctx, f.cluster, inst)
+	if parent != "" || err != nil {
+		s := installation.Snapshot{Installation: inst, RecordedBy: parent, Now: now}
+		if o := continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s}); err != nil || o.Damaged() {
+			return o, err
+		}
+	}
 	if installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
 		return f.observeContinuously(ctx, inst, now)
 	}

@@ -4,6 +4,7 @@
 package installations
 
 import (
+	"cmp"
 	"context"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -103,11 +104,20 @@ func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.
 		return nil
 	}
 	var requests []reconcile.Request
-	if parent := installation.ParentOf(inst); parent != "" {
+	if parent := w.parentOf(ctx, inst); parent != "" {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: inst.Namespace, Name: parent}})
 	}
 	requests = append(requests, w.waiting(ctx, inst, importsIndex, exportsOf(inst))...)
 	return append(requests, w.waiting(ctx, inst, exportsIndex, importsOf(inst))...)
+}
+
+// parentOf returns the name of the parent of an installation, also if nothing but the status of the parent tells it any more.
+func (w waker) parentOf(ctx context.Context, inst *lsv1alpha1.Installation) string {
+	parent, err := recordedParent(ctx, w.reader, inst)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Cannot find the parent of an installation", "installation", inst.Name)
+	}
+	return cmp.Or(installation.ParentOf(inst), parent)
 }
 
 // waiting returns the siblings that an index relates to an installation, if they have something to do.
