@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/run"
 	"espalier.dev/internal/schedule"
 )
@@ -31,6 +32,8 @@ type Snapshot struct {
 	ExecutionGone bool
 	// RecordedBy is the installation that records this one as nested in it, although this one names no parent.
 	RecordedBy string
+	// Lost are objects that the installation has written and the API server says do not exist.
+	Lost []dataflow.ObjectID
 
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
@@ -52,6 +55,7 @@ func Look(s Snapshot) Observed {
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
 		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
 		LabelLost: inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""), Parent: cmp.Or(ParentOf(inst), s.RecordedBy),
+		Lost:             s.Lost,
 		Finalizer:        slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/run"
 )
 
@@ -39,6 +40,8 @@ type Observed struct {
 	// somebody has taken that away too, the status of the parent. In the latter case the other facts are those of a root.
 	LabelLost bool
 	Parent    string
+	// Lost are objects that the last job or update has written and somebody has deleted.
+	Lost []dataflow.ObjectID
 	// WithoutUninstall and IgnoreSuccessors are what the annotations of those names ask for.
 	WithoutUninstall bool
 	IgnoreSuccessors bool

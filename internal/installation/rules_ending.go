@@ -3,7 +3,12 @@
 
 package installation
 
-import lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+import (
+	"fmt"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
 
 // ReasonNamespaceEnds says that nothing is done any more because the namespace is being deleted.
 const ReasonNamespaceEnds = "NamespaceTerminating"
@@ -26,7 +31,7 @@ func decideEnding(o Observed) Decision {
 // Damaged tells whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label is
 // needed until the end; a finalizer cannot be added any more once the deletion was asked for.
 func (o Observed) Damaged() bool {
-	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && !o.Finalizer && o.Job.ID != ""
+	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && (len(o.Lost) > 0 || !o.Finalizer && o.Job.ID != "")
 }
 
 // Mend restores what somebody has taken away, in either flow.
@@ -36,5 +41,9 @@ func Mend(o Observed) Decision {
 		// What is known of a root does not hold for a nested installation: the write brings it back.
 		return Decision{Do: []Effect{Relabel{Parent: o.Parent}}, Wait: o.Root, Why: why}
 	}
-	return Decision{Do: []Effect{Hold{}}, Why: why}
+	if !o.Finalizer && o.Job.ID != "" {
+		return Decision{Do: []Effect{Hold{}}, Why: why}
+	}
+	why = because(reasonDamaged, fmt.Sprintf("somebody has deleted %s %s", o.Lost[0].Kind, o.Lost[0].Name))
+	return Decision{Do: []Effect{Restore{Objects: o.Lost}}, Wait: true, Again: time.Millisecond, Why: why}
 }

@@ -130,10 +130,7 @@ func (f flows) readExported(ctx context.Context, s *continuous.InstallationSnaps
 		return nil
 	}
 	for _, id := range exportsOf(inst) {
-		var object client.Object = &lsv1alpha1.DataObject{}
-		if id.Kind == kindTarget {
-			object = &lsv1alpha1.Target{}
-		}
+		object := emptyOf(id)
 		key := client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}
 		err := f.cluster.Get(ctx, key, object)
 		if apierrors.IsNotFound(err) {

@@ -21,7 +21,10 @@ import (
 )
 
 // waker finds the installations for which an event about another object matters.
-type waker struct{ reader client.Reader }
+type waker struct {
+	reader client.Reader
+	losses *losses
+}
 
 // matters lets an event about an installation or execution through if it may matter to others: it has finished, it
 // vanished, or it was asked for something. What happens inside of it matters to nobody else.
@@ -151,8 +154,8 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 	return requests
 }
 
-// givers returns the installations that a given object matters to: those that import it, and the one of the continuous flow that
-// exports it and may have to do so anew.
+// givers returns the installations that the loss of an object matters to: those that import it, and the one that has written it and may have
+// to do so anew.
 func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	importers := w.importers(kind)
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
@@ -162,7 +165,11 @@ func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 		if !owned || w.reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: source}, &inst) != nil {
 			return requests
 		}
-		if installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous && inst.DeletionTimestamp.IsZero() {
+		current := isCurrent(object, &inst)
+		if current && inst.DeletionTimestamp.IsZero() {
+			w.losses.note(client.ObjectKeyFromObject(&inst), dataflow.ObjectID{Kind: kind, Name: object.GetName()})
+		}
+		if (current || installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous) && inst.DeletionTimestamp.IsZero() {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&inst)})
 		}
 		return requests
