@@ -53,6 +53,7 @@ func Look(s Snapshot) Observed {
 		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
 		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
+		Created: inst.CreationTimestamp.Time, ByHand: metav1.GetControllerOfNoCopy(inst) == nil,
 		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
 		LabelLost: inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""), Parent: cmp.Or(ParentOf(inst), s.RecordedBy),
 		Lost:             s.Lost,

@@ -30,6 +30,10 @@ type Observed struct {
 	// StrayRequest is set while a nested installation is asked for a job.
 	StrayRequest bool
 
+	// Created is when the installation was created; ByHand says that no installation has done that.
+	Created time.Time
+	ByHand  bool
+
 	Deleting bool
 	// DeletionAsked is set once the deletion of this installation was asked for, or of one above it.
 	DeletionAsked bool
