@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/run"
 )
@@ -18,6 +20,7 @@ func NewObserved(s Snapshot) Observed {
 	o := Observed{
 		Now:              s.Now,
 		Continuous:       FlowOf(e) == lsv1alpha1.FlowContinuous,
+		ByHand:           metav1.GetControllerOfNoCopy(e) == nil,
 		Deleted:          !e.DeletionTimestamp.IsZero(),
 		DeletionAsked:    run.DeletionAsked(e),
 		NamespaceEnds:    s.NamespaceEnds,

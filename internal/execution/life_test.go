@@ -139,12 +139,7 @@ func (w *world) markDeleted() {
 // A deletion in the middle of a job that has started something lets the job finish.
 func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
 	for seed := range uint64(lives) {
-		w := newWorld(seed, newExecution())
-		w.edit()
-		w.request("job")
-		for range w.random.IntN(20) {
-			w.disturb()
-		}
+		w := amidAJob(seed)
 		began := len(w.started["job"]) > 0
 		w.markDeleted()
 		w.settle()
@@ -163,12 +158,7 @@ func TestJOB40_RandomDeletionsDuringAJob(t *testing.T) {
 // What is deleted without uninstalling anything does not wait for a deployer.
 func TestJOB46_JOB60_GivingUpEndsAJobAtOnce(t *testing.T) {
 	for seed := range uint64(lives) {
-		w := newWorld(seed, newExecution())
-		w.edit()
-		w.request("job")
-		for range w.random.IntN(30) {
-			w.disturb()
-		}
+		w := amidAJob(seed)
 		running := !w.execution.Status.IsFinished()
 		w.execution.Annotations[run.DeletionAnnotation] = string(w.execution.UID)
 		w.execution.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] = "true"
@@ -183,12 +173,7 @@ func TestJOB46_JOB60_GivingUpEndsAJobAtOnce(t *testing.T) {
 
 func TestJOB50_JOB51_RandomInterrupts(t *testing.T) {
 	for seed := range uint64(lives) {
-		w := newWorld(seed, newExecution())
-		w.edit()
-		w.request("job")
-		for range w.random.IntN(30) {
-			w.disturb()
-		}
+		w := amidAJob(seed)
 		running := !w.execution.Status.IsFinished()
 		w.execution.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationInterrupt)
 		w.settle()
@@ -203,6 +188,17 @@ func TestJOB50_JOB51_RandomInterrupts(t *testing.T) {
 		w.checkJob()
 		w.report(t, seed)
 	}
+}
+
+// amidAJob is a world whose job has come anywhere between its beginning and its end.
+func amidAJob(seed uint64) *world {
+	w := newWorld(seed, newExecution())
+	w.edit()
+	w.request("job")
+	for range w.random.IntN(30) {
+		w.disturb()
+	}
+	return w
 }
 
 func (w *world) disturb() {

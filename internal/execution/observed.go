@@ -21,6 +21,8 @@ type Observed struct {
 	Now        time.Time
 	// Continuous executions are none of this package's business.
 	Continuous bool
+	// ByHand says that no installation has created the execution.
+	ByHand bool
 	// Deleted is set once the execution has been asked to go.
 	Deleted bool
 	// DeletionAsked is set once the deletion of the execution was asked for, or of an installation above it.

@@ -18,7 +18,7 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 		return o
 	}
 	if o.Continuous || !o.Running() || o.undetermined() {
-		return settleRest(e, o)
+		return settleRest(e, o, d)
 	}
 	status := &e.Status
 	removing, preparing := o.Removing(), o.preparing()
@@ -36,8 +36,12 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 	return o.at(&status.RunStatus)
 }
 
-// settleRest takes note of a change of the flow that has nothing to do with a job.
-func settleRest(e *lsv1alpha1.Execution, o Observed) Observed {
+// settleRest takes note of a change of the flow that has nothing to do with a job, and says of an execution that was made by hand that
+// nobody has asked for one. Others get their job right after they were created.
+func settleRest(e *lsv1alpha1.Execution, o Observed, d Decision) Observed {
+	if o.ByHand && d.Why.Code == lsv1alpha1.ReasonNotStarted && o.Phase == "" {
+		run.AwaitRequest(&e.Status.RunStatus, d.Why.Message, o.Now)
+	}
 	if o.FlowOnly && !o.Continuous && !o.Running() {
 		ObserveSpec(e)
 		o.FlowOnly = false

@@ -94,7 +94,7 @@ func decideBeginning(o Observed) Decision {
 	case o.Deleting && !o.Finalizer:
 		return rest("the installation is gone as soon as others let it go")
 	case !o.Root:
-		return rest("the parent has handed down no new job")
+		return awaitParent(o)
 	case len(o.Untold) > 0 && !o.Deleting:
 		return Decision{Do: []Effect{Notify{Successors: o.Untold}}, Why: because(reasonIdle, "the controller before this one has not told the successors")}
 	case o.beginsDeletion():
@@ -107,6 +107,24 @@ func decideBeginning(o Observed) Decision {
 		return begin(o, "a job was requested")
 	}
 	return decideByItself(o)
+}
+
+// tellAfter is how long nobody is told that a nested installation has no job yet. Usually its parent hands one down at once, and telling of
+// it would cost a write.
+const tellAfter = 30 * time.Second
+
+// awaitParent waits for a job of the parent. A nested installation that never had one says so; who has made it by hand is told at once.
+func awaitParent(o Observed) Decision {
+	d := rest("the parent has handed down no new job")
+	if o.Job.ID != "" || o.Phase != "" {
+		return d
+	}
+	if wait := o.Created.Add(tellAfter).Sub(o.Now); wait > 0 && !o.ByHand {
+		d.RequeueAfter = wait
+		return d
+	}
+	d.Why = because(reasonNotRequested, fmt.Sprintf("No job handed down yet: installation %s, which this one is nested in, does that with its next job", o.Parent))
+	return d
 }
 
 // beginsDeletion tells whether a deletion begins without a request. One that has failed does only if those below do not know yet that what was

@@ -6,9 +6,11 @@ package installation_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/run"
 )
 
 func does[E installation.Effect](d installation.Decision) bool {
@@ -235,6 +237,23 @@ func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 		})
 		if begins := d.Next == lsv1alpha1.PhaseInitDelete; begins != c.begins {
 			t.Errorf("%s: decided %+v", name, d)
+		}
+	}
+}
+
+// A nested installation that its parent has made says that it has no job only if none comes soon: usually one does, and telling costs a write.
+func TestJOB10_ANestedInstallationWithoutAJobSaysSoAfterAWhile(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		age    time.Duration
+		byHand bool
+		told   bool
+	}{
+		"just created": {0, false, false}, "a while ago": {time.Minute, false, true}, "by hand": {0, true, true},
+	} {
+		o := installation.Observed{Parent: "root", Created: now.Add(-c.age), ByHand: c.byHand, Finalizer: true, Now: now}
+		if d := installation.Decide(o); !d.Wait || (d.Why.Code == run.ReasonNotRequested) != c.told || (d.RequeueAfter > 0) == c.told {
+			t.Errorf("%s: %+v", name, d)
 		}
 	}
 }

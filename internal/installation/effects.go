@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/decision"
 )
 
@@ -42,7 +43,9 @@ type (
 	// Tell tells children that have a job to do that the tree is to be deleted, and in which manner.
 	Tell struct{ Children []Child }
 	// Relabel gives a nested installation the label back that names its parent.
-	Relabel struct{}
+	Relabel struct{ Parent string }
+	// Restore writes objects again that somebody has deleted.
+	Restore struct{ Objects []dataflow.ObjectID }
 	// CleanUp removes exports, the objects of the own context and the states of templates.
 	CleanUp struct{}
 	// RemoveFinalizer removes the finalizer.
@@ -100,6 +103,9 @@ func (e Tell) String() string { return "tell " + names(e.Children) + " of the de
 
 // String implements Effect.
 func (Relabel) String() string { return "restore the label" }
+
+// String implements Effect.
+func (Restore) String() string { return "restore what was deleted" }
 
 // String implements Effect.
 func (CleanUp) String() string { return "clean up" }

@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/run"
 	"espalier.dev/internal/schedule"
 )
@@ -28,6 +30,10 @@ type Snapshot struct {
 	// Gone are names of nested installations, and ExecutionGone the execution, that the API server says do not exist.
 	Gone          []string
 	ExecutionGone bool
+	// RecordedBy is the installation that records this one as nested in it, although this one names no parent.
+	RecordedBy string
+	// Lost are objects that the installation has written and the API server says do not exist.
+	Lost []dataflow.ObjectID
 
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
@@ -47,8 +53,11 @@ func NewObserved(s Snapshot) Observed {
 		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
 		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
 		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
+		Created: inst.CreationTimestamp.Time, ByHand: metav1.GetControllerOfNoCopy(inst) == nil,
 		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
-		LabelLost: !root && inst.Labels[lsv1alpha1.EncompassedByLabel] == "", Finalizer: slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
+		LabelLost: inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""), Parent: cmp.Or(ParentOf(inst), s.RecordedBy),
+		Lost:             s.Lost,
+		Finalizer:        slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
 		Changed:          changed(inst),

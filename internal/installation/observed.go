@@ -8,6 +8,7 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/run"
 )
 
@@ -29,14 +30,22 @@ type Observed struct {
 	// StrayRequest is set while a nested installation is asked for a job.
 	StrayRequest bool
 
+	// Created is when the installation was created; ByHand says that no installation has done that.
+	Created time.Time
+	ByHand  bool
+
 	Deleting bool
 	// DeletionAsked is set once the deletion of this installation was asked for, or of one above it.
 	DeletionAsked bool
 	// NamespaceEnds is set once the namespace is being deleted: nothing can be created in it any more.
 	NamespaceEnds bool
 	Finalizer     bool
-	// LabelLost is set if a nested installation has lost the label that names its parent.
+	// LabelLost is set if a nested installation has lost the label that names its parent, and Parent is the name: the owner tells it, or, if
+	// somebody has taken that away too, the status of the parent. In the latter case the other facts are those of a root.
 	LabelLost bool
+	Parent    string
+	// Lost are objects that the last job or update has written and somebody has deleted.
+	Lost []dataflow.ObjectID
 	// WithoutUninstall and IgnoreSuccessors are what the annotations of those names ask for.
 	WithoutUninstall bool
 	IgnoreSuccessors bool

@@ -3,7 +3,12 @@
 
 package installation
 
-import lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+import (
+	"fmt"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
 
 // ReasonNamespaceEnds says that nothing is done any more because the namespace is being deleted.
 const ReasonNamespaceEnds = "NamespaceTerminating"
@@ -23,16 +28,22 @@ func decideEnding(o Observed) Decision {
 	return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: because(ReasonNamespaceEnds, "the namespace is being deleted, and everything below is gone")}
 }
 
-// Damaged tells whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way.
+// Damaged tells whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label is
+// needed until the end; a finalizer cannot be added any more once the deletion was asked for.
 func (o Observed) Damaged() bool {
-	return !o.Deleting && (o.LabelLost || !o.Finalizer && o.Job.ID != "")
+	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && (len(o.Lost) > 0 || !o.Finalizer && o.Job.ID != "")
 }
 
 // Mend restores what somebody has taken away, in either flow.
 func Mend(o Observed) Decision {
 	why := because(reasonDamaged, "somebody has removed the finalizer, or the label that names the parent")
 	if o.LabelLost {
-		return Decision{Do: []Effect{Relabel{}}, Why: why}
+		// What is known of a root does not hold for a nested installation: the write brings it back.
+		return Decision{Do: []Effect{Relabel{Parent: o.Parent}}, Wait: o.Root, Why: why}
 	}
-	return Decision{Do: []Effect{AddFinalizer{}}, Why: why}
+	if !o.Finalizer && o.Job.ID != "" {
+		return Decision{Do: []Effect{AddFinalizer{}}, Why: why}
+	}
+	why = because(reasonDamaged, fmt.Sprintf("somebody has deleted %s %s", o.Lost[0].Kind, o.Lost[0].Name))
+	return Decision{Do: []Effect{Restore{Objects: o.Lost}}, Wait: true, RequeueAfter: time.Millisecond, Why: why}
 }

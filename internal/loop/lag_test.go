@@ -4,7 +4,6 @@
 package loop
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -60,70 +59,61 @@ func news(err error, phases ...lsv1alpha1.Phase) News[*lsv1alpha1.Installation, 
 	return n
 }
 
-// elapse moves the clock of a synctest bubble, which stands still otherwise.
-func elapse(d time.Duration) {
-	//lint:allow sleep the clock of the bubble moves in no other way
-	time.Sleep(d)
+// said is what is announced at a time after the beginning of a test.
+type said struct {
+	at   time.Duration
+	news News[*lsv1alpha1.Installation, lsv1alpha1.Phase]
 }
 
+// The time is that of a bubble: it goes on while everybody waits, here for what is announced.
 func TestOneEventForARunThatEndsSoon(t *testing.T) {
 	terminal := failure.Terminalf(failure.Details{}, "broken")
 	for name, c := range map[string]struct {
-		say  func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase]))
+		say  []said
 		want []string
 	}{
 		"start and end together": {
-			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
-				tell(news(nil, "Init", "Progressing"))
-				elapse(time.Second)
-				tell(news(nil, "Completing", "Succeeded"))
-			},
+			say:  []said{{0, news(nil, "Init", "Progressing")}, {time.Second, news(nil, "Completing", "Succeeded")}},
 			want: []string{"Normal Succeeded Init, Progressing, Completing, Succeeded: because"},
 		},
 		"start and end apart": {
-			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
-				tell(news(nil, "Init", "Progressing"))
-				elapse(time.Minute)
-				tell(news(nil, "Completing", "Succeeded"))
-			},
+			say:  []said{{0, news(nil, "Init", "Progressing")}, {time.Minute, news(nil, "Completing", "Succeeded")}},
 			want: []string{"Normal Progressing Init, Progressing: because", "Normal Succeeded Completing, Succeeded: because"},
 		},
 		"a failure at once": {
-			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
-				tell(news(terminal, "Init", "Failed"))
-				tell(news(nil, "Init"))
-				tell(news(errors.New("no answer"), "Progressing"))
-			},
+			say:  []said{{0, news(terminal, "Init", "Failed")}, {0, news(nil, "Init")}, {0, news(errors.New("no answer"), "Progressing")}},
 			want: []string{"Warning Failed Init, Failed: broken", "Normal Progressing Init, Progressing: no answer"},
 		},
 		"a failure without an error": {
-			say: func(tell func(News[*lsv1alpha1.Installation, lsv1alpha1.Phase])) {
-				tell(news(nil, "Progressing", "Failed"))
-				tell(news(nil, "Deleting", "DeleteFailed"))
-			},
+			say:  []said{{0, news(nil, "Progressing", "Failed")}, {0, news(nil, "Deleting", "DeleteFailed")}},
 			want: []string{"Warning Failed Progressing, Failed: because", "Warning DeleteFailed Deleting, DeleteFailed: because"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				recorder := events.NewFakeRecorder(10)
-				announce := EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](recorder)
-				c.say(func(n News[*lsv1alpha1.Installation, lsv1alpha1.Phase]) { announce(context.Background(), n) })
-				elapse(time.Minute)
-				for _, want := range c.want {
-					select {
-					case got := <-recorder.Events:
-						if got != want {
-							t.Errorf("told %q, want %q", got, want)
-						}
-					default:
-						t.Errorf("nobody was told %q", want)
-					}
-				}
-				if len(recorder.Events) > 0 {
-					t.Errorf("told too much: %q", <-recorder.Events)
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { announced(t, c.say, c.want) })
 		})
+	}
+}
+
+// announced checks which events follow from what is said, and that no others do.
+func announced(t *testing.T, say []said, want []string) {
+	recorder := events.NewFakeRecorder(10)
+	announce := EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](recorder)
+	for _, word := range say {
+		if word.at == 0 {
+			announce(t.Context(), word.news)
+		} else {
+			time.AfterFunc(word.at, func() { announce(t.Context(), word.news) })
+		}
+	}
+	for _, text := range want {
+		if got := <-recorder.Events; got != text {
+			t.Errorf("told %q, want %q", got, text)
+		}
+	}
+	select {
+	case text := <-recorder.Events:
+		t.Errorf("told too much: %q", text)
+	case <-time.After(time.Hour):
 	}
 }

@@ -32,6 +32,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/tree"
 	"espalier.dev/internal/cli/why"
 	"espalier.dev/internal/dashboard"
@@ -52,6 +53,9 @@ type world struct {
 	kubeconfig string
 	log        *stream
 	spans      *stream
+	// approvals is where the server for approvals listens, and answers is what it has said, if it was asked.
+	approvals string
+	answers   *stream
 }
 
 // processLog is what the controllers log, as much as they can be asked to. It is one for all tests: a process has one logger, and
@@ -66,7 +70,7 @@ var processLog = sync.OnceValues(func() (*stream, logr.Logger) {
 	return written, log
 })
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	t.Helper()
 	server := testkit.Server(t)
 	server.InstallCRD(t, testkit.FluxKinds(t)...)
@@ -77,17 +81,21 @@ func newWorld(t *testing.T) *world {
 	written, log := processLog()
 	w := &world{
 		T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), kubeconfig: string(kubeconfig),
-		log: written, spans: &stream{},
+		log: written, spans: &stream{}, answers: &stream{},
 	}
 	otel.SetTracerProvider(provider{written: w.spans})
-	w.run(log)
+	w.run(log, change)
 	return w
 }
 
-func (w *world) run(log logr.Logger) {
+func (w *world) run(log logr.Logger, change []func(*manager.Options)) {
 	w.Helper()
 	options := managed.Options(w.namespace)
 	options.SystemNamespace = w.namespace
+	for _, do := range change {
+		do(&options)
+	}
+	w.approvals = options.Pipelines.ApprovalAddress
 	mgr, err := manager.New(w.server.Config(), options, log)
 	if err != nil {
 		w.Fatal(err)
@@ -174,6 +182,13 @@ func (w *world) everythingSaid() map[string]string {
 	w.each(&lsv1alpha1.InstallationList{}, func(_ string, object map[string]any) {
 		name := object["metadata"].(map[string]any)["name"].(string)
 		said["espalier why "+name] = w.command(why.New, name)
+	})
+	w.each(&pipelines.PipelineList{}, func(_ string, object map[string]any) {
+		name := object["metadata"].(map[string]any)["name"].(string)
+		for _, command := range []string{"status", "why", "history"} {
+			said["espalier pipeline "+command+" "+name] = w.command(pipeline.New, command, name)
+		}
+		said["the answers to approvals"] = w.answers.String()
 	})
 	return said
 }

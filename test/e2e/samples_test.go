@@ -42,13 +42,22 @@ func TestSamplesRunAsTheyAre(t *testing.T) {
 			return nil
 		})
 	}
-	for _, name := range []string{"greeting", "lawn", "fence", "gate", "hive-north", "hive-south"} {
+	for _, name := range []string{"greeting", "lawn", "fence", "gate", "hive-north", "hive-south", "pipes"} {
 		if !w.exists(w.configMap(name)) {
 			t.Errorf("no sample has deployed the ConfigMap %s", name)
 		}
 	}
 	if got := w.data("expected-harvest"); got != `{"baskets":36}` {
 		t.Errorf("the harvest is %s", got)
+	}
+	var all lsv1alpha1.InstallationList
+	w.names(&all)
+	for i := range all.Items {
+		for _, c := range all.Items[i].Status.Conditions {
+			if c.Type == lsv1alpha1.ConditionBlueprintWarnings {
+				t.Errorf("installation %s: %s", all.Items[i].Name, c.Message)
+			}
+		}
 	}
 }
 

@@ -60,12 +60,23 @@ func (f flows) observeEnding(ctx context.Context, s execution.Snapshot, err erro
 	return continuous.Execution{Observed: execution.NewObserved(s)}, err
 }
 
-// seenItems are the deploy items that the cache shows, with the jobs that they have got.
+// seenItems are the deploy items that the cache shows, with the jobs that they have got. Those belong to them that the status records and
+// that name no execution any more: somebody has taken away their label and their owner.
 func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1alpha1.DeployItem, error) {
 	var list lsv1alpha1.DeployItemList
 	err := k.cluster.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingFields{itemsOfExecution: e.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the deploy items: %w", err)
+	}
+	for _, name := range missing(execution.Recorded(e), list.Items) {
+		var item lsv1alpha1.DeployItem
+		err := k.cluster.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: name}, &item)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read deploy item %s: %w", name, err)
+		}
+		if err == nil && len(executionNames(&item)) == 0 {
+			list.Items = append(list.Items, item)
+		}
 	}
 	for i := range list.Items {
 		if item := &list.Items[i]; k.propagated.Has(string(item.UID), e.Status.JobID, item.Status.JobID) {

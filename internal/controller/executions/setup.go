@@ -51,7 +51,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfExecution,
 	}
 	err := ending.Watch(l.Controller(mgr, opts.Workers), mgr.GetClient(), &lsv1alpha1.ExecutionList{}).
-		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf), builder.WithPredicates(worthALook())).
+		Watches(&lsv1alpha1.DeployItem{}, loop.Urgent(executionsOf(mgr.GetClient())), builder.WithPredicates(worthALook())).
 		Watches(&lsv1alpha1.DataObject{}, loop.Urgent(exporterOf(mgr.GetClient())), builder.WithPredicates(vanishes())).
 		Complete(l)
 	if err == nil {

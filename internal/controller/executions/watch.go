@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -23,8 +24,17 @@ import (
 // itemsOfExecution is the index of deploy items by the name of their execution.
 const itemsOfExecution = "executions.ofDeployItem"
 
+// executionsOfItem is the index of executions by the deploy items that their status records.
+const executionsOfItem = "executions.recordingDeployItem"
+
 func indexItems(mgr ctrl.Manager) error {
-	err := mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.DeployItem{}, itemsOfExecution, executionNames)
+	err := mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.Execution{}, executionsOfItem, func(e client.Object) []string {
+		return execution.Recorded(e.(*lsv1alpha1.Execution))
+	})
+	if err != nil {
+		return fmt.Errorf("index executions by deploy item: %w", err)
+	}
+	err = mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.DeployItem{}, itemsOfExecution, executionNames)
 	if err != nil {
 		return fmt.Errorf("index deploy items by execution: %w", err)
 	}
@@ -46,12 +56,32 @@ func executionNames(item client.Object) []string {
 	return names
 }
 
-func executionsOf(_ context.Context, item client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	for _, name := range executionNames(item) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: item.GetNamespace(), Name: name}})
+// executionsOf returns the executions that a deploy item belongs to. If it names none any more, those tell that have recorded it.
+func executionsOf(reader client.Reader) handler.MapFunc {
+	return func(ctx context.Context, item client.Object) []reconcile.Request {
+		names := executionNames(item)
+		if len(names) == 0 {
+			names = recordersOf(ctx, reader, item)
+		}
+		var requests []reconcile.Request
+		for _, name := range names {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: item.GetNamespace(), Name: name}})
+		}
+		return requests
 	}
-	return requests
+}
+
+func recordersOf(ctx context.Context, reader client.Reader, item client.Object) []string {
+	var list lsv1alpha1.ExecutionList
+	err := reader.List(ctx, &list, client.InNamespace(item.GetNamespace()), client.MatchingFields{executionsOfItem: item.GetName()}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Cannot find the execution of a deploy item", "deployItem", item.GetName())
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
 }
 
 // exporterOf returns the execution of the continuous flow that has written an object with exports and is to stay.

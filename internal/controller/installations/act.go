@@ -35,6 +35,8 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return k.tell(ctx, inst, o, e.Children)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
+	case installation.Restore:
+		return o, k.restore(ctx, inst, e.Objects)
 	case installation.Fail:
 		return o, e.Err
 	case installation.Announce, installation.Observe: // the status write alone does it
@@ -47,7 +49,7 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 // changeMetadata executes the effects on the installation's own metadata.
 func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
 	var change func(metav1.Object)
-	switch effect.(type) {
+	switch e := effect.(type) {
 	case installation.Grant:
 		o.Request = run.Request{GrantedID: o.NewJobID}
 		o.Finalizer = o.Finalizer || !o.Deleting
@@ -67,7 +69,7 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 	case installation.Relabel:
 		o.LabelLost = false
 		change = func(m metav1.Object) {
-			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: installation.ParentOf(inst)}))
+			m.SetLabels(merged(m.GetLabels(), map[string]string{lsv1alpha1.EncompassedByLabel: e.Parent}))
 		}
 	case installation.RemoveFinalizer:
 		o.Finalizer = false

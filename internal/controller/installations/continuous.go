@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -130,10 +129,7 @@ func (f flows) readExported(ctx context.Context, s *continuous.InstallationSnaps
 		return nil
 	}
 	for _, id := range exportsOf(inst) {
-		var object client.Object = &lsv1alpha1.DataObject{}
-		if id.Kind == kindTarget {
-			object = &lsv1alpha1.Target{}
-		}
+		object := emptyOf(id)
 		key := client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}
 		err := f.cluster.Get(ctx, key, object)
 		if apierrors.IsNotFound(err) {
@@ -218,10 +214,6 @@ func (f flows) actContinuously(ctx context.Context, inst *lsv1alpha1.Installatio
 func (f flows) prepareContinuously(ctx context.Context, inst *lsv1alpha1.Installation, o continuous.Installation) (continuous.Installation, error) {
 	view := marked(inst, o.UpdateVersion())
 	after, resolved, err := f.prepareWith(ctx, view, o.Observed)
-	if o.Deleting && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		// Nothing can be created any more; what is below is deleted as it is.
-		return o, failure.NewTerminal(failure.Details{Operation: "UpdateBeforeDeletion", Reason: "NamespaceTerminating"}, err)
-	}
 	if err != nil {
 		return o, err
 	}

@@ -187,3 +187,51 @@ func TestCON16_CON44_ATreeThatChangesItsFlowIsDeleted(t *testing.T) {
 		})
 	}
 }
+
+// forget takes away what objects of before status.observedSpec do not have.
+func (w *world) forget() {
+	w.Helper()
+	var installations lsv1alpha1.InstallationList
+	var executions lsv1alpha1.ExecutionList
+	for _, list := range []client.ObjectList{&installations, &executions} {
+		if err := w.cluster.List(w.Context(), list, client.InNamespace(w.namespace)); err != nil {
+			w.Fatal(err)
+		}
+	}
+	var objects []client.Object
+	for i := range installations.Items {
+		objects = append(objects, &installations.Items[i])
+	}
+	for i := range executions.Items {
+		objects = append(objects, &executions.Items[i])
+	}
+	for _, object := range objects {
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"observedSpec":null}}`))
+		if err := w.cluster.Status().Patch(w.Context(), object, patch); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// A tree of before the status remembered the spec changes its flow. Nobody knows what else has changed, so it is updated; but nothing is deployed
+// anew, because nothing that is deployed has changed.
+func TestCON16_ATreeWhoseStatusDoesNotKnowTheSpecChangesItsFlow(t *testing.T) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		t.Run(string(flow), func(t *testing.T) {
+			w := idleWorld(t)
+			stop := w.run(w.server.Config())
+			w.grow(grown{flow, lsv1alpha1.PhaseSucceeded})
+			recorder := w.recorded()
+			recorder.Quiet(t, time.Second)
+			stop()
+			w.forget()
+			w.run(w.server.Config())
+			w.gitops(recorder, func() {
+				w.choose(other(flow))
+				w.followed(other(flow))
+				w.choose(flow)
+				w.followed(flow)
+			}, 0)
+		})
+	}
+}

@@ -4,6 +4,8 @@
 package installations_test
 
 import (
+	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -70,10 +72,53 @@ func TestJOB45_WhatSomebodyHasMarredIsDeletedWithItsParent(t *testing.T) {
 		"a nested installation without its owner": func(w *world) {
 			w.mar(w.nested("root", "a"), `{"metadata":{"ownerReferences":null}}`)
 		},
+		"a nested installation without both":           func(w *world) { w.mar(w.nested("root", "a"), estranged) },
+		"an execution without both":                    func(w *world) { w.mar(w.executionBelow(w.nested("root", "a")), estranged) },
+		"a deploy item without both":                   func(w *world) { w.mar(w.onlyItem(), estranged) },
+		"a nested installation that goes without both": func(w *world) { w.goEstranged(w.nested("root", "a")) },
+		"a deploy item that goes without both":         func(w *world) { w.goEstranged(w.onlyItem()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := grownTree(t)
 			mar(w)
+			w.delete("root")
+			testkit.EventuallyGone(t, w.server, w.named("root"))
+			if left := w.left(); len(left) > 0 {
+				t.Errorf("left are %q", left)
+			}
+		})
+	}
+}
+
+// estranged takes away everything by which an object names the one above it.
+const estranged = `{"metadata":{"labels":null,"ownerReferences":null}}`
+
+// goEstranged deletes an object and takes away, while it is going, what names the one above it.
+func (w *world) goEstranged(object client.Object) {
+	w.Helper()
+	if err := w.cluster.Delete(w.Context(), object); err != nil {
+		w.Fatal(err)
+	}
+	w.mar(object, estranged)
+}
+
+// Without its label and its owner a nested installation would be a root. The status of its parent knows better.
+func TestJOB45_CON44_ANestedInstallationIsNotEstrangedFromItsParent(t *testing.T) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		t.Run(string(flow), func(t *testing.T) {
+			w := newWorld(t)
+			root := w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})).Reconcile()
+			if flow == lsv1alpha1.FlowContinuous {
+				root = root.Continuous()
+			}
+			w.create(root.Build())
+			w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+			nested := w.nested("root", "a")
+			w.mar(nested, estranged)
+			w.eventually(nested.Name, "nested again", func(i *lsv1alpha1.Installation) bool {
+				return i.Labels[lsv1alpha1.EncompassedByLabel] == "root"
+			})
+			w.mar(w.onlyItem(), estranged)
 			w.delete("root")
 			testkit.EventuallyGone(t, w.server, w.named("root"))
 			if left := w.left(); len(left) > 0 {
@@ -97,4 +142,77 @@ func TestJOB20_AJobRestoresTheOwnersOfThoseBelow(t *testing.T) {
 			t.Errorf("owners of %s: %+v", object.GetName(), object.GetOwnerReferences())
 		}
 	}
+}
+
+const importsCluster = "imports:\n- name: cluster\n  type: target\n  targetType: landscaper.gardener.cloud/kubernetes-cluster\n"
+
+// contextTarget is the copy of a Target in the context that an installation opens.
+func (w *world) contextTarget(of string) *lsv1alpha1.Target {
+	w.Helper()
+	var list lsv1alpha1.TargetList
+	err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{lsv1alpha1.DataObjectSourceLabel: "Inst." + of})
+	if err != nil || len(list.Items) != 1 {
+		w.Fatalf("Targets %q, %v", namesIn(&list), err)
+	}
+	return &list.Items[0]
+}
+
+// lose deletes an object and waits until there is another one of its name, with the same content and of the same job.
+func lose[T client.Object](w *world, object T, same func(before, after T) bool) {
+	w.Helper()
+	if err := w.cluster.Delete(w.Context(), object); err != nil {
+		w.Fatal(err)
+	}
+	testkit.Eventually(w.T, w.server, object, func(o T) error {
+		const job = lsv1alpha1.DataObjectJobIDLabel
+		if o.GetUID() == object.GetUID() || o.GetLabels()[job] != object.GetLabels()[job] || !same(object, o) {
+			return errors.New("it is not there again")
+		}
+		return nil
+	})
+}
+
+// An object of a context is not the user's. If somebody deletes it, it comes back without a job, as the last job or update has made it.
+func TestJOB10_CON14_AContextObjectThatSomebodyDeletesComesBack(t *testing.T) {
+	for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+		t.Run(string(flow), func(t *testing.T) {
+			w := newWorld(t)
+			root := w.installation("root", header+importsCluster+deploy(item("one"))+exports("color: green", "color")).
+				ImportTarget("cluster", "here").ExportData("color", "color").Reconcile()
+			if flow == lsv1alpha1.FlowContinuous {
+				root = root.Continuous()
+			}
+			here := testkit.Target(w.namespace, "here").Config(map[string]any{"kubeconfig": "a"}).Build()
+			w.create(here, root.Build())
+			before := w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+			copied := w.contextTarget("root")
+			lose(w, copied, func(a, b *lsv1alpha1.Target) bool { return reflect.DeepEqual(a.Spec, b.Spec) })
+			w.eventuallyTold(before, "Restored", "somebody has deleted Target "+copied.Name)
+			exported := testkit.DataObject(w.namespace, "color", nil).Build()
+			w.get(exported)
+			lose(w, exported, func(a, b *lsv1alpha1.DataObject) bool { return string(a.Data.Raw) == string(b.Data.Raw) })
+			if after := w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }); after.Status.JobID != before.Status.JobID {
+				t.Error("there was another job")
+			}
+			if flow == lsv1alpha1.FlowJob {
+				w.toldIfLost(before, here)
+			}
+		})
+	}
+}
+
+// toldIfLost checks that nothing is brought back that the last job has not made, and that the next one does it.
+func (w *world) toldIfLost(root *lsv1alpha1.Installation, imported *lsv1alpha1.Target) {
+	w.Helper()
+	w.patch(imported, `{"spec":{"config":{"kubeconfig":"b"}}}`)
+	copied := w.contextTarget(root.Name)
+	if err := w.cluster.Delete(w.Context(), copied); err != nil {
+		w.Fatal(err)
+	}
+	w.eventuallyTold(root, "NotRestored", "somebody has deleted Target "+copied.Name)
+	if w.get(copied) {
+		w.Error("it is there again, with another content")
+	}
+	w.request(root.Name)
+	testkit.Eventually(w.T, w.server, copied, testkit.Is("there again", func(o *lsv1alpha1.Target) bool { return o.UID != copied.UID }))
 }

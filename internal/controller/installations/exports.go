@@ -177,10 +177,7 @@ func (k *kind) deployItemExports(ctx context.Context, inst *lsv1alpha1.Installat
 func (k *kind) ownersOfExports(ctx context.Context, in blueprint.Input) (dataflow.Existing, error) {
 	existing := dataflow.Existing{}
 	for _, id := range exportsOf(in.Installation) {
-		var object client.Object = &lsv1alpha1.DataObject{}
-		if id.Kind == kindTarget {
-			object = &lsv1alpha1.Target{}
-		}
+		object := emptyOf(id)
 		err := k.cluster.Get(ctx, client.ObjectKey{Namespace: in.Installation.Namespace, Name: id.Name}, object)
 		if apierrors.IsNotFound(err) {
 			continue

@@ -26,6 +26,9 @@ func (f flows) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 		o, err := f.observeEnding(ctx, inst, now)
 		return continuous.Installation{Observed: o}, err
 	}
+	if o, damaged, err := f.observeDamage(ctx, inst, now); damaged || err != nil {
+		return o, err
+	}
 	if installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
 		return f.observeContinuously(ctx, inst, now)
 	}
@@ -69,6 +72,20 @@ func (f flows) Act(ctx context.Context, inst *lsv1alpha1.Installation, o continu
 	var err error
 	o.Observed, err = f.kind.Act(ctx, inst, o.Observed, effect)
 	return o, err
+}
+
+// observeDamage looks for what somebody has taken away and others know of. It is mended before anything else is looked at.
+func (f flows) observeDamage(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (continuous.Installation, bool, error) {
+	s := installation.Snapshot{Installation: inst, Now: now}
+	var err error
+	if s.RecordedBy, err = recordedParent(ctx, f.cluster, inst); err == nil {
+		s.Lost, err = f.confirmLost(ctx, inst)
+	}
+	if s.RecordedBy == "" && len(s.Lost) == 0 && err == nil {
+		return continuous.Installation{}, false, nil
+	}
+	o := continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s})
+	return o, o.Damaged(), err
 }
 
 // observeEnding reads what is below an installation whose namespace is being deleted. When nothing is seen any more, the API server is asked.

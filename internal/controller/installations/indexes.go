@@ -19,6 +19,8 @@ import (
 const (
 	// parentIndex finds nested installations by their parent.
 	parentIndex = "parent"
+	// recordIndex finds installations by the nested ones that their status records.
+	recordIndex = "record"
 	// importsIndex and exportsIndex find installations by the objects that they import and export.
 	importsIndex = "imports"
 	exportsIndex = "exports"
@@ -43,6 +45,7 @@ func addIndexes(mgr ctrl.Manager) error {
 		extract client.IndexerFunc
 	}{
 		{&lsv1alpha1.Installation{}, parentIndex, parentOf},
+		{&lsv1alpha1.Installation{}, recordIndex, func(o client.Object) []string { return knownSubs(o.(*lsv1alpha1.Installation)) }},
 		{&lsv1alpha1.Installation{}, importsIndex, func(o client.Object) []string { return keysOf(importsOf(o.(*lsv1alpha1.Installation))) }},
 		{&lsv1alpha1.Installation{}, exportsIndex, func(o client.Object) []string { return keysOf(exportsOf(o.(*lsv1alpha1.Installation))) }},
 		{&lsv1alpha1.DataObject{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
@@ -65,6 +68,25 @@ func parentOf(object client.Object) []string {
 		return []string{parent}
 	}
 	return nil
+}
+
+// recordedParent returns the installation whose status records an installation that names no parent: it is nested, and somebody has taken
+// away its label and its owner. For a root it returns nothing.
+func recordedParent(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation) (string, error) {
+	if !installation.IsRoot(inst) {
+		return "", nil
+	}
+	var list lsv1alpha1.InstallationList
+	err := reader.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{recordIndex: inst.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return "", fmt.Errorf("find out who has recorded installation %s: %w", inst.Name, err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Name != inst.Name {
+			return list.Items[i].Name, nil
+		}
+	}
+	return "", nil
 }
 
 func label(name string) client.IndexerFunc {

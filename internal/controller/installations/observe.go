@@ -155,9 +155,27 @@ func (k *kind) subinstallations(ctx context.Context, reader client.Reader, inst 
 	if err := reader.List(ctx, &list, options...); err != nil {
 		return nil, fmt.Errorf("list the nested installations: %w", err)
 	}
-	var subs []*lsv1alpha1.Installation
-	for i := range list.Items {
-		subs = append(subs, &list.Items[i])
+	return k.withEstranged(ctx, reader, inst, pointers(list.Items))
+}
+
+// withEstranged adds the nested installations that the status records and that name no parent any more. The cache tells which exist: it has
+// shown each of them before it has shown the status that records it.
+func (k *kind) withEstranged(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation, subs []*lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
+	for _, name := range knownSubs(inst) {
+		if isAmong(subs, name) {
+			continue
+		}
+		sub, key := &lsv1alpha1.Installation{}, client.ObjectKey{Namespace: inst.Namespace, Name: name}
+		err := k.cluster.Get(ctx, key, sub)
+		if err == nil && installation.IsRoot(sub) && reader == k.live {
+			err = k.live.Get(ctx, key, sub)
+		}
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return nil, fmt.Errorf("read nested installation %s: %w", name, err)
+		case err == nil && installation.IsRoot(sub):
+			subs = append(subs, sub)
+		}
 	}
 	return subs, nil
 }
@@ -211,7 +229,7 @@ func (k *kind) confirmMissing(ctx context.Context, s *installation.Snapshot) err
 		var sub lsv1alpha1.Installation
 		err := k.live.Get(ctx, client.ObjectKey{Namespace: s.Installation.Namespace, Name: name}, &sub)
 		switch {
-		case apierrors.IsNotFound(err) || err == nil && scopeOf(&sub).Parent != s.Installation.Name:
+		case apierrors.IsNotFound(err) || err == nil && !installation.IsRoot(&sub) && installation.ParentOf(&sub) != s.Installation.Name:
 			s.Gone = append(s.Gone, name)
 		case err != nil:
 			return fmt.Errorf("read nested installation %s: %w", name, err)

@@ -4,6 +4,7 @@
 package installations_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,4 +113,24 @@ func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
 	}
 	w.request("idle")
 	w.finished("idle", lsv1alpha1.PhaseSucceeded)
+}
+
+// told waits until the conditions of an object say why it does nothing.
+func told(conditions []lsv1alpha1.Condition, words string) bool {
+	return slices.ContainsFunc(conditions, func(c lsv1alpha1.Condition) bool {
+		return c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionFalse && c.Reason == run.ReasonNotRequested && strings.Contains(c.Message, words)
+	})
+}
+
+// Who makes an object by hand that gets its job from others is told why nothing happens.
+func TestJOB10_WhatIsMadeByHandSaysWhyNothingHappens(t *testing.T) {
+	w := newWorld(t)
+	nested := w.installation("nested", empty).Label(lsv1alpha1.EncompassedByLabel, "nobody").Build()
+	execution, item := testkit.Execution(w.namespace, "execution").Build(), testkit.DeployItem(w.namespace, "item").Build()
+	w.create(nested, execution, item)
+	w.eventually("nested", "told", func(i *lsv1alpha1.Installation) bool { return told(i.Status.Conditions, "installation nobody") })
+	testkit.Eventually(t, w.server, execution, testkit.Is("told", func(e *lsv1alpha1.Execution) bool { return told(e.Status.Conditions, "status.jobID") }))
+	testkit.Eventually(t, w.server, item, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool {
+		return told(i.Status.Conditions, string(lsv1alpha1.OperationTestReconcile))
+	}))
 }

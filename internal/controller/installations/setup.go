@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -54,7 +55,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	k := &kind{
 		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: engine, catalog: catalog.New(engine), repository: options.Repository,
 		keys:     &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
-		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), namespaces: ending.Of(mgr),
+		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), namespaces: ending.Of(mgr), recorder: mgr.GetEventRecorder(Name),
 	}
 	l := &installationLoop{
 		Name: Name, Kind: flows{k}, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
@@ -62,7 +63,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Announce:     warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}
-	w := waker{reader: mgr.GetClient()}
+	w := waker{reader: mgr.GetClient(), losses: &k.losses}
 	err := ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{}).
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(w.relatives), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
@@ -102,6 +103,8 @@ type kind struct {
 	propagated child.PropagatedJobs
 	// newest knows the children, given the objects that installations give each other.
 	newest, given child.Newest
+	losses        losses
+	recorder      events.EventRecorder
 }
 
 // Phase implements loop.Kind.

@@ -4,6 +4,7 @@
 package installations
 
 import (
+	"cmp"
 	"context"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,7 +21,10 @@ import (
 )
 
 // waker finds the installations for which an event about another object matters.
-type waker struct{ reader client.Reader }
+type waker struct {
+	reader client.Reader
+	losses *losses
+}
 
 // matters lets an event about an installation or execution through if it may matter to others: it has finished, it
 // vanished, or it was asked for something. What happens inside of it matters to nobody else.
@@ -103,11 +107,20 @@ func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.
 		return nil
 	}
 	var requests []reconcile.Request
-	if parent := installation.ParentOf(inst); parent != "" {
+	if parent := w.parentOf(ctx, inst); parent != "" {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: inst.Namespace, Name: parent}})
 	}
 	requests = append(requests, w.waiting(ctx, inst, importsIndex, exportsOf(inst))...)
 	return append(requests, w.waiting(ctx, inst, exportsIndex, importsOf(inst))...)
+}
+
+// parentOf returns the name of the parent of an installation, also if nothing but the status of the parent tells it any more.
+func (w waker) parentOf(ctx context.Context, inst *lsv1alpha1.Installation) string {
+	parent, err := recordedParent(ctx, w.reader, inst)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "Cannot find the parent of an installation", "installation", inst.Name)
+	}
+	return cmp.Or(installation.ParentOf(inst), parent)
 }
 
 // waiting returns the siblings that an index relates to an installation, if they have something to do.
@@ -141,8 +154,8 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 	return requests
 }
 
-// givers returns the installations that a given object matters to: those that import it, and the one of the continuous flow that
-// exports it and may have to do so anew.
+// givers returns the installations that the loss of an object matters to: those that import it, and the one that has written it and may have
+// to do so anew.
 func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	importers := w.importers(kind)
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
@@ -152,7 +165,11 @@ func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 		if !owned || w.reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: source}, &inst) != nil {
 			return requests
 		}
-		if installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous && inst.DeletionTimestamp.IsZero() {
+		current := isCurrent(object, &inst)
+		if current && inst.DeletionTimestamp.IsZero() {
+			w.losses.note(client.ObjectKeyFromObject(&inst), dataflow.ObjectID{Kind: kind, Name: object.GetName()})
+		}
+		if (current || installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous) && inst.DeletionTimestamp.IsZero() {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&inst)})
 		}
 		return requests

@@ -15,7 +15,36 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-var otherProviders = []pipelines.GitProviderType{pipelines.GitProviderBitbucketServer, pipelines.GitProviderAzureDevOps}
+// onOtherForges runs a test at each Git server that keeps pull requests in its own way.
+func onOtherForges(t *testing.T, test func(*testing.T, pipelines.GitProviderType)) {
+	t.Parallel()
+	for _, kind := range []pipelines.GitProviderType{pipelines.GitProviderBitbucketServer, pipelines.GitProviderAzureDevOps} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+// proposeTwice has a new pipeline open a pull request, and another one for a later revision instead of it.
+func (h *hub) proposeTwice() {
+	h.w.Helper()
+	builder, at := h.pipeline()
+	h.w.create(builder.Build())
+	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	h.w.deploy(h.w.cluster, at[0], "1.2.0", true)
+	h.w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+}
+
+// proposeInVain has a new pipeline open a pull request, which somebody closes.
+func (h *hub) proposeInVain() {
+	h.w.Helper()
+	builder, _ := h.pipeline()
+	h.w.create(builder.Build())
+	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+	h.close(1)
+	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+}
 
 // wipe takes the memory of a pipeline away, as whoever restores it from a backup without status does.
 func (w *world) wipe(name string) {
@@ -42,59 +71,43 @@ func (w *world) restore(name string, status pipelines.PipelineStatus) {
 // A pull request that somebody has closed stays closed if the pipeline is restored without its status, also where listings that are made
 // to follow pull requests show none but those that are open, or cut what tells whose they are.
 func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) {
-	t.Parallel()
-	for _, kind := range otherProviders {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			w := idleWorld(t)
-			h := w.newHub(kind)
-			stop := w.run(w.server.Config())
-			builder, at := h.pipeline()
-			w.create(builder.Build())
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			w.deploy(w.cluster, at[0], "1.2.0", true)
-			w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
-			h.close(2)
-			w.untilState("p", "prod", "1.2.0", pipelines.PromotionAbandoned)
-			stop()
-			w.wipe("p")
-			w.run(w.server.Config())
-			p := w.until("p", "a promotion that is begun or held", func(p *pipelines.Pipeline) bool {
-				promotion := p.Status.Environments["prod"].Promotion
-				return promotion != nil && (promotion.State == pipelines.PromotionAbandoned || promotion.State == pipelines.PromotionCreated)
-			})
-			if !held(p, "prod", pipelines.HoldAbandoned) {
-				t.Errorf("holds %+v", p.Status.Holds)
-			}
-			h.expect(t, "closed", "closed")
+	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+		w := idleWorld(t)
+		h := w.newHub(kind)
+		stop := w.run(w.server.Config())
+		h.proposeTwice()
+		h.close(2)
+		w.untilState("p", "prod", "1.2.0", pipelines.PromotionAbandoned)
+		stop()
+		w.wipe("p")
+		w.run(w.server.Config())
+		p := w.until("p", "a promotion that is begun or held", func(p *pipelines.Pipeline) bool {
+			promotion := p.Status.Environments["prod"].Promotion
+			return promotion != nil && (promotion.State == pipelines.PromotionAbandoned || promotion.State == pipelines.PromotionCreated)
 		})
-	}
+		if !held(p, "prod", pipelines.HoldAbandoned) {
+			t.Errorf("holds %+v", p.Status.Holds)
+		}
+		h.expect(t, "closed", "closed")
+	})
 }
 
 // The status is lost while the controller runs: what it has listed before is not believed, for it lacks what was opened since.
 func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t *testing.T) {
-	t.Parallel()
-	for _, kind := range otherProviders {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			h := w.newHub(kind)
-			builder, at := h.pipeline()
-			w.create(builder.Build())
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			w.deploy(w.cluster, at[0], "1.2.0", true)
-			w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
-			h.expect(t, "closed", "open")
-			w.wipe("p")
-			p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
-			if number := p.Status.Environments["prod"].Promotion.PullRequest.Number; number != 2 || p.Status.Run.Number != 2 {
-				t.Errorf("pull request %d of run %d", number, p.Status.Run.Number)
-			}
-			h.expect(t, "closed", "open")
-			h.merge(2)
-			w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
-		})
-	}
+	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+		w := newWorld(t)
+		h := w.newHub(kind)
+		h.proposeTwice()
+		h.expect(t, "closed", "open")
+		w.wipe("p")
+		p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+		if number := p.Status.Environments["prod"].Promotion.PullRequest.Number; number != 2 || p.Status.Run.Number != 2 {
+			t.Errorf("pull request %d of run %d", number, p.Status.Run.Number)
+		}
+		h.expect(t, "closed", "open")
+		h.merge(2)
+		w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
+	})
 }
 
 // An old status is restored while the controller runs. It counts other runs than those that pull requests were opened for since; what is open
@@ -133,11 +146,7 @@ func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			h := w.newHub(pipelines.GitProviderBitbucketServer)
-			builder, at := h.pipeline()
-			w.create(builder.Build())
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			w.deploy(w.cluster, at[0], "1.2.0", true)
-			w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
+			h.proposeTwice()
 			h.fail("list", status)
 			w.wipe("p")
 			p := w.until("p", "held", func(p *pipelines.Pipeline) bool { return held(p, "prod", pipelines.HoldLookingUp) })
@@ -158,57 +167,41 @@ func TestPIP20_ALostStatusWaitsForAGitServerThatFails(t *testing.T) {
 
 // Anybody can open a pull request from a fork, and copy a description into it.
 func TestPIP22_APullRequestFromAForkIsNotTakenForOurs(t *testing.T) {
-	t.Parallel()
-	for _, kind := range otherProviders {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			h := w.newHub(kind)
-			builder, _ := h.pipeline()
-			w.create(builder.Build())
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			h.close(1)
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
-			h.mutex.Lock()
-			genuine := *h.pulls[0]
-			h.add(hubPull{fork: true, head: genuine.head, base: genuine.base, title: genuine.title, body: genuine.body})
-			h.add(hubPull{head: "promotion-of-mine", base: genuine.base, title: genuine.title, body: genuine.body})
-			h.mutex.Unlock()
-			w.wipe("p")
-			p := w.until("p", "recalled", func(p *pipelines.Pipeline) bool { return p.Status.Environments["prod"].Promotion != nil })
-			if promotion := p.Status.Environments["prod"].Promotion; promotion.State != pipelines.PromotionAbandoned {
-				t.Errorf("the promotion is %+v", promotion)
-			}
-			h.expect(t, "closed", "open", "open")
-		})
-	}
+	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+		w := newWorld(t)
+		h := w.newHub(kind)
+		h.proposeInVain()
+		h.mutex.Lock()
+		genuine := *h.pulls[0]
+		h.add(hubPull{fork: true, head: genuine.head, base: genuine.base, title: genuine.title, body: genuine.body})
+		h.add(hubPull{head: "promotion-of-mine", base: genuine.base, title: genuine.title, body: genuine.body})
+		h.mutex.Unlock()
+		w.wipe("p")
+		p := w.until("p", "recalled", func(p *pipelines.Pipeline) bool { return p.Status.Environments["prod"].Promotion != nil })
+		if promotion := p.Status.Environments["prod"].Promotion; promotion.State != pipelines.PromotionAbandoned {
+			t.Errorf("the promotion is %+v", promotion)
+		}
+		h.expect(t, "closed", "open", "open")
+	})
 }
 
 func TestPIP22_APullRequestThatIsOpenedAgainIsFollowedAgain(t *testing.T) {
-	t.Parallel()
-	for _, kind := range otherProviders {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			w := idleWorld(t)
-			h := w.newHub(kind)
-			stop := w.run(w.server.Config())
-			builder, _ := h.pipeline()
-			w.create(builder.Build())
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			h.close(1)
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
-			h.reopen(1)
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			h.close(1)
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
-			// Another process follows it as well.
-			stop()
-			w.run(w.server.Config())
-			h.reopen(1)
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-			h.merge(1)
-			w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
-			h.expect(t, "merged")
-		})
-	}
+	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
+		w := idleWorld(t)
+		h := w.newHub(kind)
+		stop := w.run(w.server.Config())
+		h.proposeInVain()
+		h.reopen(1)
+		w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+		h.close(1)
+		w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
+		// Another process follows it as well.
+		stop()
+		w.run(w.server.Config())
+		h.reopen(1)
+		w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
+		h.merge(1)
+		w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
+		h.expect(t, "merged")
+	})
 }

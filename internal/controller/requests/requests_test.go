@@ -87,15 +87,36 @@ func TestARequestStartsOneJob(t *testing.T) {
 	}
 }
 
-// In the continuous flow the same asks for a reconcile, of executions as well.
+// In the continuous flow the same asks for a reconcile, of executions and deploy items as well. In the job flow these get their jobs from
+// above, or by status.jobID: nothing is heard that would have no effect.
 func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	w := newWorld(t)
 	inst := testkit.Installation(w.namespace, "app").Blueprint(empty).Build()
 	inst.Spec.Flow = lsv1alpha1.FlowContinuous
-	testkit.Create(t, w.server, inst)
+	unheard := testkit.Execution(w.namespace, "of-jobs").Build()
+	execution := testkit.Execution(w.namespace, "execution").Build()
+	execution.Spec.Flow = lsv1alpha1.FlowContinuous
+	item := testkit.DeployItem(w.namespace, "item").Build()
+	item.Spec.Flow = lsv1alpha1.FlowContinuous
+	testkit.Create(t, w.server, inst, unheard, execution, item)
 	inst = testkit.Eventually(t, w.server, inst, testkit.Is("finished", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }))
-	w.ask(inst, "now")
+	for _, object := range []client.Object{unheard, inst, execution, item} {
+		w.ask(object, "now")
+	}
 	testkit.Eventually(t, w.server, inst, testkit.Is("heard", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == "" && i.Status.Phase == lsv1alpha1.PhaseSucceeded
 	}))
+	testkit.Eventually(t, w.server, execution, testkit.Is("heard", func(e *lsv1alpha1.Execution) bool {
+		return e.Status.LastHandledReconcileAt == "now" && e.Annotations[lsv1alpha1.OperationAnnotation] == ""
+	}))
+	// No deployer runs here that would take the operation away.
+	testkit.Eventually(t, w.server, item, testkit.Is("heard", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
+	}))
+	if err := w.server.Client().Get(t.Context(), client.ObjectKeyFromObject(unheard), unheard); err != nil {
+		t.Fatal(err)
+	}
+	if unheard.Status.LastHandledReconcileAt != "" || unheard.Annotations[requests.TakenAnnotation] != "" {
+		t.Errorf("an execution of the job flow says that it was heard: %v", unheard.Annotations)
+	}
 }

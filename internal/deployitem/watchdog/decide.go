@@ -41,6 +41,8 @@ type (
 	NoteJob struct{}
 	// Tell has the conditions say that no deployer has taken the item. It is done by the status write alone.
 	Tell struct{}
+	// TellUnasked has the conditions say that nobody has asked for a job. It is done by the status write alone.
+	TellUnasked struct{}
 	// TimeOut does nothing but return the error that ends the job.
 	TimeOut struct{ Err error }
 )
@@ -54,6 +56,7 @@ func (Grant) effect()           {}
 func (Adopt) effect()           {}
 func (NoteJob) effect()         {}
 func (Tell) effect()            {}
+func (TellUnasked) effect()     {}
 func (TimeOut) effect()         {}
 
 // String names the effect in errors.
@@ -82,6 +85,9 @@ func (NoteJob) String() string { return "note the job" }
 
 // String names the effect in errors.
 func (Tell) String() string { return "tell of the wait" }
+
+// String names the effect in errors.
+func (TellUnasked) String() string { return "tell that no job was requested" }
 
 // String names the effect in errors.
 func (TimeOut) String() string { return "timeout" }
@@ -167,7 +173,14 @@ func open(o Observed) Decision {
 	case run.OpenByAdoption:
 		return Decision{Do: []Effect{Adopt{}}, Why: why}
 	default:
-		return idle(o)
+		d := idle(o)
+		if o.Unasked {
+			d.Do = []Effect{TellUnasked{}}
+			d.Why = decision.Reason{Code: run.ReasonNotRequested, Message: fmt.Sprintf(
+				"No job requested yet: an execution passes one on, somebody writes status.jobID, or sets the annotation %s=%s",
+				lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationTestReconcile)}
+		}
+		return d
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/run"
@@ -56,6 +58,8 @@ type Observed struct {
 
 	// PickedUp is set if a deployer works on the current job.
 	PickedUp bool
+	// Unasked is set if somebody has made the item by hand, it never had a job, and its conditions do not say so.
+	Unasked bool
 	// Told is set if the conditions say that no deployer has taken the item.
 	Told bool
 	// Since is when the present wait began, for a deployer or for the end of its work; zero if nobody has noted it.
@@ -101,6 +105,7 @@ func NewObserved(s Snapshot) Observed {
 		Exported:         status.ExportReference != nil,
 		PickedUp:         deployitem.PickedUp(status),
 		Told:             told(status),
+		Unasked:          unasked(item),
 		Now:              s.Now,
 		pickupTimeout:    s.PickupTimeout,
 	}
@@ -182,10 +187,18 @@ func damaged(item *lsv1alpha1.DeployItem) bool {
 	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" && !slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
 }
 
+// unasked tells whether nobody has asked for a job of an item, and its status does not say so. An item of an execution waits for its turn.
+func unasked(item *lsv1alpha1.DeployItem) bool {
+	status := &item.Status
+	silent := !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
+	return silent && status.JobID == "" && status.Phase == "" && deployitem.FlowOf(item) == lsv1alpha1.FlowJob &&
+		item.DeletionTimestamp.IsZero() && metav1.GetControllerOfNoCopy(item) == nil
+}
+
 // Concerns tells whether there is anything about the item that the watchdog may have to act on. Items that have
 // finished, and these are most, cost nothing but this question.
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]
-	return asked || granted || damaged(item) || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() || deployitem.PickedUp(&item.Status)
+	return asked || granted || damaged(item) || unasked(item) || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() || deployitem.PickedUp(&item.Status)
 }

@@ -28,6 +28,9 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 		note(status, o)
 	case does[NoteJob](d):
 		note(status, o)
+	case does[TellUnasked](d):
+		run.AwaitRequest(&status.RunStatus, d.Why.Message, o.Now)
+		o.Unasked = false
 	case does[Tell](d):
 		run.AwaitBeginning(&status.RunStatus, d.Why, o.Now)
 		o.Told = true

@@ -77,7 +77,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "a job that only waits outlives the deletion",
-		Edits: []faults.Edit{{File: installationRun, Old: "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.DependencyError != nil {", New: "if o.Trouble != nil {"}},
+		Edits: []faults.Edit{{File: installationRun, Old: "if o.DeletionAsked {\n\t\treturn overtaken(o)\n\t}\n\tif o.DependencyError != nil {", New: "if o.DependencyError != nil {"}},
 		Runs:  []string{"forsake "},
 	},
 	{

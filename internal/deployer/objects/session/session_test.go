@@ -26,6 +26,8 @@ type watched struct {
 
 	mutex  sync.Mutex
 	active map[client.ObjectKey]int
+	// stopped is told of a watch that ends, if anybody wants to know.
+	stopped chan struct{}
 }
 
 func (w *watched) Watch(_ schema.GroupVersionKind, key client.ObjectKey, _ func()) (func(), error) {
@@ -33,7 +35,12 @@ func (w *watched) Watch(_ schema.GroupVersionKind, key client.ObjectKey, _ func(
 		return nil, errors.New("no watches today")
 	}
 	w.add(key, 1)
-	return func() { w.add(key, -1) }, nil
+	return func() {
+		w.add(key, -1)
+		if w.stopped != nil {
+			w.stopped <- struct{}{}
+		}
+	}, nil
 }
 
 func (w *watched) add(key client.ObjectKey, number int) {
@@ -99,30 +106,20 @@ func TestASessionLastsForAJob(t *testing.T) {
 	sessions.End(item("b"))
 }
 
-// pass lets the time of a bubble go by.
-func pass(length time.Duration) {
-	//lint:allow sleep the clock of the bubble moves in no other way
-	time.Sleep(length)
-	synctest.Wait()
-}
-
+// The time is that of a bubble: it goes on while everybody waits, here for the end of the session.
 func TestAForgottenSessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{active: map[client.ObjectKey]int{}}
-		sessions := newSessions()
+		w := &watched{active: map[client.ObjectKey]int{}, stopped: make(chan struct{}, 1)}
+		sessions, begun := newSessions(), time.Now()
 		session := sessions.Of(item("a"))
 		if _, err := session.Follow(subjects(w, "x"), func() {}); err != nil {
 			t.Fatal(err)
 		}
-		pass(50 * time.Second)
-		sessions.Of(item("a"))
-		pass(50 * time.Second)
-		if sessions.Len() != 1 || w.count() != 1 {
-			t.Errorf("while it is used: %d sessions, %d watches", sessions.Len(), w.count())
-		}
-		pass(11 * time.Second)
-		if sessions.Len() != 0 || w.count() != 0 {
-			t.Errorf("when it is not used: %d sessions, %d watches", sessions.Len(), w.count())
+		time.AfterFunc(50*time.Second, func() { sessions.Of(item("a")) })
+		<-w.stopped
+		synctest.Wait()
+		if lasted := time.Since(begun); lasted != 110*time.Second || sessions.Len() != 0 || w.count() != 0 {
+			t.Errorf("it has lasted %s; left are %d sessions, %d watches", lasted, sessions.Len(), w.count())
 		}
 		// A pass that is still under way does not bring watches back.
 		if fresh, err := session.Follow(subjects(w, "x"), func() {}); fresh || err != nil || w.count() != 0 {

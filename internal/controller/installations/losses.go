@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/installation"
+)
+
+// losses remembers which objects that installations have written somebody has deleted, until the installation has looked after it. It is
+// only a reason to look: an object that is there again is no loss. The zero value is ready.
+type losses struct {
+	mu sync.Mutex
+	of map[client.ObjectKey][]dataflow.ObjectID
+}
+
+func (l *losses) note(key client.ObjectKey, id dataflow.ObjectID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of == nil {
+		l.of = map[client.ObjectKey][]dataflow.ObjectID{}
+	}
+	if !slices.Contains(l.of[key], id) {
+		l.of[key] = append(l.of[key], id)
+	}
+}
+
+func (l *losses) get(key client.ObjectKey) []dataflow.ObjectID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.of[key])
+}
+
+func (l *losses) forget(key client.ObjectKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.of, key)
+}
+
+// isCurrent tells whether an object belongs to the last job or update of the installation that has written it. Others were left over, and
+// the installation itself has deleted them.
+func isCurrent(object client.Object, inst *lsv1alpha1.Installation) bool {
+	of := object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel]
+	return of != "" && (of == inst.Status.JobID || of == installation.ExportMark(&inst.Status))
+}
+
+// confirmLost returns which of the noted losses the API server confirms. What an installation is about to write anyway does not matter.
+func (k *kind) confirmLost(ctx context.Context, inst *lsv1alpha1.Installation) ([]dataflow.ObjectID, error) {
+	key, phase := client.ObjectKeyFromObject(inst), inst.Status.Phase
+	noted := k.losses.get(key)
+	if len(noted) == 0 {
+		return nil, nil
+	}
+	writes := phase == lsv1alpha1.PhaseInit || phase == lsv1alpha1.PhasePendingDependencies
+	if !inst.DeletionTimestamp.IsZero() || writes {
+		k.losses.forget(key)
+		return nil, nil
+	}
+	var lost []dataflow.ObjectID
+	for _, id := range noted {
+		err := k.live.Get(ctx, client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}, emptyOf(id))
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read %s %s: %w", id.Kind, id.Name, err)
+		}
+		if err != nil {
+			lost = append(lost, id)
+		}
+	}
+	if len(lost) == 0 {
+		k.losses.forget(key)
+	}
+	return lost, nil
+}
+
+// emptyOf is an object to read into.
+func emptyOf(id dataflow.ObjectID) client.Object {
+	if id.Kind == kindTarget {
+		return &lsv1alpha1.Target{}
+	}
+	return &lsv1alpha1.DataObject{}
+}
+
+// restore writes again what somebody has deleted, if it can be made as the last job or update has made it. Otherwise it is told.
+func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, lost []dataflow.ObjectID) error {
+	err := k.rewrite(ctx, inst, lost)
+	if err != nil && failure.KindOf(err) != failure.Terminal {
+		return err
+	}
+	k.losses.forget(client.ObjectKeyFromObject(inst))
+	for _, id := range lost {
+		if err == nil {
+			k.recorder.Eventf(inst, nil, corev1.EventTypeNormal, "Restored", "Restore", "somebody has deleted %s %s; it is there again", id.Kind, id.Name)
+		} else {
+			k.recorder.Eventf(inst, nil, corev1.EventTypeWarning, "NotRestored", "Restore",
+				"somebody has deleted %s %s, and spec, imports or what is below are not those of the last job any more: request a job of the root, "+
+					"which brings it back (espalier reconcile)", id.Kind, id.Name)
+		}
+	}
+	return nil
+}
+
+func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, lost []dataflow.ObjectID) error {
+	if inst.Generation != inst.Status.ObservedGeneration {
+		return failure.Terminalf(failure.Details{Operation: "Restore", Reason: "SpecChanged"}, "the spec has changed")
+	}
+	continuously := installation.FlowOf(inst) == lsv1alpha1.FlowContinuous
+	if continuously {
+		inst = marked(inst, inst.Status.ConfigGeneration)
+	}
+	in, err := k.unchangedInput(ctx, inst)
+	if err != nil {
+		return err
+	}
+	out, err := k.render(ctx, in)
+	if err != nil {
+		return err
+	}
+	objects, err := out.Imports.Objects(ownerOf(inst))
+	if err != nil {
+		return err
+	}
+	for _, write := range k.contextWrites(among(objects, lost)) {
+		if err := write(ctx); err != nil {
+			return err
+		}
+	}
+	exported := slices.ContainsFunc(lost, func(id dataflow.ObjectID) bool { return slices.Contains(exportsOf(inst), id) })
+	if continuously || !exported || inst.Status.Phase != lsv1alpha1.PhaseSucceeded {
+		return nil // the continuous flow sees by itself which exports are missing
+	}
+	return k.writeExports(ctx, in)
+}
+
+// among returns the objects that are among the given ones.
+func among(objects dataflow.Objects, ids []dataflow.ObjectID) dataflow.Objects {
+	return dataflow.Objects{
+		DataObjects: slices.DeleteFunc(objects.DataObjects, func(o *lsv1alpha1.DataObject) bool {
+			return !slices.Contains(ids, dataflow.ObjectID{Kind: kindDataObject, Name: o.Name})
+		}),
+		Targets: slices.DeleteFunc(objects.Targets, func(o *lsv1alpha1.Target) bool {
+			return !slices.Contains(ids, dataflow.ObjectID{Kind: kindTarget, Name: o.Name})
+		}),
+	}
+}

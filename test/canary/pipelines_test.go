@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package canary_test
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
+)
+
+// gossip is a server that refuses everything, except for lists if it is told to, and quotes all that it was sent, with the credentials as
+// they are meant.
+func gossip(t *testing.T, lists bool) *httptest.Server {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if git := strings.Contains(r.URL.Path, "/info/refs") || strings.Contains(r.URL.Path, "git-upload-pack"); lists && !git && r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, "[]")
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		user, password, _ := r.BasicAuth()
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf("Basic realm=%q", password))
+		http.Error(w, fmt.Sprintf(`{"message": "%s and %s are not welcome here: %v %s"}`, user, password, r.Header, body), http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// freeAddress is one on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// running makes a namespace for an environment in which the application runs a revision, as helm-controller would report it.
+func (w *world) running(revision string) string {
+	w.Helper()
+	namespace := w.server.GrantedNamespace(w.T, w.namespace)
+	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease"}}
+	app.SetNamespace(namespace)
+	app.SetName("app")
+	if err := w.cluster.Create(w.Context(), app); err != nil {
+		w.Fatal(err)
+	}
+	app.Object["status"] = map[string]any{
+		"history": []any{map[string]any{"chartVersion": revision, "status": "deployed", "version": int64(1)}}, "lastAttemptedRevision": revision,
+		"observedGeneration": app.GetGeneration(),
+		"conditions": []any{map[string]any{
+			"type": "Ready", "status": "True", "reason": "UpgradeSucceeded", "message": "", "lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+		}},
+	}
+	if err := w.cluster.Status().Update(w.Context(), app); err != nil {
+		w.Fatal(err)
+	}
+	return namespace
+}
+
+// credentials makes a Secret of which everything is a canary that nobody may see.
+func (w *world) credentials(name string, canaries map[string]string, server *httptest.Server) {
+	w.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"username": "me"}}
+	for _, key := range []string{"password", "token", "hmac-key"} {
+		secret.StringData[key] = canaryOf(len(canaries)) + canaryOf(len(canaries)+50)
+		canaries[name+" "+key] = secret.StringData[key]
+	}
+	secret.StringData["caFile"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	testkit.Create(w.T, w.server, secret)
+}
+
+// call asks the server for approvals, and remembers all of its answer.
+func (w *world) call(method, path, key string) {
+	w.Helper()
+	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), rand.Text())
+	mac := hmac.New(sha256.New, []byte(key))
+	fmt.Fprintf(mac, "\"@method\": %s\n\"@path\": %s\n\"@signature-params\": %s", method, path, input)
+	request, err := http.NewRequestWithContext(w.Context(), method, "http://"+w.approvals+path, strings.NewReader("{}"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	request.Header.Set("Signature-Input", "sig="+input)
+	request.Header.Set("Signature", "sig=:"+base64.StdEncoding.EncodeToString(mac.Sum(nil))+":")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.Fatal(err)
+	}
+	fmt.Fprintln(w.answers, method, path, response.Status, response.Header, string(body))
+}
+
+// Git servers and receivers of events refuse what they are sent, and quote it. Nobody else says what opens them.
+func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
+	events := gossip(t, false)
+	w := newWorld(t, func(o *manager.Options) {
+		o.Pipelines.ApprovalAddress, o.Pipelines.PollInterval = freeAddress(t), time.Second
+		o.Pipelines.EventsAddress = events.URL
+	})
+	canaries := map[string]string{}
+	for name, c := range map[string]struct {
+		kind  pipelines.GitProviderType
+		path  string
+		lists bool
+	}{
+		"gitea":      {pipelines.GitProviderGitea, "/acme/shop.git", false},
+		"gitea-git":  {pipelines.GitProviderGitea, "/acme/shop.git", true},
+		"gitlab":     {pipelines.GitProviderGitLab, "/acme/shop.git", false},
+		"gitlab-git": {pipelines.GitProviderGitLab, "/acme/shop.git", true},
+		"bitbucket":  {pipelines.GitProviderBitbucketServer, "/scm/ACME/shop.git", false},
+		"azure":      {pipelines.GitProviderAzureDevOps, "/acme/web/_git/shop", false},
+		"told":       {},
+	} {
+		git := gossip(t, c.lists)
+		w.credentials(name, canaries, git)
+		builder := testkit.Pipeline(w.namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+			Environment("dev", w.running("1.1.0")).Environment("prod", w.running("1.0.0"))
+		if c.kind == "" {
+			builder = builder.Notification()
+		} else {
+			builder = builder.PullRequest(pipelines.PullRequestStrategy{
+				Type: c.kind, URL: git.URL + c.path, BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: name},
+			})
+		}
+		pipeline := builder.Build()
+		pipeline.Spec.Promotion.Strategy.SecretRef = &pipelines.LocalObjectReference{Name: name}
+		testkit.Create(t, w.server, pipeline)
+		w.refused(name)
+		key := canaries[name+" hmac-key"]
+		for path, key := range map[string]string{"/prod/1.1.0": key, "/prod/9.9.9": key, "/nowhere/1.1.0": key, "/dev/1.1.0": "another-key"} {
+			w.call(http.MethodPost, "/approval/"+w.namespace+"/"+name+path, key)
+		}
+		w.call(http.MethodGet, "/approval/"+w.namespace+"/"+name+"/prod/1.1.0", key)
+		w.call(http.MethodPost, "/webhook/"+w.namespace+"/"+name, key)
+	}
+	w.quiet()
+	w.wantNone(canaries)
+}
+
+// refused waits until a pipeline tells what somebody has answered.
+func (w *world) refused(name string) {
+	w.Helper()
+	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	testkit.Eventually(w.T, w.server, p, testkit.Is("refused", func(p *pipelines.Pipeline) bool {
+		return strings.Contains(asJSON(p.Status), "403")
+	}))
+}
