@@ -8,9 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -107,28 +108,21 @@ func Each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 		return do(ctx, items[0])
 	}
 	var (
-		wait sync.WaitGroup
-		mu   sync.Mutex
-		all  []error
+		group  errgroup.Group
+		failed atomic.Bool
 	)
-	slots := make(chan struct{}, parallel)
-	for _, item := range items {
-		slots <- struct{}{}
-		mu.Lock()
-		failed := len(all) > 0
-		mu.Unlock()
-		if failed {
+	group.SetLimit(parallel)
+	all := make([]error, len(items))
+	for i, item := range items {
+		if failed.Load() {
 			break
 		}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			if err := do(ctx, item); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				all = append(all, err)
-			}
+		group.Go(func() error {
+			all[i] = do(ctx, item)
+			failed.CompareAndSwap(false, all[i] != nil)
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = group.Wait() // the errors of all are returned, not only the first
 	return errors.Join(all...)
 }

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"espalier.dev/internal/failure"
 )
@@ -18,22 +19,21 @@ const atOnce = 8
 // Each calls do for every index below count, some at the same time, and returns when all are done. A panic in one of them
 // becomes one of the caller, who may be prepared for it.
 func Each(count int, do func(index int)) {
-	slots := make(chan struct{}, atOnce)
 	thrown := make(chan any, count)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for i := range count {
-		slots <- struct{}{}
-		group.Go(func() {
+		group.Go(func() error {
 			defer func() {
 				if value := recover(); value != nil {
 					thrown <- value
 				}
-				<-slots
 			}()
 			do(i)
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // nobody returns an error
 	if len(thrown) > 0 {
 		panic(<-thrown)
 	}
