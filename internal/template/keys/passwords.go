@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/bcrypt"
+	//lint:ignore SA1019 bcrypt is made of it, and the package bcrypt does not take a salt
 	"golang.org/x/crypto/blowfish"
 )
 

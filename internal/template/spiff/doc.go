@@ -23,6 +23,6 @@
 // # What differs from the original
 //
 // docs/templates.md has the list. The most important: a string that an expression yields is data, even if it looks like an
-// expression, so that imports are not evaluated; and what reaches outside, depends on time or chance, or handles keys is
-// refused. Examples in the tests that differ say so, and the original has to disagree with them.
+// expression, so that imports are not evaluated; what reaches outside or depends on time is refused; and what depends on
+// chance is generated for the state only. Examples in the tests that differ say so, and the original has to disagree with them.
 package spiff

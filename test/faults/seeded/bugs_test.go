@@ -71,6 +71,11 @@ var bugs = []faults.Bug{
 		Runs:  []string{"alter "},
 	},
 	{
+		Name:  "a stale cache lets a password be generated again",
+		Edits: []faults.Edit{{File: "internal/controller/installations/states.go", Old: "!in.Entropy.Used() || out.States.Within(in.States) {", New: "true {"}},
+		Runs:  []string{"lock watch:secrets:hold:1..27"},
+	},
+	{
 		Name:  "a deletion does not wait for those who import",
 		Edits: []faults.Edit{{File: "internal/installation/rules_delete.go", Old: "if !o.IgnoreSuccessors && len(o.Successors) > 0 {", New: "if false {"}},
 		Runs:  []string{"dependents "},
