@@ -72,8 +72,10 @@ func benchmarkRoots(b *testing.B, flow lsv1alpha1.Flow) {
 		before = s.served(b)
 		updated := s.update(b, all)
 		s.settle(b)
+		cost = s.served(b).Minus(before)
+		b.Logf("%d roots once more:\n%s", *rootsFlag, cost)
 		b.ReportMetric(count/updated.Seconds(), "updated/s")
-		b.ReportMetric(float64(s.served(b).Minus(before).Total())/count, "requests/updated")
+		b.ReportMetric(float64(cost.Total())/count, "requests/updated")
 		b.ReportMetric(float64(s.idle(b).Writes()), "idle-writes")
 
 		before = s.served(b)

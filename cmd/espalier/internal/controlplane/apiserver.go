@@ -38,6 +38,7 @@ type apiServerConfig struct {
 	keys     keys
 	etcd     *etcdServer
 	history  time.Duration
+	uncached bool
 }
 
 type apiServer struct {
@@ -125,6 +126,7 @@ func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {
 	if config.history > 0 {
 		o.Etcd.StorageConfig.CompactionInterval = config.history
 	}
+	o.Etcd.EnableWatchCache = !config.uncached
 
 	o.SecureServing.Listener = config.listener
 	o.SecureServing.BindAddress = address.IP
