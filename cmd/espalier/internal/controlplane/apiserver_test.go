@@ -56,23 +56,4 @@ func TestListen(t *testing.T) {
 	}
 }
 
-func TestTheWatchCacheCanBeLeftOut(t *testing.T) {
-	listener, err := listenOn(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	building.Lock()
-	defer building.Unlock()
-	for _, uncached := range []bool{false, true} {
-		options, err := serverOptions(apiServerConfig{listener: listener, etcd: &etcdServer{}, uncached: uncached})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if options.Etcd.EnableWatchCache == uncached {
-			t.Errorf("left out: %t, and there: %t", uncached, options.Etcd.EnableWatchCache)
-		}
-	}
-}
-
 func portOf(listener net.Listener) int { return listener.Addr().(*net.TCPAddr).Port }

@@ -433,4 +433,11 @@ func TestUncached(t *testing.T) {
 			}
 		})
 	}
+	metrics, err := client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(metrics), `apiserver_watch_cache_capacity{group="",resource="configmaps"}`) {
+		t.Error("config maps are cached")
+	}
 }
