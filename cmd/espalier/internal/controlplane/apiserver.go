@@ -38,7 +38,6 @@ type apiServerConfig struct {
 	keys     keys
 	etcd     *etcdServer
 	history  time.Duration
-	uncached bool
 }
 
 type apiServer struct {
@@ -126,7 +125,6 @@ func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {
 	if config.history > 0 {
 		o.Etcd.StorageConfig.CompactionInterval = config.history
 	}
-	o.Etcd.EnableWatchCache = !config.uncached
 
 	o.SecureServing.Listener = config.listener
 	o.SecureServing.BindAddress = address.IP

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/informers"
@@ -96,23 +95,11 @@ func (c *clusterControllers) startGarbageCollector(ctx context.Context) error {
 	return nil
 }
 
-// metadataInformers spare the garbage collector the bodies of the objects, and what it does not read of the rest.
+// metadataInformers spare the garbage collector the bodies of the objects.
 type metadataInformers struct {
 	metadatainformer.SharedInformerFactory
 }
 
 func (f metadataInformers) ForResource(resource schema.GroupVersionResource) (informers.GenericInformer, error) {
-	informer := f.SharedInformerFactory.ForResource(resource)
-	_ = informer.Informer().SetTransform(bare) // One that has started has it already.
-	return informer, nil
-}
-
-// bare drops what can be larger than all the rest and what the garbage collector never reads.
-func bare(object any) (any, error) {
-	if accessor, err := meta.Accessor(object); err == nil {
-		accessor.SetManagedFields(nil)
-		accessor.SetAnnotations(nil)
-		accessor.SetLabels(nil)
-	}
-	return object, nil
+	return f.SharedInformerFactory.ForResource(resource), nil
 }

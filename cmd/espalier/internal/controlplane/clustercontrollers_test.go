@@ -7,12 +7,10 @@ import (
 	"context"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 )
 
 func TestClusterControllers(t *testing.T) {
@@ -85,22 +83,4 @@ func makeConfigMap(t *testing.T, client kubernetes.Interface, namespace string, 
 		t.Fatal(err)
 	}
 	return made
-}
-
-func TestTheGarbageCollectorHoldsOnlyWhatItReads(t *testing.T) {
-	owner := []metav1.OwnerReference{{Kind: "ConfigMap", Name: "owner", UID: "2"}}
-	held, err := bare(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: "a", UID: "1", OwnerReferences: owner, Finalizers: []string{"example.org/f"},
-		Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
-	}})
-	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Name: "a", UID: "1", OwnerReferences: owner, Finalizers: []string{"example.org/f"},
-	}}
-	if diff := cmp.Diff(want, held); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
-	}
-	gone := cache.DeletedFinalStateUnknown{Key: "a"}
-	if held, err := bare(gone); held != any(gone) || err != nil {
-		t.Errorf("what is no object became %v, %v", held, err)
-	}
 }

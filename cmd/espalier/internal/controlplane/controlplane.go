@@ -56,10 +56,6 @@ type Options struct {
 	// be many times as large as the objects. Zero means what Kubernetes does, five minutes.
 	History time.Duration
 
-	// Uncached lets each list and watch read from etcd. Otherwise the API server holds all objects decoded, and as many of their former
-	// versions as there were in busy times, for ever; that saves etcd from many clients, of which there are few here.
-	Uncached bool
-
 	// StartLimit is how long the start may take. Zero means DefaultStartLimit.
 	StartLimit time.Duration
 
@@ -193,9 +189,7 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	cp.onStop(cp.etcd.stop)
 
 	opts.Progress("starting the API server")
-	cp.apiserver, err = startAPIServer(ctx, apiServerConfig{
-		listener: listener, keys: keys, etcd: cp.etcd, history: opts.History, uncached: opts.Uncached,
-	})
+	cp.apiserver, err = startAPIServer(ctx, apiServerConfig{listener: listener, keys: keys, etcd: cp.etcd, history: opts.History})
 	if err != nil {
 		return log.explain(err)
 	}

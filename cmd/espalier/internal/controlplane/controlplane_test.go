@@ -410,34 +410,3 @@ func TestHealth(t *testing.T) {
 		}
 	}
 }
-
-// What is not cached is watched nonetheless, and its history is there for those who ask.
-func TestUncached(t *testing.T) {
-	client := clientFor(t, start(t, Options{Uncached: true}).RESTConfig())
-	before := makeConfigMap(t, client, "default", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "before"}})
-	makeConfigMap(t, client, "default", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "after"}})
-	for name, options := range map[string]metav1.ListOptions{
-		"from a version on":   {ResourceVersion: before.ResourceVersion},
-		"with what there was": {SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			options.FieldSelector = "metadata.name=after"
-			events, err := client.CoreV1().ConfigMaps("default").Watch(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer events.Stop()
-			event := <-events.ResultChan()
-			if shown, ok := event.Object.(*corev1.ConfigMap); !ok || shown.Name != "after" {
-				t.Errorf("the watch shows %v", event)
-			}
-		})
-	}
-	metrics, err := client.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(metrics), `apiserver_watch_cache_capacity{group="",resource="configmaps"}`) {
-		t.Error("config maps are cached")
-	}
-}

@@ -43,7 +43,7 @@ func run(ctx context.Context, opts options) (err error) {
 	}
 	cp, err := controlplane.Start(ctx, controlplane.Options{
 		DataDir: opts.dataDir, Port: opts.port, Kubeconfig: opts.kubeconfig, StartLimit: opts.startLimit,
-		ClusterControllers: true, History: history, Uncached: true, Progress: progress.step,
+		ClusterControllers: true, History: history, Progress: progress.step,
 	})
 	if err != nil {
 		return interrupted(ctx, err)
