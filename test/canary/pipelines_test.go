@@ -166,6 +166,7 @@ func (w *world) refused(name string) {
 	w.Helper()
 	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 	testkit.Eventually(w.T, w.server, p, testkit.Is("refused", func(p *pipelines.Pipeline) bool {
-		return strings.Contains(asJSON(p.Status), "403")
+		said := strings.ToLower(asJSON(p.Status))
+		return strings.Contains(said, "403") || strings.Contains(said, "refuse") || strings.Contains(said, "forbidden") || strings.Contains(said, "denied")
 	}))
 }

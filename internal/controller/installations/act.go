@@ -35,8 +35,6 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return k.tell(ctx, inst, o, e.Children)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
-	case installation.Restore:
-		return o, k.restore(ctx, inst, e.Objects)
 	case installation.Raise:
 		return o, e.Err
 	case installation.Announce, installation.Observe: // the status write alone does it
