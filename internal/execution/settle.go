@@ -39,7 +39,6 @@ func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed
 // settleRest takes note of a change of the flow that has nothing to do with a job, and says of an execution that was made by hand that
 // nobody has asked for one. Others get their job right after they were created.
 func settleRest(e *lsv1alpha1.Execution, o Observed, d Decision) Observed {
-	RememberSpec(e)
 	if o.ByHand && d.Why.Code == lsv1alpha1.ReasonNotStarted && o.Phase == "" {
 		run.AwaitRequest(&e.Status.RunStatus, d.Why.Message, o.Now)
 	}

@@ -18,7 +18,6 @@ func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Ob
 		return o
 	}
 	status := &inst.Status
-	RememberSpec(inst)
 	if err == nil {
 		o = settleSteps(inst, o, d)
 	}
