@@ -15,6 +15,7 @@ import (
 // then.
 func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision, err error) Execution {
 	status := &e.Status
+	execution.RememberSpec(e)
 	if observes(o, d, status.Phase) {
 		if o.FlowOnly {
 			o = o.carry(status.ObservedGeneration)

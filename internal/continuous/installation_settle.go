@@ -18,6 +18,7 @@ import (
 // SettleInstallation writes the outcome of a decision into the status and returns the facts as they stand then.
 func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d installation.Decision, err error) Installation {
 	status := &inst.Status
+	installation.RememberSpec(inst)
 	if err == nil {
 		o = record(inst, o, d)
 	} else if failure.KindOf(err) == failure.Terminal && (status.Phase == lsv1alpha1.PhasePendingDependencies || o.Deleting) {

@@ -119,6 +119,15 @@ func ObserveSpec(inst *lsv1alpha1.Installation) {
 	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
+// RememberSpec adds to a status of before it remembered the spec what it would remember. It is known as long as the status speaks of the
+// present generation; after the next change nobody could tell whether nothing but the flow is another one.
+func RememberSpec(inst *lsv1alpha1.Installation) {
+	status := &inst.Status
+	if status.ObservedSpec == "" && status.Phase.IsCompleted() && status.IsFinished() && status.ObservedGeneration == inst.Generation {
+		status.ObservedSpec = specMark(inst, inst.Generation)
+	}
+}
+
 // FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
 // what is below has been told of the change, too.
 func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {

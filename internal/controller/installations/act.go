@@ -22,7 +22,7 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 	case installation.Prepare:
 		return k.prepare(ctx, inst, o)
 	case installation.PropagateJob:
-		return k.handDown(ctx, inst, o, e.Children)
+		return k.propagateJob(ctx, inst, o, e.Children)
 	case installation.Interrupt:
 		return o, k.interrupt(ctx, inst, e.Children)
 	case installation.Export:
@@ -35,8 +35,6 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 		return k.tell(ctx, inst, o, e.Children)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
-	case installation.Restore:
-		return o, k.restore(ctx, inst, e.Objects)
 	case installation.Fail:
 		return o, e.Err
 	case installation.Announce, installation.Observe: // the status write alone does it
@@ -57,12 +55,12 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 			m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{run.GrantAnnotation: run.FormatGrant(o.NewJobID, string(inst.UID))}))
 			dropOperation(m)
 			if !o.Deleting {
-				hold(m)
+				addFinalizer(m)
 			}
 		}
 	case installation.AddFinalizer:
 		o.Finalizer = true
-		change = hold
+		change = addFinalizer
 	case installation.DropOperation:
 		o.Interrupt, o.StrayRequest = false, false
 		change = dropOperation
@@ -86,7 +84,7 @@ func dropOperation(m metav1.Object) {
 	m.SetAnnotations(annotations)
 }
 
-func hold(m metav1.Object) {
+func addFinalizer(m metav1.Object) {
 	if !slices.Contains(m.GetFinalizers(), lsv1alpha1.Finalizer) {
 		m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer))
 	}

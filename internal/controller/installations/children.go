@@ -156,8 +156,8 @@ func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object
 	return &lsv1alpha1.Installation{ObjectMeta: meta}
 }
 
-// handDown makes the job the current one of children, and returns the facts as they are then.
-func (k *kind) handDown(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+// propagateJob makes the job the current one of children, and returns the facts as they are then.
+func (k *kind) propagateJob(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
 	objects := make([]client.Object, len(children))
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)

@@ -63,6 +63,9 @@ func (f flows) Settle(inst *lsv1alpha1.Installation, o continuous.Installation, 
 
 // Act implements loop.Kind.
 func (f flows) Act(ctx context.Context, inst *lsv1alpha1.Installation, o continuous.Installation, effect installation.Effect) (continuous.Installation, error) {
+	if lost, ok := effect.(installation.Restore); ok {
+		return o, f.restore(ctx, inst, lost.Objects)
+	}
 	if o.Continuous {
 		return f.actContinuously(ctx, inst, o, effect)
 	}
