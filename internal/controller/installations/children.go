@@ -82,7 +82,7 @@ func keepOurs(child, wanted client.Object) {
 			child.SetOwnerReferences(append(child.GetOwnerReferences(), owner))
 		}
 	}
-	hold(child)
+	addFinalizer(child)
 }
 
 func merged(base, over map[string]string) map[string]string {
