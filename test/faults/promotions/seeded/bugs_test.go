@@ -57,9 +57,12 @@ var bugs = []faults.Bug{
 		Runs:  []string{"merge forge:create:1:after", "merge forge:create:1:lost"},
 	},
 	{
-		Name:  "a promotion that is superseded leaves its pull request",
-		Edits: []faults.Edit{{File: withdrawal, Old: "if mayHavePullRequest(r.Promotion) {", New: "if false {"}},
-		Runs:  []string{"supersede "},
+		Name: "a promotion that is superseded leaves its pull request",
+		Edits: []faults.Edit{
+			{File: withdrawal, Old: "if mayHavePullRequest(r.Promotion) {", New: "if false {"},
+			{File: reclaim, Old: "if len(siblings) == 0 ||", New: "if len(siblings) >= 0 ||"},
+		},
+		Runs: []string{"supersede "},
 	},
 	{
 		Name:  "a withdrawal ends before it is carried out",
