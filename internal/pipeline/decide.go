@@ -6,7 +6,10 @@ package pipeline
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"reflect"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/decision"
@@ -30,18 +33,18 @@ func Decide(o Observed) Decision {
 	if o.Deleted && !o.Finalizer {
 		return Decision{Wait: true, Why: decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}}
 	}
-	d := advance(o)
-	if d.changed() {
+	next := advance(o)
+	if changed(o.Status, next.status) {
 		return Decision{Why: decision.Reason{Code: ReasonRecording, Message: "what has changed is recorded"}}
 	}
 	var do []Effect
 	if len(o.News) > 0 {
 		do = append(do, Announce{News: o.News})
 	}
-	if do = append(do, d.effects()...); len(do) > 0 {
+	if do = append(do, effects(next)...); len(do) > 0 {
 		return Decision{Do: do, SaveFirst: true, Why: decision.Reason{Code: ReasonActing, Message: "what was recorded is carried out"}}
 	}
-	return Decision{Wait: true, RequeueAfter: d.again(), Why: d.why()}
+	return Decision{Wait: true, RequeueAfter: recheck(next), Why: why(next)}
 }
 
 // Settle writes what a decision has come to into the status of a pipeline, and returns the facts as they are then. An error
@@ -53,26 +56,74 @@ func Settle(p *pipelines.Pipeline, o Observed, d Decision, err error) Observed {
 		o.News = nil
 	case !d.Wait:
 		next := advance(o)
-		p.Status = next.pipeline.Status
-		o.Status, o.News = *p.Status.DeepCopy(), append(o.News, next.news...)
+		p.Status = *next.status.DeepCopy()
+		o.Status, o.News = *next.status.DeepCopy(), append(o.News, next.news...)
 	}
 	return o
 }
 
+// outcome is what the facts come to: the status as it has to be, and what has led to it.
+type outcome struct {
+	facts  facts
+	closed []barrier
+	ledger
+	progress progress
+	status   pipelines.PipelineStatus
+}
+
+// advance computes what the status has to be, as the facts are. It is total, and what it returns for facts with that status is
+// the same status again. No stage changes what it was given.
+func advance(o Observed) outcome {
+	f := survey(o)
+	if o.Deleted {
+		return retire(f)
+	}
+	known := takeIn(f, openLedger(f))
+	wanted := follow(f, known)
+	allowed, requests := answer(f, wanted)
+	closed := barriers(f, allowed)
+	begun := launch(f, closed, allowed)
+	return conclude(f, closed, begun, requests)
+}
+
+// conclude puts the status together.
+func conclude(f facts, closed []barrier, l ledger, requests []pipelines.RequestStatus) outcome {
+	next := outcome{facts: f, closed: closed, ledger: l, status: f.Status}
+	status := &next.status
+	status.ObservedGeneration, status.Run, status.Environments, status.Requests = f.Generation, f.run, l.environments(), requests
+	if f.RequestedAt != "" {
+		status.LastHandledReconcileAt = f.RequestedAt
+	}
+	if len(f.steps) > 0 && f.steps[0].verdict == verdictSource && !f.blind {
+		status.LatestRevision = f.steps[0].revision
+	}
+	status.Holds = holds(f, waits(f, closed, l))
+	next.progress = progressOf(f, closed, l, status.Holds)
+	status.Conditions = conditions(f, readiness(f.views, status.Holds), condition(pipelines.ConditionPromotionPending, pending(f.steps)),
+		condition(pipelines.ConditionReconciling, next.progress.moving), condition(pipelines.ConditionStalled, next.progress.halted))
+	return next
+}
+
+// changed tells whether a status differs from the recorded one. Most of the time it does not, to the bit, and the cheaper
+// comparison settles it; the other one knows that times are the same in all zones.
+func changed(before, after pipelines.PipelineStatus) bool {
+	return !reflect.DeepEqual(before, after) && !equality.Semantic.DeepEqual(before, after)
+}
+
 // why says what the pipeline waits for.
-func (d *draft) why() decision.Reason {
-	moving, halted := d.progress()
+func why(next outcome) decision.Reason {
+	holds := next.status.Holds
 	switch {
-	case d.o.Deleted && len(d.status().Holds) > 0:
-		return decision.Reason{Code: ReasonDeleting, Message: d.status().Holds[0].Message}
-	case d.o.Deleted:
+	case next.facts.Deleted && len(holds) > 0:
+		return decision.Reason{Code: ReasonDeleting, Message: holds[0].Message}
+	case next.facts.Deleted:
 		return decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}
-	case moving != nil:
-		return decision.Reason{Code: moving.reason, Message: moving.message}
-	case halted != nil:
-		return decision.Reason{Code: halted.reason, Message: halted.message}
-	case len(d.status().Holds) > 0:
-		return decision.Reason{Code: string(d.status().Holds[0].Reason), Message: d.status().Holds[0].Message}
+	case next.progress.moving != nil:
+		return decision.Reason{Code: next.progress.moving.reason, Message: next.progress.moving.message}
+	case next.progress.halted != nil:
+		return decision.Reason{Code: next.progress.halted.reason, Message: next.progress.halted.message}
+	case len(holds) > 0:
+		return decision.Reason{Code: string(holds[0].Reason), Message: holds[0].Message}
 	}
 	return decision.Reason{Code: ReasonCurrent, Message: "the revision is in all environments"}
 }
@@ -84,45 +135,45 @@ const (
 	soonest         = time.Second
 )
 
-// again is when something can change only because time goes by, or else when the safety net is due. The net is spread, so that
+// recheck is when something can change only because time goes by, or else when the safety net is due. The net is spread, so that
 // many pipelines do not come at once.
-func (d *draft) again() time.Duration {
-	sum, _ := hex.DecodeString(digest("recheck", d.o.Namespace, d.o.Name)[:4])
-	next := safetyRecheck - time.Duration(binary.BigEndian.Uint16(sum))*safetyRecheck/4/(1<<16)
-	for _, at := range d.times() {
+func recheck(next outcome) time.Duration {
+	o := next.facts.Observed
+	sum, _ := hex.DecodeString(digest("recheck", o.Namespace, o.Name)[:4])
+	soon := safetyRecheck - time.Duration(binary.BigEndian.Uint16(sum))*safetyRecheck/4/(1<<16)
+	for _, at := range times(next) {
 		// A time that is over has had its effect, or something else is waited for.
-		if wait := at.Sub(d.o.Now); wait > 0 {
-			next = min(next, max(soonest, wait))
+		if wait := at.Sub(o.Now); wait > 0 {
+			soon = min(soon, max(soonest, wait))
 		}
 	}
-	return next
+	return soon
 }
 
 // times are when something changes by itself.
-func (d *draft) times() []time.Time {
+func times(next outcome) []time.Time {
 	var times []time.Time
-	for _, hold := range d.status().Holds {
+	for _, hold := range next.status.Holds {
 		if hold.Until != nil {
 			times = append(times, hold.Until.Time)
 		}
 	}
-	for _, name := range d.recorded() {
-		e := d.environment(name)
-		if e.Withdrawal != nil && e.Withdrawal.NextAttemptTime != nil {
-			times = append(times, e.Withdrawal.NextAttemptTime.Time)
+	for _, r := range next.records {
+		if r.Withdrawal != nil && r.Withdrawal.NextAttemptTime != nil {
+			times = append(times, r.Withdrawal.NextAttemptTime.Time)
 		}
-		if e.Promotion != nil {
-			times = append(times, d.timesOf(e.Promotion)...)
+		if r.Promotion != nil {
+			times = append(times, timesOf(next.facts.Observed, r.Promotion)...)
 		}
 	}
 	return times
 }
 
 // timesOf are when a promotion changes by itself, whatever the environment is held by.
-func (d *draft) timesOf(p *pipelines.PromotionStatus) []time.Time {
+func timesOf(o Observed, p *pipelines.PromotionStatus) []time.Time {
 	switch p.State {
 	case pipelines.PromotionSucceeded:
-		return []time.Time{d.deadline(p)}
+		return []time.Time{deadline(o, p)}
 	case pipelines.PromotionFailed:
 		times := []time.Time{repeatable(p)}
 		if p.NextAttemptTime != nil {

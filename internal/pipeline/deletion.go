@@ -9,27 +9,28 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// holdDeletion says what a pipeline that is being deleted waits for, and which pull requests stay. Nothing of what it waited for before is
-// true any more.
-func (d *draft) holdDeletion() {
-	before := d.status().Holds
-	d.status().ObservedGeneration, d.status().Holds = d.o.Generation, nil
-	d.holdWithdrawals()
-	waiting := len(d.status().Holds) > 0
-	for _, name := range d.recorded() {
-		for _, p := range leftOpen(d.environment(name)) {
-			d.addHold(name, p.Revision, gate{reason: pipelines.HoldLeftOpen, message: p.Error.Message})
+// retire computes the status of a pipeline that is being deleted: what it still waits for, and which pull requests stay. Nothing of what it
+// waited for before is true any more.
+func retire(f facts) outcome {
+	l, requests := answer(f, takeIn(f, openLedger(f)))
+	waits := withdrawals(l, nil)
+	waiting := len(waits) > 0
+	for _, r := range l.records {
+		for _, p := range leftOpen(r.EnvironmentStatus) {
+			waits = append(waits, held{r.name, p.Revision, gate{reason: pipelines.HoldLeftOpen, message: p.Error.Message}})
 		}
 	}
-	d.keepSince(before)
-	d.set(pipelines.ConditionPromotionPending, nil)
-	d.set(pipelines.ConditionStalled, nil)
+	next := outcome{facts: f, ledger: l, status: f.Status}
+	next.status.ObservedGeneration, next.status.Environments, next.status.Requests = f.Generation, l.environments(), requests
+	next.status.Holds = holds(f, waits)
+	var going *told
 	if waiting {
-		first := d.status().Holds[0]
-		d.set(pipelines.ConditionReconciling, &told{ReasonDeleting, shorten("before the pipeline goes: environment "+first.Environment+": "+first.Message, maxMessage)})
-		return
+		first := next.status.Holds[0]
+		going = &told{ReasonDeleting, shorten("before the pipeline goes: environment "+first.Environment+": "+first.Message, maxMessage)}
 	}
-	d.set(pipelines.ConditionReconciling, nil)
+	next.status.Conditions = conditions(f, condition(pipelines.ConditionPromotionPending, nil),
+		condition(pipelines.ConditionStalled, nil), condition(pipelines.ConditionReconciling, going))
+	return next
 }
 
 // leftOpen are the promotions of an environment whose pull requests could not be closed.

@@ -17,4 +17,6 @@
 // Everything that is remembered stands in the status of the Pipeline. A pass computes from the facts what the status has to
 // be, and what is to be done follows from the status alone once it is stored. So a crash at any point leaves a status whose
 // consequences are drawn again, and everything that is done outside looks for its own traces before it leaves new ones.
+//
+// The pass goes through stages, each a function from values to a value: see advance.
 package pipeline

@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/decision"
@@ -92,3 +93,90 @@ type News struct {
 
 // NewsRunCompleted is the reason of the news that a revision has reached the last environment.
 const NewsRunCompleted = "RunCompleted"
+
+// effects are what follows from the status once it is stored. The finalizer is there before anything that it is for.
+func effects(next outcome) []Effect {
+	f := next.facts
+	var do []Effect
+	holding := needsFinalizer(next)
+	if holding && !f.Finalizer && !f.Deleted {
+		do = append(do, AddFinalizer{})
+	}
+	for _, r := range next.records {
+		if effect := withdrawEffect(f, r); effect != nil {
+			do = append(do, effect)
+		}
+	}
+	for _, s := range f.steps {
+		if effect := promoteEffect(f, s, next.closed[s.index], next.of(s.name())); effect != nil {
+			do = append(do, effect)
+		}
+	}
+	do = append(do, removals(f.Requests, next.status.Requests)...)
+	if !holding && f.Finalizer {
+		do = append(do, RemoveFinalizer{})
+	}
+	return do
+}
+
+// removals take away the requests that were answered.
+func removals(requests []Request, answers []pipelines.RequestStatus) []Effect {
+	var do []Effect
+	for _, request := range requests {
+		if answered(answers, request.ID) {
+			do = append(do, RemoveRequest{Annotation: request.Annotation, ID: request.ID})
+		}
+	}
+	return do
+}
+
+// needsFinalizer tells whether there may be pull requests that are closed before the pipeline goes.
+func needsFinalizer(next outcome) bool {
+	if next.facts.Deleted && next.facts.KeepPullRequests {
+		return false
+	}
+	return slices.ContainsFunc(next.records, func(r record) bool { return r.Withdrawal != nil || mayHavePullRequest(r.Promotion) })
+}
+
+func withdrawEffect(f facts, r record) Effect {
+	w := r.Withdrawal
+	if w == nil || w.NextAttemptTime != nil || busy(f.Attempts, r.name) {
+		return nil
+	}
+	id := withdrawalOf(r.name, w)
+	if f.Attempts[id].State != "" {
+		return nil
+	}
+	request := *w.PullRequest.DeepCopy()
+	if now := f.repository(r.name); now != nil && (request.Repository == nil || sameRepository(request.Repository, now)) {
+		request.Repository = now
+	}
+	return Withdraw{ID: id, Revision: w.Revision, Run: w.Run, PullRequest: request, Message: w.Message}
+}
+
+// promoteEffect starts the attempt that is recorded and not known to be started, as long as the promotion is still needed.
+func promoteEffect(f facts, s step, closed barrier, r record) Effect {
+	p := r.Promotion
+	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || p.State != pipelines.PromotionAttempting {
+		return nil
+	}
+	id := attemptOf(s.name(), p)
+	if f.Attempts[id].State != "" || busy(f.Attempts, s.name()) || !agreed(f, s, p) {
+		return nil
+	}
+	if len(closed.stops) > 0 || r.Withdrawal != nil {
+		return nil
+	}
+	_, strategy := strategyOf(f.promotion(s.view))
+	promote := Promote{
+		ID: id, Revision: p.Revision, Value: p.Value, Run: p.Run, Downgrade: p.Downgrade,
+		Strategy: *strategy.DeepCopy(), Targets: slices.Clone(s.spec.Targets),
+	}
+	if p.Value == "" {
+		promote.Value = p.Revision
+	}
+	if p.PullRequest != nil {
+		promote.Branch = p.PullRequest.Branch
+	}
+	return promote
+}

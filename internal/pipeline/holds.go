@@ -6,94 +6,111 @@ package pipeline
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// hold writes down what revisions wait for.
-func (d *draft) hold() {
-	before := d.status().Holds
-	d.status().Holds = nil
-	if len(d.views) == 0 {
-		d.addHold("", "", gate{reason: pipelines.HoldNoTargets, message: "the pipeline has no environments"})
-	}
-	for _, s := range d.steps {
-		d.holdStep(s)
-	}
-	for _, v := range d.views {
-		if d.blind() && v.facts.ListingPending {
-			d.addHold(v.name(), "", gate{reason: pipelines.HoldLookingUp, message: unlisted(v)})
-		}
-	}
-	d.holdWithdrawals()
-	d.keepSince(before)
+// held is a gate at an environment, and the revision that waits there.
+type held struct {
+	environment, revision string
+	gate
 }
 
-// keepSince lets holds that were there before keep the time at which they began.
-func (d *draft) keepSince(before []pipelines.Hold) {
-	for i, hold := range d.status().Holds {
-		j := slices.IndexFunc(before, func(b pipelines.Hold) bool {
+// waits are what revisions wait for, in the order of the environments.
+func waits(f facts, closed []barrier, l ledger) []held {
+	var all []held
+	if len(f.views) == 0 {
+		all = append(all, held{gate: gate{reason: pipelines.HoldNoTargets, message: "the pipeline has no environments"}})
+	}
+	for _, s := range f.steps {
+		all = append(all, waitsAt(f, s, closed[s.index], l.of(s.name()))...)
+	}
+	for _, v := range f.views {
+		if f.blind && v.seen.ListingPending {
+			all = append(all, held{v.name(), "", gate{reason: pipelines.HoldLookingUp, message: unlisted(v)}})
+		}
+	}
+	return append(all, withdrawals(l, all)...)
+}
+
+// withdrawals say which pull requests are being closed, also those of environments that are gone or that nothing else waits in.
+func withdrawals(l ledger, said []held) []held {
+	var all []held
+	for _, r := range l.records {
+		already := slices.ContainsFunc(said, func(h held) bool { return h.environment == r.name && h.reason == pipelines.HoldWithdrawing })
+		if r.Withdrawal != nil && !already {
+			all = append(all, held{r.name, r.Withdrawal.Revision, withdrawing(r.Withdrawal)})
+		}
+	}
+	return all
+}
+
+// holds are how the status says what is waited for, each once. Those that were there before keep the time at which they began.
+func holds(f facts, waits []held) []pipelines.Hold {
+	var all []pipelines.Hold
+	for _, w := range waits {
+		hold := holdOf(w, f.now)
+		same := func(h pipelines.Hold) bool {
+			return h.Environment == hold.Environment && h.Reason == hold.Reason && h.Message == hold.Message
+		}
+		if slices.ContainsFunc(all, same) {
+			continue
+		}
+		i := slices.IndexFunc(f.Status.Holds, func(b pipelines.Hold) bool {
 			return b.Environment == hold.Environment && b.Reason == hold.Reason && b.Revision == hold.Revision
 		})
-		if j >= 0 {
-			d.status().Holds[i].Since = before[j].Since
+		if i >= 0 {
+			hold.Since = f.Status.Holds[i].Since
 		}
+		all = append(all, hold)
 	}
+	return all
 }
 
-// holdWithdrawals says which pull requests are being closed, also those of environments that are gone or that nothing else waits in.
-func (d *draft) holdWithdrawals() {
-	for _, name := range d.recorded() {
-		w := d.environment(name).Withdrawal
-		said := slices.ContainsFunc(d.status().Holds, func(h pipelines.Hold) bool { return h.Environment == name && h.Reason == pipelines.HoldWithdrawing })
-		if w != nil && !said {
-			d.addHold(name, w.Revision, withdrawing(w))
-		}
-	}
-}
-
-func (d *draft) addHold(environment, revision string, g gate) {
+func holdOf(w held, now metav1.Time) pipelines.Hold {
 	hold := pipelines.Hold{
-		Environment: environment, Reason: g.reason, Message: shorten(g.message, maxMessage), Revision: revision, Since: d.now,
+		Environment: w.environment, Reason: w.reason, Message: shorten(w.message, maxMessage), Revision: w.revision, Since: now,
 	}
-	if g.whole {
+	if w.whole {
 		hold.Environment, hold.Revision = "", ""
 	}
-	if !g.until.IsZero() {
-		until := metav1.NewTime(g.until.UTC().Truncate(time.Second))
+	if !w.until.IsZero() {
+		until := seconds(w.until)
 		hold.Until = &until
 	}
-	same := func(h pipelines.Hold) bool {
-		return h.Environment == hold.Environment && h.Reason == hold.Reason && h.Message == hold.Message
-	}
-	if !slices.ContainsFunc(d.status().Holds, same) {
-		d.status().Holds = append(d.status().Holds, hold)
-	}
+	return hold
 }
 
-// holdStep writes down what is waited for at one environment: what the walk says, or the promotion to it.
-func (d *draft) holdStep(s step) {
-	p := d.environment(s.name()).Promotion
+// waitsAt are what is waited for at one environment: what the walk says, or the promotion to it.
+func waitsAt(f facts, s step, closed barrier, r record) []held {
+	p := r.Promotion
 	if s.duplicate {
-		d.addHold(s.name(), s.revision, gate{
+		return []held{{s.name(), s.revision, gate{
 			reason:  pipelines.HoldInvalid,
 			message: fmt.Sprintf("two environments are called %s: give each a name of its own", s.name()),
-		})
-		return
+		}}}
 	}
-	if g, held := walkHold(s); held && !brokenHere(s, p) {
-		d.addHold(s.name(), s.revision, g)
-		return
+	if g, waits := walkHold(s); waits && !brokenHere(s, p) {
+		return []held{{s.name(), s.revision, g}}
 	}
-	if s.verdict == verdictNeeded && d.holdNeeded(s, p) {
-		return
+	var all []held
+	if s.verdict == verdictNeeded {
+		needed, complete := waitsForNeeded(f, s, closed, r)
+		for _, g := range needed {
+			all = append(all, held{s.name(), s.revision, g})
+		}
+		if complete {
+			return all
+		}
 	}
 	if p != nil && s.index > 0 && s.verdict != verdictReached {
-		d.holdRecord(s, p)
+		if g, waits := recordHold(f, s, r); waits {
+			all = append(all, held{s.name(), p.Revision, g})
+		}
 	}
+	return all
 }
 
 // brokenHere tells whether the revision is rolling out for longer than it should: then that is what has to be said.
@@ -101,17 +118,27 @@ func brokenHere(s step, p *pipelines.PromotionStatus) bool {
 	return s.verdict == verdictRollingOut && isFor(p, s.revision, s.run) && p.State == pipelines.PromotionStalled
 }
 
-// holdNeeded says what keeps a promotion that is needed from being recorded or begun. It reports false if there is more to say.
-func (d *draft) holdNeeded(s step, p *pipelines.PromotionStatus) bool {
-	wanted := isFor(p, s.revision, s.run)
-	if wanted && p.State != pipelines.PromotionSuperseded {
-		return d.holdPlan(s, p)
+// waitsForNeeded are what keeps a promotion that is needed from being recorded or begun. It reports false if there is more to say.
+func waitsForNeeded(f facts, s step, closed barrier, r record) ([]gate, bool) {
+	p := r.Promotion
+	if !isFor(p, s.revision, s.run) || p.State == pipelines.PromotionSuperseded {
+		if outstanding(f.Attempts, r) {
+			return nil, false
+		}
+		return []gate{unplannedHold(r)}, true
 	}
-	if d.outstanding(s.name()) {
-		return false
+	switch p.State {
+	case pipelines.PromotionUnattempted:
+		if len(closed.gates) == 0 && busy(f.Attempts, s.name()) {
+			return []gate{{reason: pipelines.HoldWithdrawing, message: "an attempt for an older promotion is still running"}}, true
+		}
+		return closed.gates, true
+	case pipelines.PromotionUnapproved, pipelines.PromotionFailed:
+		return closed.stops, false
+	case pipelines.PromotionAttempting:
+		return closed.stops, true
 	}
-	d.holdUnplanned(s)
-	return true
+	return nil, false
 }
 
 // walkHold is what the walk itself waits for.
@@ -120,9 +147,9 @@ func walkHold(s step) (gate, bool) {
 	case verdictUnsettled:
 		return firstHold(s), true
 	case verdictUnreadable:
-		return s.unreadableGate(), true
+		return unreadableGate(s.view), true
 	case verdictNeverDeployed:
-		return gate{reason: pipelines.HoldNeverDeployed, message: s.undeployed()}, true
+		return gate{reason: pipelines.HoldNeverDeployed, message: undeployed(s.view)}, true
 	case verdictNoTargets:
 		return gate{reason: pipelines.HoldNoTargets, message: "environment " + s.name() + " has no targets"}, true
 	case verdictRollingOut:
@@ -134,78 +161,57 @@ func walkHold(s step) (gate, bool) {
 // firstHold says why the first environment has not settled.
 func firstHold(s step) gate {
 	switch {
-	case len(s.facts.Targets) == 0:
+	case len(s.seen.Targets) == 0:
 		return gate{reason: pipelines.HoldNoTargets, message: "environment " + s.name() + " has no targets"}
 	case !s.readable():
-		return s.unreadableGate()
+		return unreadableGate(s.view)
 	}
 	return gate{reason: pipelines.HoldUnsettled, message: "the targets are not all healthy at one revision: " + s.laggards("")}
 }
 
-// holdUnplanned says why there is no record of a promotion that is needed.
-func (d *draft) holdUnplanned(s step) {
-	if w := d.environment(s.name()).Withdrawal; w != nil {
-		d.addHold(s.name(), s.revision, withdrawing(w))
-		return
+// unplannedHold says why there is no record of a promotion that is needed.
+func unplannedHold(r record) gate {
+	if r.Withdrawal != nil {
+		return withdrawing(r.Withdrawal)
 	}
-	d.addHold(s.name(), s.revision, gate{
+	return gate{
 		reason:  pipelines.HoldNoStrategy,
-		message: fmt.Sprintf("nothing says how to promote to environment %s: set a strategy in its promotion, or in spec.promotion", s.name()),
-	})
-}
-
-// holdPlan says what keeps a promotion from beginning. It reports false if it has begun.
-func (d *draft) holdPlan(s step, p *pipelines.PromotionStatus) bool {
-	switch p.State {
-	case pipelines.PromotionUnattempted:
-		closed := d.gates(s, p)
-		if len(closed) == 0 && d.busy(s.name()) {
-			closed = append(closed, gate{reason: pipelines.HoldWithdrawing, message: "an attempt for an older promotion is still running"})
-		}
-		for _, g := range closed {
-			d.addHold(s.name(), s.revision, g)
-		}
-	case pipelines.PromotionUnapproved:
-		for _, g := range d.stops(s.name()) {
-			d.addHold(s.name(), s.revision, g)
-		}
-		return false
-	case pipelines.PromotionAttempting, pipelines.PromotionFailed:
-		for _, g := range d.stops(s.name()) {
-			d.addHold(s.name(), s.revision, g)
-		}
-		return p.State == pipelines.PromotionAttempting
-	default:
-		return false
+		message: fmt.Sprintf("nothing says how to promote to environment %s: set a strategy in its promotion, or in spec.promotion", r.name),
 	}
-	return true
 }
 
-// holdRecord says what a promotion waits for that has been recorded.
-func (d *draft) holdRecord(s step, p *pipelines.PromotionStatus) {
-	var g gate
+// recordHold says what a promotion waits for that has been recorded.
+func recordHold(f facts, s step, r record) (gate, bool) {
+	p := r.Promotion
 	switch p.State {
 	case pipelines.PromotionUnapproved:
-		g = gate{reason: pipelines.HoldWaitingForApproval, message: fmt.Sprintf("somebody must approve revision %s for environment %s", p.Revision, s.name())}
-		if p.Downgrade {
-			g.message += ", which is a downgrade"
-		}
+		return approvalHold(r), true
 	case pipelines.PromotionCreated:
-		g = gate{reason: pipelines.HoldWaitingForMerge, message: d.mergeMessage(s, p)}
+		return gate{reason: pipelines.HoldWaitingForMerge, message: mergeMessage(f, s, r)}, true
 	case pipelines.PromotionFailed:
-		g = failedHold(p)
+		return failedHold(p), true
 	case pipelines.PromotionAbandoned:
-		g = gate{reason: pipelines.HoldAbandoned, message: fmt.Sprintf("pull request %s was closed without merging%s: ask for a retry, or wait for another revision", urlOf(p), by(closerOf(p)))}
+		return gate{reason: pipelines.HoldAbandoned, message: fmt.Sprintf(
+			"pull request %s was closed without merging%s: ask for a retry, or wait for another revision", urlOf(p), by(closerOf(p)))}, true
 	case pipelines.PromotionRejected:
-		g = gate{reason: pipelines.HoldRejected, message: sentence(fmt.Sprintf("revision %s was rejected%s; ask for a retry, or wait for another revision", p.Revision, by(decider(p))), rejection(p))}
+		return gate{reason: pipelines.HoldRejected, message: sentence(fmt.Sprintf(
+			"revision %s was rejected%s; ask for a retry, or wait for another revision", p.Revision, by(decider(p))), rejection(p))}, true
 	case pipelines.PromotionSucceeded:
-		g = gate{reason: pipelines.HoldRollingOut, message: fmt.Sprintf("revision %s was handed over and has not arrived: %s", p.Revision, s.laggards(p.Revision))}
+		return gate{reason: pipelines.HoldRollingOut, message: fmt.Sprintf(
+			"revision %s was handed over and has not arrived: %s", p.Revision, s.laggards(p.Revision))}, true
 	case pipelines.PromotionStalled, pipelines.PromotionRolledBack:
-		g = brokenHold(p)
-	default:
-		return
+		return brokenHold(p), true
 	}
-	d.addHold(s.name(), p.Revision, g)
+	return gate{}, false
+}
+
+func approvalHold(r record) gate {
+	p := r.Promotion
+	message := fmt.Sprintf("somebody must approve revision %s for environment %s", p.Revision, r.name)
+	if p.Downgrade {
+		message += ", which is a downgrade"
+	}
+	return gate{reason: pipelines.HoldWaitingForApproval, message: message}
 }
 
 func failedHold(p *pipelines.PromotionStatus) gate {
@@ -237,9 +243,10 @@ func brokenHold(p *pipelines.PromotionStatus) gate {
 	return g
 }
 
-func (d *draft) mergeMessage(s step, p *pipelines.PromotionStatus) string {
+func mergeMessage(f facts, s step, r record) string {
+	p := r.Promotion
 	message := fmt.Sprintf("somebody must merge pull request %s", urlOf(p))
-	if request, found := d.pullRequestOf(s.name(), p); found && request.Conflicting {
+	if request, found := pullRequestOf(f.PullRequests, r); found && request.Conflicting {
 		message += ", which conflicts with its base branch"
 	}
 	if s.verdict == verdictBehind {

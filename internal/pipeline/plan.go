@@ -25,12 +25,13 @@ type Outlook struct {
 // Plan says which promotions are to happen as the facts are, and what the others wait for. It is a function of the spec, the
 // targets, the recorded status and the time, and of nothing else.
 func Plan(o Observed) Outlook {
-	d := advance(o)
-	outlook := Outlook{Holds: d.status().Holds, Status: *d.status()}
-	if run := d.status().Run; run != nil {
+	next := advance(o)
+	status := next.status.DeepCopy()
+	outlook := Outlook{Holds: status.Holds, Status: *status}
+	if run := status.Run; run != nil {
 		outlook.Revision, outlook.Run = run.Revision, run.Number
 	}
-	for _, effect := range d.effects() {
+	for _, effect := range effects(next) {
 		switch e := effect.(type) {
 		case Promote:
 			outlook.Promotions = append(outlook.Promotions, e)

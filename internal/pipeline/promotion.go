@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -21,18 +22,22 @@ func isLive(state pipelines.PromotionState) bool {
 	return false
 }
 
+// isRunning tells whether the current attempt of a promotion is known to be under way.
+func isRunning(attempts map[AttemptID]Attempt, r record) bool {
+	return attempts[attemptOf(r.name, r.Promotion)].State == AttemptRunning
+}
+
 // outstanding tells whether a promotion has begun and goes on by itself, so that the mode Pairwise finishes it before the next
 // one. One that would have to be attempted again is not: its revision is not the one of the environment before any more.
-func (d *draft) outstanding(name string) bool {
-	p := d.environment(name).Promotion
-	if p == nil {
+func outstanding(attempts map[AttemptID]Attempt, r record) bool {
+	if r.Promotion == nil {
 		return false
 	}
-	switch p.State {
+	switch r.Promotion.State {
 	case pipelines.PromotionCreated, pipelines.PromotionSucceeded:
 		return true
 	case pipelines.PromotionAttempting:
-		return d.o.Attempts[attemptOf(name, p)].State == AttemptRunning
+		return isRunning(attempts, r)
 	}
 	return false
 }
@@ -62,94 +67,111 @@ func attemptOf(environment string, p *pipelines.PromotionStatus) AttemptID {
 	return AttemptID{Verb: VerbPromote, Environment: environment, Key: p.Key, Number: p.Attempts}
 }
 
-// absorb lets what is known of attempts and pull requests into the record of an environment.
-func (d *draft) absorb(name string) {
-	d.absorbWithdrawal(name)
-	p := d.environment(name).Promotion
-	if p == nil {
-		return
+// takeIn lets what was seen into what is remembered: how targets are, what has become of attempts and pull requests, and which
+// environments have no place any more. Nothing new is begun on its account.
+func takeIn(f facts, l ledger) ledger {
+	l = l.along(f.steps, func(s step, r record) record { return look(f, s.view, r) })
+	l = l.each(func(r record) record { return absorb(f, r) })
+	if !f.blind {
+		l = l.along(f.steps, func(_ step, r record) record { return remember(f, r) })
 	}
-	switch p.State {
+	return tidy(f, l)
+}
+
+// absorb lets what is known of attempts and pull requests into the record of an environment.
+func absorb(f facts, r record) record {
+	r = absorbWithdrawal(f, r)
+	if r.Promotion == nil {
+		return r
+	}
+	switch r.Promotion.State {
 	case pipelines.PromotionAttempting:
-		d.absorbAttempt(name, p)
+		return absorbAttempt(f, r)
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionFailed, pipelines.PromotionCreated,
 		// Somebody may open it again.
 		pipelines.PromotionAbandoned:
-		if request, found := d.pullRequestOf(name, p); found {
-			d.absorbPullRequest(name, request, "")
+		if request, found := pullRequestOf(f.PullRequests, r); found {
+			return absorbPullRequest(f, r, request, "")
 		}
 	}
+	return r
 }
 
-func (d *draft) absorbAttempt(name string, p *pipelines.PromotionStatus) {
-	attempt, known := d.o.Attempts[attemptOf(name, p)]
+func absorbAttempt(f facts, r record) record {
+	attempt, known := f.Attempts[attemptOf(r.name, r.Promotion)]
 	switch {
 	case !known:
-		if request, found := d.pullRequestOf(name, p); found {
-			d.absorbPullRequest(name, request, "")
+		if request, found := pullRequestOf(f.PullRequests, r); found {
+			return absorbPullRequest(f, r, request, "")
 		}
 	case attempt.State == AttemptDone:
-		d.absorbResult(name, p, attempt.Result)
+		return absorbResult(f, r, attempt.Result)
 	case attempt.State == AttemptFailed:
-		d.absorbError(name, attempt.Error)
+		return absorbError(f, r, attempt.Error)
 	}
-}
-
-func (d *draft) absorbResult(name string, p *pipelines.PromotionStatus, result Result) {
-	if p.Strategy != pipelines.StrategyPullRequest {
-		d.move(name, pipelines.PromotionSucceeded, sentence("it was handed over", result.Message))
-		return
-	}
-	if result.PullRequest.Number == 0 && result.PullRequest.URL == "" {
-		d.change(name, func(e *pipelines.EnvironmentStatus) { e.Promotion.PullRequest = nil })
-		d.move(name, pipelines.PromotionSucceeded, present)
-		return
-	}
-	if d.absorbPullRequest(name, result.PullRequest, result.BaseCommit); result.Present && d.withdraw(name, present) {
-		d.move(name, pipelines.PromotionSucceeded, present)
-	}
+	return r
 }
 
 const present = "the base branch holds the revision already"
 
-func (d *draft) absorbError(name string, failed AttemptError) {
-	d.change(name, func(e *pipelines.EnvironmentStatus) {
-		from, p := e.Promotion.State, e.Promotion
-		moveRecord(e, pipelines.PromotionFailed, d.now)
-		p.Error = d.errorOf(failed)
-		if !failed.Permanent {
-			next := d.nextTry(p.Key, p.Attempts, failed)
-			p.NextAttemptTime = &next
-		}
-		d.tell(name, from, p, p.Error.Message)
-	})
+func absorbResult(f facts, r record, result Result) record {
+	if r.Promotion.Strategy != pipelines.StrategyPullRequest {
+		return r.move(pipelines.PromotionSucceeded, sentence("it was handed over", result.Message), f.now)
+	}
+	if result.PullRequest.Number == 0 && result.PullRequest.URL == "" {
+		r = r.edit(func(p *pipelines.PromotionStatus) { p.PullRequest = nil })
+		return r.move(pipelines.PromotionSucceeded, present, f.now)
+	}
+	r = absorbPullRequest(f, r, result.PullRequest, result.BaseCommit)
+	if !result.Present {
+		return r
+	}
+	r, withdrawn := withdraw(r, present, f.now)
+	if withdrawn {
+		r = r.move(pipelines.PromotionSucceeded, present, f.now)
+	}
+	return r
 }
 
-func (d *draft) errorOf(failed AttemptError) *pipelines.PromotionError {
+func absorbError(f facts, r record, failed AttemptError) record {
+	from := r.Promotion.State
+	r.EnvironmentStatus = moveTo(r.EnvironmentStatus, pipelines.PromotionFailed, f.now)
+	r = r.edit(func(p *pipelines.PromotionStatus) {
+		p.Error = errorOf(failed, f.Generation)
+		if !failed.Permanent {
+			next := nextTry(p.Key, p.Attempts, failed, f.now)
+			p.NextAttemptTime = &next
+		}
+	})
+	return r.tell(transition(r, from, r.Promotion.Error.Message))
+}
+
+func errorOf(failed AttemptError, generation int64) *pipelines.PromotionError {
 	return &pipelines.PromotionError{
 		Reason: failed.Reason, Message: shorten(failed.Message, maxMessage), Permanent: failed.Permanent,
-		Generation: d.o.Generation, Inputs: failed.Inputs,
+		Generation: generation, Inputs: failed.Inputs,
 	}
 }
 
-func (d *draft) nextTry(key string, attempts int32, failed AttemptError) metav1.Time {
-	next := d.now.Add(retryAfter(key, attempts))
+func nextTry(key string, attempts int32, failed AttemptError, now metav1.Time) metav1.Time {
+	next := now.Add(retryAfter(key, attempts))
 	if failed.RetryAfter.After(next) {
 		next = failed.RetryAfter
 	}
-	return metav1.NewTime(next.UTC().Truncate(1e9))
+	return seconds(next)
 }
 
 // pullRequestOf finds the pull request of a promotion. It is the one with its key. A pipeline without memory of an environment
 // also takes one that says that it is for the same revision and run there: its own, from before the memory was lost.
-func (d *draft) pullRequestOf(name string, p *pipelines.PromotionStatus) (PullRequest, bool) {
+func pullRequestOf(requests []PullRequest, r record) (PullRequest, bool) {
+	p := r.Promotion
 	if p.Strategy != pipelines.StrategyPullRequest {
 		return PullRequest{}, false
 	}
-	forgetful := d.forgetful(name, p)
+	forgetful := forgetful(r)
 	var best PullRequest
-	for _, request := range d.o.PullRequests {
-		if request.Environment != name || !sameBranch(p, request) {
+	for _, request := range requests {
+		if request.Environment != r.name || !sameBranch(p, request) {
 			continue
 		}
 		if (hasKey(request, p) || forgetful && looksLike(request, p)) && better(request, best) {
@@ -160,8 +182,9 @@ func (d *draft) pullRequestOf(name string, p *pipelines.PromotionStatus) (PullRe
 }
 
 // forgetful tells whether nothing is remembered of an environment, so that older traces may be its own.
-func (d *draft) forgetful(name string, p *pipelines.PromotionStatus) bool {
-	return p.Attempts == 0 && p.PullRequest == nil && len(d.environment(name).History) == 0 && p.Retries == 0
+func forgetful(r record) bool {
+	p := r.Promotion
+	return p.Attempts == 0 && p.PullRequest == nil && len(r.History) == 0 && p.Retries == 0
 }
 
 func hasKey(request PullRequest, p *pipelines.PromotionStatus) bool {
@@ -188,50 +211,84 @@ func better(a, b PullRequest) bool {
 }
 
 // absorbPullRequest records what has become of the pull request, and what that means for the promotion.
-func (d *draft) absorbPullRequest(name string, request PullRequest, base string) {
-	var message string
-	d.change(name, func(e *pipelines.EnvironmentStatus) {
-		if e.Promotion.PullRequest == nil {
-			e.Promotion.PullRequest = &pipelines.PullRequestStatus{Repository: d.repository(name)}
+func absorbPullRequest(f facts, r record, request PullRequest, base string) record {
+	r = r.edit(func(p *pipelines.PromotionStatus) {
+		if p.PullRequest == nil {
+			p.PullRequest = &pipelines.PullRequestStatus{Repository: f.repository(r.name)}
 		}
 		if request.Key != "" {
-			e.Promotion.Key = request.Key
+			p.Key = request.Key
 		}
-		fill(e.Promotion.PullRequest, request, base)
-		message = e.Promotion.PullRequest.URL
+		fill(p.PullRequest, request, base)
 	})
+	url := r.Promotion.PullRequest.URL
 	switch request.State {
 	case pipelines.PullRequestOpen:
-		d.move(name, pipelines.PromotionCreated, "pull request "+message+" is open")
+		return r.move(pipelines.PromotionCreated, "pull request "+url+" is open", f.now)
 	case pipelines.PullRequestMerged:
-		d.move(name, pipelines.PromotionSucceeded, "pull request "+message+" was merged"+by(request.ClosedBy))
+		return r.move(pipelines.PromotionSucceeded, "pull request "+url+" was merged"+by(request.ClosedBy), f.now)
 	case pipelines.PullRequestClosed:
-		d.move(name, pipelines.PromotionAbandoned, "pull request "+message+" was closed without merging"+by(request.ClosedBy))
+		return r.move(pipelines.PromotionAbandoned, "pull request "+url+" was closed without merging"+by(request.ClosedBy), f.now)
 	}
+	return r
 }
 
 // remember takes up an open pull request for an environment that nothing is remembered of, whatever its revision. So it is followed
 // or closed like any other.
-func (d *draft) remember(v view) {
-	e := d.environment(v.name())
-	if v.duplicate || e.Promotion != nil || len(e.History) > 0 {
-		return
+func remember(f facts, r record) record {
+	if r.Promotion != nil || len(r.History) > 0 {
+		return r
 	}
 	var best PullRequest
-	for _, request := range d.o.PullRequests {
-		ours := request.Environment == v.name() && request.State == pipelines.PullRequestOpen
+	for _, request := range f.PullRequests {
+		ours := request.Environment == r.name && request.State == pipelines.PullRequestOpen
 		if ours && request.Key != "" && request.Revision != "" && better(request, best) {
 			best = request
 		}
 	}
 	if best.State == "" {
-		return
+		return r
 	}
-	d.replace(v.name(), pipelines.PromotionStatus{
+	r = r.replace(pipelines.PromotionStatus{
 		Revision: best.Revision, Run: best.Run, Key: best.Key, Strategy: pipelines.StrategyPullRequest,
-		State: pipelines.PromotionCreated, StartTime: d.now, Attempts: 1,
-	}, "pull request "+best.URL+" was found")
-	d.absorbPullRequest(v.name(), best, "")
+		State: pipelines.PromotionCreated, StartTime: f.now, Attempts: 1,
+	}, "pull request "+best.URL+" was found", f.now)
+	return absorbPullRequest(f, r, best, "")
+}
+
+// tidy gives up what has no place any more: promotions to environments that are gone or have become the first one, and all of
+// them if the pipeline goes.
+func tidy(f facts, l ledger) ledger {
+	l.records = slices.DeleteFunc(slices.Clone(l.records), func(r record) bool {
+		return !f.Deleted && f.index(r.name) < 0 && r.Withdrawal == nil && !mayHavePullRequest(r.Promotion)
+	})
+	return l.each(func(r record) record {
+		switch i := f.index(r.name); {
+		case f.Deleted:
+			return dismiss(f, r, "the pipeline is being deleted")
+		case i < 0:
+			return dismiss(f, r, "the pipeline has no environment "+r.name+" any more")
+		case i == 0:
+			return dismiss(f, r, "environment "+r.name+" has become the first one of the pipeline")
+		}
+		return r
+	})
+}
+
+// dismiss gives up the promotion of an environment. Pull requests of a pipeline that goes may be wanted nevertheless.
+func dismiss(f facts, r record, why string) record {
+	p := r.Promotion
+	if f.Deleted && f.KeepPullRequests {
+		r.Withdrawal = nil
+		if p != nil && isLive(p.State) {
+			return r.move(pipelines.PromotionSuperseded, why, f.now)
+		}
+		return r
+	}
+	if p != nil && (isLive(p.State) || mayHavePullRequest(p)) {
+		r, _ = giveUp(r, why, f.now)
+	}
+	return r
 }
 
 // fill overwrites what the new facts tell and keeps what they do not.
@@ -252,15 +309,15 @@ func fill(status *pipelines.PullRequestStatus, request PullRequest, base string)
 		status.Number = request.Number
 	}
 	if !request.ClosedTime.IsZero() {
-		closed := metav1.NewTime(request.ClosedTime.UTC().Truncate(1e9))
+		closed := seconds(request.ClosedTime)
 		status.ClosedTime = &closed
 	}
 }
 
 // repository is the one in which pull requests for an environment are opened now.
-func (d *draft) repository(name string) *pipelines.PullRequestStrategy {
-	for _, v := range d.views {
-		if p := d.o.promotion(v); v.name() == name && p != nil && p.Strategy.PullRequest != nil {
+func (f facts) repository(name string) *pipelines.PullRequestStrategy {
+	for _, v := range f.views {
+		if p := f.promotion(v); v.name() == name && p != nil && p.Strategy.PullRequest != nil {
 			return p.Strategy.PullRequest.DeepCopy()
 		}
 	}

@@ -76,9 +76,9 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	switch {
 	case record.State == pipelines.PromotionUnapproved:
 		decide(e, ask, pipelines.DecisionApproved)
-		moveRecord(e, pipelines.PromotionUnattempted, seconds(ask.Time))
+		*e = moveTo(*e, pipelines.PromotionUnattempted, seconds(ask.Time))
 		p.Status.Environments[ask.Environment] = *e
-		return Answer{Promotion: *record, Message: fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment)}, nil
+		return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment)}, nil
 	case record.State == pipelines.PromotionRejected:
 		return refuse(RefusedDecided, "revision %s was rejected for environment %s%s; ask for a retry first", record.Revision, ask.Environment, by(decider(record)))
 	case approved(record):
@@ -97,9 +97,9 @@ func Reject(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	switch record.State {
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted:
 		decide(e, ask, pipelines.DecisionRejected)
-		moveRecord(e, pipelines.PromotionRejected, seconds(ask.Time))
+		*e = moveTo(*e, pipelines.PromotionRejected, seconds(ask.Time))
 		p.Status.Environments[ask.Environment] = *e
-		return Answer{Promotion: *record, Message: fmt.Sprintf("promotion of revision %s to environment %s is rejected", record.Revision, ask.Environment)}, nil
+		return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("promotion of revision %s to environment %s is rejected", record.Revision, ask.Environment)}, nil
 	case pipelines.PromotionRejected:
 		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("revision %s was rejected for environment %s before", record.Revision, ask.Environment)}, nil
 	}
@@ -125,9 +125,9 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	if !approved(record) {
 		decide(e, ask, pipelines.DecisionApproved)
 	}
-	moveRecord(e, pipelines.PromotionUnattempted, seconds(ask.Time))
+	*e = moveTo(*e, pipelines.PromotionUnattempted, seconds(ask.Time))
 	p.Status.Environments[ask.Environment] = *e
-	return Answer{Promotion: *record, Message: fmt.Sprintf("revision %s is promoted to environment %s now", record.Revision, ask.Environment)}, nil
+	return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("revision %s is promoted to environment %s now", record.Revision, ask.Environment)}, nil
 }
 
 // Retry begins a promotion again that came to no good end. One that has left nothing behind goes on under its key; otherwise it
@@ -141,16 +141,16 @@ func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	now := seconds(ask.Time)
 	switch record.State {
 	case pipelines.PromotionFailed:
-		moveRecord(e, pipelines.PromotionUnattempted, now)
+		*e = moveTo(*e, pipelines.PromotionUnattempted, now)
 	case pipelines.PromotionAbandoned, pipelines.PromotionRejected, pipelines.PromotionRolledBack, pipelines.PromotionStalled:
-		next := newPromotion(p, environmentOf(p, ask.Environment), Identity{
+		next := newPromotion(p.Spec, environmentOf(p, ask.Environment), Identity{
 			Namespace: p.Namespace, Name: p.Name, Environment: ask.Environment,
 			Revision: record.Revision, Run: record.Run, Retries: record.Retries + 1,
 		}, now)
 		next.Downgrade = record.Downgrade
-		keepInHistory(e)
+		*e = keepInHistory(*e)
 		e.Promotion = &next
-		moveRecord(e, next.State, now)
+		*e = moveTo(*e, next.State, now)
 	default:
 		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s needs no retry: it is %s", record.Revision, ask.Environment, record.State)
 	}
@@ -202,71 +202,77 @@ func decide(e *pipelines.EnvironmentStatus, ask Ask, decision pipelines.Decision
 
 func seconds(at time.Time) metav1.Time { return metav1.NewTime(at.UTC().Truncate(time.Second)) }
 
-// answer carries out the requests of people, each once.
-func (d *draft) answer() {
-	for _, request := range d.o.Requests[:min(len(d.o.Requests), pipelines.MaxRequests)] {
-		if d.answered(request.ID) {
+// answer carries out the requests of people, each once, and returns the answers to be recorded, the last one first.
+func answer(f facts, l ledger) (ledger, []pipelines.RequestStatus) {
+	answers := f.Status.Requests
+	for _, request := range f.Requests[:min(len(f.Requests), pipelines.MaxRequests)] {
+		if answered(answers, request.ID) {
 			continue
 		}
-		before := d.promotionState(request.Environment)
-		answer, err := d.carryOut(request)
-		answered := pipelines.RequestStatus{
-			ID: request.ID, Action: request.Action, Environment: request.Environment, Revision: request.Revision,
-			By: shorten(request.By, maxOldMessage), Time: d.now, Accepted: err == nil, Message: answer.Message,
-		}
-		if err != nil {
-			answered.Message = err.Error()
-		}
-		answered.Message = shorten(answered.Message, maxOldMessage)
-		requests := slices.Insert(d.status().Requests, 0, answered)
-		d.status().Requests = requests[:min(len(requests), pipelines.MaxRequests)]
-		d.tellAnswer(answered, before)
+		before := l.of(request.Environment)
+		after, given := answerTo(f, before, request)
+		l = l.each(func(r record) record {
+			if r.name == after.name {
+				return after
+			}
+			return r
+		}).tell(answerNews(given, before, after))
+		answers = slices.Concat([]pipelines.RequestStatus{given}, answers[:min(len(answers), pipelines.MaxRequests-1)])
 	}
+	return l, answers
 }
 
-func (d *draft) answered(id string) bool {
-	return slices.ContainsFunc(d.status().Requests, func(r pipelines.RequestStatus) bool { return r.ID == id })
+func answered(answers []pipelines.RequestStatus, id string) bool {
+	return slices.ContainsFunc(answers, func(r pipelines.RequestStatus) bool { return r.ID == id })
 }
 
-func (d *draft) promotionState(environment string) pipelines.PromotionState {
-	if p := d.environment(environment).Promotion; p != nil {
-		return p.State
+// answerTo carries out one request, which is about one environment.
+func answerTo(f facts, r record, request Request) (record, pipelines.RequestStatus) {
+	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: f.Name}, Spec: f.Spec}
+	p.Status.Run, p.Status.Environments = f.run, map[string]pipelines.EnvironmentStatus{r.name: r.EnvironmentStatus}
+	answer, err := carryOut(f, p, request)
+	r.EnvironmentStatus = p.Status.Environments[r.name]
+	given := pipelines.RequestStatus{
+		ID: request.ID, Action: request.Action, Environment: request.Environment, Revision: request.Revision,
+		By: shorten(request.By, maxOldMessage), Time: f.now, Accepted: err == nil, Message: answer.Message,
 	}
-	return ""
-}
-
-func (d *draft) tellAnswer(answered pipelines.RequestStatus, before pipelines.PromotionState) {
-	news := News{Warning: !answered.Accepted, Reason: "RequestRefused", Environment: answered.Environment}
-	if answered.Accepted {
-		news.Reason, news.From, news.To = "RequestAccepted", before, d.promotionState(answered.Environment)
-		if p := d.environment(answered.Environment).Promotion; p != nil {
-			news.Strategy = p.Strategy
-		}
+	if err != nil {
+		given.Message = err.Error()
 	}
-	news.Message = shorten(fmt.Sprintf("request to %s%s: %s", answered.Action, by(answered.By), answered.Message), maxMessage)
-	d.news = append(d.news, news)
+	given.Message = shorten(given.Message, maxOldMessage)
+	return r, given
 }
 
-func (d *draft) carryOut(request Request) (Answer, error) {
+func answerNews(given pipelines.RequestStatus, before, after record) News {
+	news := News{Warning: !given.Accepted, Reason: "RequestRefused", Environment: given.Environment}
+	if given.Accepted {
+		news.Reason, news.From, news.To = "RequestAccepted", before.Promotion.State, after.Promotion.State
+		news.Strategy = after.Promotion.Strategy
+	}
+	news.Message = shorten(fmt.Sprintf("request to %s%s: %s", given.Action, by(given.By), given.Message), maxMessage)
+	return news
+}
+
+func carryOut(f facts, p *pipelines.Pipeline, request Request) (Answer, error) {
 	if request.Problem != "" {
 		return refuse(RefusedMalformed, "annotation %s: %s", request.Annotation, request.Problem)
 	}
-	if d.o.Deleted {
+	if f.Deleted {
 		return refuse(RefusedNothingWaits, "the pipeline is being deleted")
 	}
 	ask := Ask{
 		Environment: request.Environment, Revision: request.Revision, Run: request.Run, By: request.By, Message: request.Message,
-		Method: pipelines.ApprovalKubernetesAPI, Time: d.now.Time,
+		Method: pipelines.ApprovalKubernetesAPI, Time: f.now.Time,
 	}
 	switch request.Action {
 	case pipelines.RequestApprove:
-		return Approve(d.pipeline, ask)
+		return Approve(p, ask)
 	case pipelines.RequestReject:
-		return Reject(d.pipeline, ask)
+		return Reject(p, ask)
 	case pipelines.RequestPromote:
-		return PromoteNow(d.pipeline, ask)
+		return PromoteNow(p, ask)
 	case pipelines.RequestRetry:
-		return Retry(d.pipeline, ask)
+		return Retry(p, ask)
 	}
 	return refuse(RefusedMalformed, "annotation %s asks for %q: it must be approve, reject, promote or retry", request.Annotation, request.Action)
 }

@@ -106,8 +106,8 @@ func spell(o Observed, views []view) {
 		if i > 0 && recorded.Settled != nil {
 			learn(recorded.Settled.Revision)
 		}
-		for t := range v.facts.Targets {
-			target := &v.facts.Targets[t]
+		for t := range v.seen.Targets {
+			target := &v.seen.Targets[t]
 			target.Revision, target.AttemptedRevision = learn(target.Revision), learn(target.AttemptedRevision)
 		}
 		if i == 0 && o.Status.Run != nil {

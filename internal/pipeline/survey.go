@@ -4,7 +4,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +44,10 @@ type step struct {
 	// revision that is to come here, and the run that brings it; empty if there is none.
 	revision string
 	run      int64
+	// offered says that the environment before has the revision now.
+	offered bool
+	// settled is what the environment has settled on last; nil if it never has.
+	settled *pipelines.Settlement
 }
 
 // attemptable tells whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision rolls
@@ -54,60 +57,96 @@ func (s step) attemptable(p *pipelines.PromotionStatus) bool {
 	return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun
 }
 
-// survey brings up to date which revision each environment has settled on, and finds what is needed. The environments are
-// looked at in order, because what one has settled on is what the next one is to get.
-func (d *draft) survey() {
-	d.steps = nil
-	if d.blind() {
-		for i, v := range d.views {
-			d.steps = append(d.steps, step{view: v, verdict: verdictBehind})
-			if i == 0 {
-				d.steps[0] = firstStep(v)
-			}
-		}
-		return
-	}
-	going := true
-	for i, v := range d.views {
-		if i == 0 {
-			d.settleFirst(v)
-			d.steps = append(d.steps, firstStep(v))
-			going = v.revision() != ""
-			continue
-		}
-		s := step{view: v, verdict: verdictBehind}
-		s.revision, s.run = d.source(i)
-		if v.duplicate {
-			s.verdict = verdictInvalid
-		} else {
-			d.settle(s)
-			if d.offered(i, going) {
-				s.verdict = judge(s)
-			}
-		}
-		going = going && s.verdict == verdictReached
-		d.steps = append(d.steps, s)
-	}
-	d.completeRun()
+// facts are what was observed, put in order: what each environment shows, which revision goes through the pipeline, and how far it has
+// got. They are the same in all stages that come after.
+type facts struct {
+	Observed
+	// now is in whole seconds, as the API stores times.
+	now   metav1.Time
+	views []view
+	// blind says that a pipeline without memory cannot find out which pull requests it has. It does not begin a run then.
+	blind bool
+	// run is the current one; nil if there was none yet.
+	run *pipelines.Run
+	// steps are what is found at each environment of the spec. There are none if the pipeline is being deleted.
+	steps []step
 }
 
-func firstStep(v view) step {
-	s := step{view: v, verdict: verdictSource, revision: v.revision()}
+// survey finds out where everything is.
+func survey(o Observed) facts {
+	f := facts{Observed: o, now: seconds(o.Now), views: views(o), run: o.Status.Run}
+	if o.Deleted {
+		return f
+	}
+	f.blind = o.Status.Run == nil && slices.ContainsFunc(f.views, func(v view) bool { return v.seen.ListingPending })
+	if !f.blind {
+		f.run = completeRun(f, currentRun(f))
+	}
+	f.steps = walk(f)
+	return f
+}
+
+// index is the place of an environment in the spec; negative if it is not there.
+func (f facts) index(name string) int {
+	return slices.IndexFunc(f.views, func(v view) bool { return v.name() == name })
+}
+
+func (f facts) pairwise() bool { return f.Spec.Mode.OrDefault() == pipelines.ModePairwise }
+
+// walk looks at the environments in order, because what one has settled on is what the next one is to get.
+func walk(f facts) []step {
+	steps := make([]step, 0, len(f.views))
+	going := true
+	for i, v := range f.views {
+		s := step{view: v, verdict: verdictBehind, settled: f.Status.Environments[v.name()].Settled}
+		switch {
+		case i == 0:
+			s = firstStep(f, s)
+		case !f.blind:
+			s = nextStep(f, s, steps, going)
+		}
+		going = going && (s.verdict == verdictSource || s.verdict == verdictReached)
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+func firstStep(f facts, s step) step {
+	s.verdict, s.revision = verdictSource, s.view.revision()
 	if s.revision == "" {
 		s.verdict = verdictUnsettled
+		return s
+	}
+	if !f.blind && (s.settled == nil || s.settled.Revision != s.revision || s.settled.Run != f.run.Number) {
+		s.settled = &pipelines.Settlement{Revision: s.revision, Number: f.run.Number, Run: f.run.Number, Time: f.now}
 	}
 	return s
 }
 
-// source is the revision that is to come into an environment, and its run.
-func (d *draft) source(i int) (string, int64) {
-	if i == 1 || d.o.Spec.Mode.OrDefault() == pipelines.ModeSuperseding {
-		if run := d.status().Run; run != nil {
-			return run.Revision, run.Number
+func nextStep(f facts, s step, before []step, going bool) step {
+	s.revision, s.run = incoming(f, before)
+	if s.duplicate {
+		s.verdict = verdictInvalid
+		return s
+	}
+	s.settled = settlement(f, s)
+	if s.offered = offered(f, s, before, going); s.offered {
+		s.verdict = judge(s)
+	}
+	return s
+}
+
+// incoming is the revision that is to come into the environment after some others, and its run.
+func incoming(f facts, before []step) (string, int64) {
+	if len(before) == 1 || !f.pairwise() {
+		if f.run != nil {
+			return f.run.Revision, f.run.Number
 		}
 		return "", 0
 	}
-	if settled := d.environment(d.views[i-1].name()).Settled; settled != nil {
+	name := before[len(before)-1].name()
+	i := slices.IndexFunc(before, func(s step) bool { return s.name() == name })
+	if settled := before[i].settled; settled != nil {
 		return settled.Revision, settled.Number
 	}
 	return "", 0
@@ -115,19 +154,18 @@ func (d *draft) source(i int) (string, int64) {
 
 // offered tells whether the environment before has a revision to offer now. In the mode Superseding it must be the one of the
 // run, all the way from the first environment.
-func (d *draft) offered(i int, going bool) bool {
-	if d.o.Spec.Mode.OrDefault() == pipelines.ModeSuperseding {
+func offered(f facts, s step, before []step, going bool) bool {
+	if !f.pairwise() {
 		return going
 	}
-	before := d.views[i-1]
-	revision, _ := d.source(i)
-	return !before.duplicate && revision != "" && before.revision() == revision
+	last := before[len(before)-1]
+	return !last.duplicate && s.revision != "" && last.view.revision() == s.revision
 }
 
 // judge compares an environment with the revision that it is to get.
 func judge(s step) verdict {
 	switch {
-	case len(s.facts.Targets) == 0:
+	case len(s.seen.Targets) == 0:
 		return verdictNoTargets
 	case !s.readable():
 		return verdictUnreadable
@@ -141,41 +179,65 @@ func judge(s step) verdict {
 	return verdictNeeded
 }
 
-// settleFirst begins a run when the first environment has settled on another revision.
-func (d *draft) settleFirst(v view) {
-	revision, run := v.revision(), d.status().Run
+// settlement is which revision an environment has settled on. As long as it has not settled on another one, it is the last one.
+func settlement(f facts, s step) *pipelines.Settlement {
+	revision := s.view.revision()
 	if revision == "" {
-		return
+		return s.settled
 	}
-	if run == nil || run.Revision != revision {
-		next := &pipelines.Run{Number: d.nextRun(revision), Revision: revision, StartTime: d.now}
-		d.news = append(d.news, runNews(run, next))
-		d.status().Run = next
+	var run int64
+	if revision == s.revision {
+		run = s.run
 	}
-	d.status().LatestRevision = revision
-	d.change(v.name(), func(e *pipelines.EnvironmentStatus) {
-		if e.Settled == nil || e.Settled.Revision != revision || e.Settled.Run != d.status().Run.Number {
-			number := d.status().Run.Number
-			e.Settled = &pipelines.Settlement{Revision: revision, Number: number, Run: number, Time: d.now}
-		}
-	})
+	switch {
+	case s.settled == nil:
+		return &pipelines.Settlement{Revision: revision, Number: lostNumber(f, s.index, revision), Run: run, Time: f.now}
+	case s.settled.Revision != revision:
+		return &pipelines.Settlement{Revision: revision, Number: s.settled.Number + 1, Run: run, Time: f.now}
+	case run != 0 && run != s.settled.Run:
+		same := *s.settled
+		same.Run = run
+		return &same
+	}
+	return s.settled
 }
 
-// nextRun numbers a new run.
-func (d *draft) nextRun(revision string) int64 {
-	if run := d.status().Run; run != nil {
-		return run.Number + 1
+// currentRun is another one than before if the first environment has settled on another revision.
+func currentRun(f facts) *pipelines.Run {
+	before := f.Status.Run
+	if len(f.views) == 0 {
+		return before
 	}
-	return d.lostNumber(0, revision)
+	revision := f.views[0].revision()
+	switch {
+	case revision == "" || before != nil && before.Revision == revision:
+		return before
+	case before == nil:
+		return &pipelines.Run{Number: lostNumber(f, 0, revision), Revision: revision, StartTime: f.now}
+	}
+	return &pipelines.Run{Number: before.Number + 1, Revision: revision, StartTime: f.now}
+}
+
+// completeRun notes when the last environment has the revision of the run.
+func completeRun(f facts, run *pipelines.Run) *pipelines.Run {
+	if run == nil || run.CompletionTime != nil || len(f.views) == 0 {
+		return run
+	}
+	if slices.ContainsFunc(f.views, func(v view) bool { return v.revision() != run.Revision || v.duplicate }) {
+		return run
+	}
+	completed, now := *run, f.now
+	completed.CompletionTime = &now
+	return &completed
 }
 
 // lostNumber numbers what an environment has settled on if the memory is lost. Pull requests tell which numbers were used: the
 // last one is taken up again if it was for the same revision, so that its traces are recognised. In the mode Pairwise each
 // environment counts for the next one only.
-func (d *draft) lostNumber(i int, revision string) int64 {
+func lostNumber(f facts, i int, revision string) int64 {
 	var last PullRequest
-	for _, request := range d.o.PullRequests {
-		mine := d.o.Spec.Mode.OrDefault() == pipelines.ModeSuperseding || i+1 < len(d.views) && request.Environment == d.views[i+1].name()
+	for _, request := range f.PullRequests {
+		mine := !f.pairwise() || i+1 < len(f.views) && request.Environment == f.views[i+1].name()
 		if mine && request.Run > last.Run {
 			last = request
 		}
@@ -186,111 +248,14 @@ func (d *draft) lostNumber(i int, revision string) int64 {
 	return last.Run + 1
 }
 
-func runNews(before, next *pipelines.Run) News {
-	message := fmt.Sprintf("run %d begins: the first environment has settled on revision %s", next.Number, next.Revision)
-	if before != nil && before.CompletionTime == nil {
-		message += fmt.Sprintf("; run %d of revision %s is superseded after %s", before.Number, before.Revision,
-			next.StartTime.Sub(before.StartTime.Time))
-	}
-	return News{Reason: "RunStarted", Message: shorten(message, maxMessage)}
-}
-
-// settle records which revision an environment has settled on, and notices when it goes back from the one that it is to have.
-func (d *draft) settle(s step) {
-	e := d.environment(s.name())
-	if d.wentBack(s, e) {
-		d.rollBack(s)
-	}
-	revision := s.view.revision()
-	if revision == "" {
-		return
-	}
-	d.change(s.name(), func(e *pipelines.EnvironmentStatus) {
-		var run int64
-		if revision == s.revision {
-			run = s.run
+// starting tells whether something has not been looked at for the first time that would be concluded from. A pipeline without
+// memory has to see its pull requests before it numbers a run: they may be from an earlier one, and only its number gives their
+// keys.
+func starting(o Observed) bool {
+	return slices.ContainsFunc(o.Environments, func(e Environment) bool {
+		if e.ListingPending && e.ListingProblem == "" && o.Status.Run == nil {
+			return true
 		}
-		switch {
-		case e.Settled == nil:
-			e.Settled = &pipelines.Settlement{Revision: revision, Number: d.lostNumber(s.index, revision), Run: run, Time: d.now}
-		case e.Settled.Revision != revision:
-			e.Settled = &pipelines.Settlement{Revision: revision, Number: e.Settled.Number + 1, Run: run, Time: d.now}
-		case run != 0:
-			e.Settled.Run = run
-		}
+		return slices.ContainsFunc(e.Targets, func(t Target) bool { return t.Problem.Starting })
 	})
-	d.arrive(s.name(), revision)
-}
-
-// wentBack tells whether an environment had arrived at the revision of the current run, and is not there any more.
-func (d *draft) wentBack(s step, e pipelines.EnvironmentStatus) bool {
-	if s.revision == "" || !s.left(s.revision) {
-		return false
-	}
-	if isFor(e.Promotion, s.revision, s.run) {
-		return e.Promotion.State == pipelines.PromotionComplete
-	}
-	arrived := e.Settled != nil && e.Settled.Revision == s.revision && e.Settled.Run == s.run
-	return arrived && !d.outstanding(s.name())
-}
-
-// rollBack records that an environment went back, so that the revision is not brought again at once.
-func (d *draft) rollBack(s step) {
-	why := "the environment went back from the revision after it had arrived: " + s.laggards(s.revision)
-	if !isFor(d.environment(s.name()).Promotion, s.revision, s.run) {
-		if d.environment(s.name()).Promotion != nil && !d.giveUp(s.name(), why) {
-			return
-		}
-		p := newPromotion(d.pipeline, s.spec, d.identity(s, 0), d.now)
-		p.State = pipelines.PromotionRolledBack
-		d.replace(s.name(), p, why)
-	} else {
-		d.move(s.name(), pipelines.PromotionRolledBack, why)
-	}
-	d.change(s.name(), func(e *pipelines.EnvironmentStatus) {
-		e.Promotion.Error = &pipelines.PromotionError{Reason: "RolledBack", Message: shorten(why, maxMessage)}
-	})
-}
-
-func (d *draft) identity(s step, retries int32) Identity {
-	return d.o.identify(s.name(), pipelines.PromotionStatus{Revision: s.revision, Run: s.run, Retries: retries})
-}
-
-// arrive completes the promotion of a revision that all targets of the environment are healthy at.
-func (d *draft) arrive(name, revision string) {
-	p := d.environment(name).Promotion
-	if p == nil || p.Revision != revision {
-		return
-	}
-	switch p.State {
-	case pipelines.PromotionComplete, pipelines.PromotionSuperseded:
-		return
-	case pipelines.PromotionCreated:
-		// Whoever looks at pull requests may be later than whoever deploys: it has probably been merged.
-		return
-	case pipelines.PromotionAttempting:
-		if d.o.Attempts[attemptOf(name, p)].State == AttemptRunning {
-			return
-		}
-	}
-	why := "all targets are healthy at the revision"
-	if mayHavePullRequest(p) && !d.withdraw(name, why) {
-		return
-	}
-	d.move(name, pipelines.PromotionComplete, why)
-}
-
-// completeRun notes when the last environment has the revision of the run.
-func (d *draft) completeRun() {
-	run := d.status().Run
-	if run == nil || run.CompletionTime != nil || len(d.views) == 0 || d.views[0].revision() != run.Revision {
-		return
-	}
-	if slices.ContainsFunc(d.views, func(v view) bool { return v.revision() != run.Revision || v.duplicate }) {
-		return
-	}
-	done := metav1.NewTime(d.now.Time)
-	run.CompletionTime = &done
-	d.news = append(d.news, News{Reason: NewsRunCompleted, Message: fmt.Sprintf("run %d: revision %s is healthy in all environments, %s after it had begun",
-		run.Number, run.Revision, done.Sub(run.StartTime.Time))})
 }

@@ -15,9 +15,9 @@ import (
 type view struct {
 	index int
 	spec  pipelines.Environment
-	facts Environment
+	seen  Environment
 	kind  string
-	// reported are the revisions of the targets as they say them; in facts they are spelled alike where they mean the same.
+	// reported are the revisions of the targets as they say them; in seen they are spelled alike where they mean the same.
 	reported []string
 	// duplicate says that an environment before it has the same name.
 	duplicate bool
@@ -30,18 +30,18 @@ func views(o Observed) []view {
 	for i, spec := range o.Spec.Environments {
 		v := view{index: i, spec: spec, kind: o.Spec.AppRef.Kind, duplicate: seen[spec.Name]}
 		if i < len(o.Environments) {
-			v.facts = o.Environments[i]
+			v.seen = o.Environments[i]
 		}
-		v.facts.Targets = slices.Clone(v.facts.Targets[:min(len(v.facts.Targets), len(spec.Targets))])
-		for len(v.facts.Targets) < len(spec.Targets) {
-			v.facts.Targets = append(v.facts.Targets, Target{Problem: Problem{
+		v.seen.Targets = slices.Clone(v.seen.Targets[:min(len(v.seen.Targets), len(spec.Targets))])
+		for len(v.seen.Targets) < len(spec.Targets) {
+			v.seen.Targets = append(v.seen.Targets, Target{Problem: Problem{
 				Reason: pipelines.ReasonTargetNotReadable, Message: "nothing is known about it",
 			}})
 		}
-		for t := range v.facts.Targets {
-			v.facts.Targets[t].Revision = Comparable(v.kind, v.facts.Targets[t].Revision)
-			v.facts.Targets[t].AttemptedRevision = Comparable(v.kind, v.facts.Targets[t].AttemptedRevision)
-			v.reported = append(v.reported, v.facts.Targets[t].Revision)
+		for t := range v.seen.Targets {
+			v.seen.Targets[t].Revision = Comparable(v.kind, v.seen.Targets[t].Revision)
+			v.seen.Targets[t].AttemptedRevision = Comparable(v.kind, v.seen.Targets[t].AttemptedRevision)
+			v.reported = append(v.reported, v.seen.Targets[t].Revision)
 		}
 		seen[spec.Name] = true
 		result[i] = v
@@ -54,13 +54,13 @@ func (v view) name() string { return v.spec.Name }
 
 // readable tells whether all targets can be read.
 func (v view) readable() bool {
-	return !slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return !t.Readable() })
+	return !slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return !t.Readable() })
 }
 
 // revision is the one that all targets are healthy at; empty if the environment has not settled.
 func (v view) revision() string {
 	var revision string
-	for _, t := range v.facts.Targets {
+	for _, t := range v.seen.Targets {
 		if !t.Readable() || !t.Healthy || t.Revision == "" || revision != "" && t.Revision != revision {
 			return ""
 		}
@@ -71,27 +71,27 @@ func (v view) revision() string {
 
 // runs tells whether a target is seen to be at a revision, healthy or not.
 func (v view) runs(revision string) bool {
-	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.Readable() && t.Revision == revision })
+	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.Readable() && t.Revision == revision })
 }
 
 // left tells whether it is known that no target runs a revision.
 func (v view) left(revision string) bool {
-	return len(v.facts.Targets) > 0 && v.readable() && !v.runs(revision)
+	return len(v.seen.Targets) > 0 && v.readable() && !v.runs(revision)
 }
 
 // runsHigher tells whether a target runs a higher version than a revision.
 func (v view) runsHigher(revision string) bool {
-	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return lower(revision, t.Revision) })
+	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return lower(revision, t.Revision) })
 }
 
 // tried tells whether a target has tried a revision and runs another one. It may still be at it.
 func (v view) tried(revision string) bool {
-	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.tried(revision) })
+	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.tried(revision) })
 }
 
 // wentBack tells whether a target has tried a revision, has failed, and runs another one.
 func (v view) wentBack(revision string) bool {
-	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.Failing && t.tried(revision) })
+	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.Failing && t.tried(revision) })
 }
 
 func (t Target) tried(revision string) bool {
@@ -99,10 +99,10 @@ func (t Target) tried(revision string) bool {
 }
 
 // unreadableGate is closed while targets cannot be read, or must not be.
-func (v view) unreadableGate() gate {
+func unreadableGate(v view) gate {
 	g := gate{reason: pipelines.HoldTargetNotReadable, message: v.unreadable()}
-	i := slices.IndexFunc(v.facts.Targets, func(t Target) bool { return !t.Readable() })
-	switch v.facts.Targets[i].Problem.Reason {
+	i := slices.IndexFunc(v.seen.Targets, func(t Target) bool { return !t.Readable() })
+	switch v.seen.Targets[i].Problem.Reason {
 	case pipelines.ReasonReferenceNotPermitted:
 		g.reason = pipelines.HoldReferenceNotPermitted
 	case pipelines.ReasonKindNotPermitted:
@@ -113,24 +113,24 @@ func (v view) unreadableGate() gate {
 
 // neverDeployed tells whether a target has an application that nobody has deployed yet.
 func (v view) neverDeployed() bool {
-	return slices.ContainsFunc(v.facts.Targets, func(t Target) bool { return t.NeverDeployed })
+	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.NeverDeployed })
 }
 
 // undeployed says which targets have never been deployed to.
-func (v view) undeployed() string {
-	return v.list(func(t Target) (string, bool) {
+func undeployed(v view) string {
+	return list(v, func(t Target) (string, bool) {
 		return "has never been deployed: deploy it once, or set firstRelease of environment " + v.name(), t.NeverDeployed
 	})
 }
 
 // unreadable says which targets cannot be read, and why.
 func (v view) unreadable() string {
-	return v.list(func(t Target) (string, bool) { return t.Problem.Message, !t.Readable() })
+	return list(v, func(t Target) (string, bool) { return t.Problem.Message, !t.Readable() })
 }
 
 // laggards says which targets are not healthy at a revision. Without a revision it tells about all targets.
 func (v view) laggards(revision string) string {
-	return v.list(func(t Target) (string, bool) {
+	return list(v, func(t Target) (string, bool) {
 		switch {
 		case !t.Readable():
 			return "cannot be read: " + t.Problem.Message, true
@@ -152,9 +152,10 @@ func orNone(revision string) string {
 	return revision
 }
 
-func (v view) list(tell func(Target) (string, bool)) string {
+// list says something about each target that there is something to say about.
+func list(v view, tell func(Target) (string, bool)) string {
 	var parts []string
-	for i, t := range v.facts.Targets {
+	for i, t := range v.seen.Targets {
 		if text, ok := tell(t); ok {
 			parts = append(parts, nameTarget(v.spec.Targets[i])+" "+text)
 		}

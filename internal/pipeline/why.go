@@ -31,21 +31,21 @@ func Why(o Observed) []Explanation {
 	if len(o.Status.Environments) == 0 && starting(o) && !o.Deleted {
 		return []Explanation{{Message: "the targets have not been looked at yet"}}
 	}
-	d := advance(o)
+	next := advance(o)
 	if o.Deleted {
-		return d.explainDeletion()
+		return explainDeletion(next.status.Holds)
 	}
 	var lines []Explanation
-	for _, hold := range d.status().Holds {
+	for _, hold := range next.status.Holds {
 		if hold.Environment == "" {
 			lines = append(lines, explainHold(hold))
 		}
 	}
-	for _, s := range d.steps {
-		lines = append(lines, d.explain(s)...)
+	for _, s := range next.facts.steps {
+		lines = append(lines, explain(next, s)...)
 	}
-	for _, hold := range d.status().Holds {
-		gone := !slices.ContainsFunc(d.steps, func(s step) bool { return s.name() == hold.Environment })
+	for _, hold := range next.status.Holds {
+		gone := !slices.ContainsFunc(next.facts.steps, func(s step) bool { return s.name() == hold.Environment })
 		if hold.Environment != "" && gone {
 			lines = append(lines, explainHold(hold))
 		}
@@ -54,9 +54,9 @@ func Why(o Observed) []Explanation {
 }
 
 // explainDeletion says what a pipeline that is being deleted still waits for.
-func (d *draft) explainDeletion() []Explanation {
+func explainDeletion(holds []pipelines.Hold) []Explanation {
 	var lines []Explanation
-	for _, hold := range d.status().Holds {
+	for _, hold := range holds {
 		lines = append(lines, explainHold(hold))
 	}
 	if len(lines) == 0 {
@@ -75,9 +75,9 @@ func explainHold(hold pipelines.Hold) Explanation {
 	return line
 }
 
-func (d *draft) explain(s step) []Explanation {
+func explain(next outcome, s step) []Explanation {
 	var lines []Explanation
-	for _, hold := range d.status().Holds {
+	for _, hold := range next.status.Holds {
 		if hold.Environment == s.name() {
 			lines = append(lines, explainHold(hold))
 		}
@@ -86,11 +86,12 @@ func (d *draft) explain(s step) []Explanation {
 		return lines
 	}
 	line := Explanation{Environment: s.name()}
-	p := d.environment(s.name()).Promotion
+	r := next.of(s.name())
 	switch {
 	case s.verdict == verdictSource, s.verdict == verdictReached:
-		line.Message = "all targets are healthy at revision " + s.revision + d.going(s)
-	case s.verdict == verdictNeeded && p != nil:
+		line.Message = "all targets are healthy at revision " + s.revision + going(s, next.status.Run)
+	case s.verdict == verdictNeeded && r.Promotion != nil:
+		p := r.Promotion
 		line.Message = fmt.Sprintf("revision %s is being promoted by %s, attempt %d", p.Revision, p.Strategy, p.Attempts)
 		line.Since = p.StartTime.Time
 	case s.revision == "":
@@ -98,18 +99,18 @@ func (d *draft) explain(s step) []Explanation {
 	default:
 		line.Message = fmt.Sprintf("revision %s has not got this far", s.revision)
 	}
-	if healthy := d.environment(s.name()).Healthy; healthy != nil && healthy.Revision == s.revision {
-		line.Since = healthy.Since.Time
+	if r.Healthy != nil && r.Healthy.Revision == s.revision {
+		line.Since = r.Healthy.Since.Time
 	}
 	return []Explanation{line}
 }
 
 // going says as which run the revision of the first environment goes through the pipeline, if it does.
-func (d *draft) going(s step) string {
-	if s.verdict != verdictSource || d.status().Run == nil {
+func going(s step, run *pipelines.Run) string {
+	if s.verdict != verdictSource || run == nil {
 		return ""
 	}
-	return fmt.Sprintf(", which goes through the pipeline as run %d", d.status().Run.Number)
+	return fmt.Sprintf(", which goes through the pipeline as run %d", run.Number)
 }
 
 // Remedy says what ends a hold, for people.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
@@ -25,169 +27,165 @@ const (
 
 // giveUp ends a promotion that is not wanted any more, and has its pull request closed. It reports false, and does nothing, if
 // another pull request of the environment is being closed: that goes first.
-func (d *draft) giveUp(name, why string) bool {
-	e := d.environment(name)
-	p := e.Promotion
-	if mayHavePullRequest(p) && !d.withdraw(name, why) {
-		return false
+func giveUp(r record, why string, now metav1.Time) (record, bool) {
+	if mayHavePullRequest(r.Promotion) {
+		withdrawn, ok := withdraw(r, why, now)
+		if !ok {
+			return r, false
+		}
+		r = withdrawn
 	}
-	if isLive(p.State) {
-		d.move(name, pipelines.PromotionSuperseded, why)
+	if isLive(r.Promotion.State) {
+		r = r.move(pipelines.PromotionSuperseded, why, now)
 	}
-	return true
+	return r, true
 }
 
-// withdraw has the pull request of the current promotion closed.
-func (d *draft) withdraw(name, why string) bool {
-	e := d.environment(name)
-	if e.Withdrawal != nil {
-		return e.Withdrawal.Key == e.Promotion.Key
+// withdraw has the pull request of the current promotion closed. It reports false, and does nothing, if another one is being closed.
+func withdraw(r record, why string, now metav1.Time) (record, bool) {
+	p := r.Promotion
+	if r.Withdrawal != nil {
+		return r, r.Withdrawal.Key == p.Key
 	}
 	request := pipelines.PullRequestStatus{}
-	if e.Promotion.PullRequest != nil {
-		request = *e.Promotion.PullRequest.DeepCopy()
+	if p.PullRequest != nil {
+		request = *p.PullRequest.DeepCopy()
 	}
-	e.Withdrawal = &pipelines.Withdrawal{
-		Revision: e.Promotion.Revision, Run: e.Promotion.Run, Key: e.Promotion.Key, Message: why,
-		PullRequest: request, StartTime: d.now, Attempts: 1,
+	r.Withdrawal = &pipelines.Withdrawal{
+		Revision: p.Revision, Run: p.Run, Key: p.Key, Message: why, PullRequest: request, StartTime: now, Attempts: 1,
 	}
-	d.put(name, e)
-	return true
+	return r, true
 }
 
 func withdrawalOf(environment string, w *pipelines.Withdrawal) AttemptID {
 	return AttemptID{Verb: VerbWithdraw, Environment: environment, Key: w.Key, Number: w.Attempts}
 }
 
-func (d *draft) absorbWithdrawal(name string) {
-	w := d.environment(name).Withdrawal
-	if w == nil {
-		return
+func absorbWithdrawal(f facts, r record) record {
+	if r.Withdrawal == nil {
+		return r
 	}
-	attempt := d.o.Attempts[withdrawalOf(name, w)]
-	ended, found := d.endOf(name, w, attempt)
+	attempt := f.Attempts[withdrawalOf(r.name, r.Withdrawal)]
+	ended, found := endOf(f.PullRequests, r, attempt)
 	merged := found && ended.State == pipelines.PullRequestMerged
+	hopeless := hopeless(f, r.Withdrawal, attempt)
 	switch {
 	case attempt.State == AttemptDone:
-		d.endWithdrawal(name, attempt.Result.PullRequest)
+		return endWithdrawal(r, attempt.Result.PullRequest)
 	case merged && attempt.State != AttemptRunning:
-		d.endWithdrawal(name, ended)
-	case found && d.hopeless(w, attempt):
-		d.leaveBranch(name, ended, attempt.Error)
-	case d.hopeless(w, attempt) && d.leavesRepository(name, w):
-		d.leaveOpen(name, attempt.Error)
+		return endWithdrawal(r, ended)
+	case found && hopeless:
+		return leaveBranch(r, ended, attempt.Error)
+	case hopeless && leavesRepository(f, r):
+		return leaveOpen(r, attempt.Error, f.Generation)
 	case attempt.State == AttemptFailed:
-		d.postponeWithdrawal(name, attempt.Error)
+		r = postponeWithdrawal(f, r, attempt.Error)
 	}
-	d.repeatWithdrawal(name)
+	return repeatWithdrawal(r, f.now)
 }
 
 // postponeWithdrawal records why an attempt has failed and when the next one begins.
-func (d *draft) postponeWithdrawal(name string, failed AttemptError) {
-	d.change(name, func(e *pipelines.EnvironmentStatus) {
-		if w := e.Withdrawal; w.NextAttemptTime == nil {
-			next := d.nextTry(w.Key, w.Attempts, failed)
-			w.Error, w.NextAttemptTime = d.errorOf(failed), &next
-		}
-	})
+func postponeWithdrawal(f facts, r record, failed AttemptError) record {
+	if r.Withdrawal.NextAttemptTime != nil {
+		return r
+	}
+	w := *r.Withdrawal
+	next := nextTry(w.Key, w.Attempts, failed, f.now)
+	w.Error, w.NextAttemptTime = errorOf(failed, f.Generation), &next
+	r.Withdrawal = &w
+	return r
 }
 
 // hopeless tells whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its
 // credentials back.
-func (d *draft) hopeless(w *pipelines.Withdrawal, last Attempt) bool {
-	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals || d.o.Deleted && last.Error.Reason == ReasonNoCredentials)
+func hopeless(f facts, w *pipelines.Withdrawal, last Attempt) bool {
+	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonNoCredentials)
 }
 
 // leavesRepository tells whether no other pull requests will be opened for the environment where this one is.
-func (d *draft) leavesRepository(name string, w *pipelines.Withdrawal) bool {
-	now := d.repository(name)
-	return d.o.Deleted || now == nil || w.PullRequest.Repository == nil || !sameRepository(w.PullRequest.Repository, now)
+func leavesRepository(f facts, r record) bool {
+	now, then := f.repository(r.name), r.Withdrawal.PullRequest.Repository
+	return f.Deleted || now == nil || then == nil || !sameRepository(then, now)
 }
 
 // repeatWithdrawal begins the next attempt when its time has come.
-func (d *draft) repeatWithdrawal(name string) {
-	w := d.environment(name).Withdrawal
-	if w == nil || w.NextAttemptTime == nil || d.now.Time.Before(w.NextAttemptTime.Time) {
-		return
+func repeatWithdrawal(r record, now metav1.Time) record {
+	if r.Withdrawal.NextAttemptTime == nil || now.Time.Before(r.Withdrawal.NextAttemptTime.Time) {
+		return r
 	}
-	d.change(name, func(e *pipelines.EnvironmentStatus) {
-		e.Withdrawal.Attempts++
-		e.Withdrawal.NextAttemptTime = nil
-	})
+	w := *r.Withdrawal
+	w.Attempts++
+	w.NextAttemptTime = nil
+	r.Withdrawal = &w
+	return r
 }
 
 // endOf finds out whether the pull request has been closed or merged, be it by an attempt that failed afterwards or whose end is not known.
 // Closed is not the end of a withdrawal: the branch may be left.
-func (d *draft) endOf(name string, w *pipelines.Withdrawal, last Attempt) (PullRequest, bool) {
+func endOf(requests []PullRequest, r record, last Attempt) (PullRequest, bool) {
 	if left := last.Result.PullRequest; last.State == AttemptFailed && left.State != "" && left.State != pipelines.PullRequestOpen {
 		return left, true
 	}
-	i := slices.IndexFunc(d.o.PullRequests, func(r PullRequest) bool {
-		return r.Environment == name && r.Number == w.PullRequest.Number && r.Number != 0 && r.State != pipelines.PullRequestOpen
+	number := r.Withdrawal.PullRequest.Number
+	i := slices.IndexFunc(requests, func(p PullRequest) bool {
+		return p.Environment == r.name && p.Number == number && p.Number != 0 && p.State != pipelines.PullRequestOpen
 	})
 	if i < 0 {
 		return PullRequest{}, false
 	}
-	return d.o.PullRequests[i], true
+	return requests[i], true
 }
 
 // endWithdrawal records how the pull request has ended. If it was merged after all, that is accepted.
-func (d *draft) endWithdrawal(name string, ended PullRequest) {
-	d.change(name, func(e *pipelines.EnvironmentStatus) {
-		key := e.Withdrawal.Key
-		e.Withdrawal = nil
-		if ended.State == "" {
-			return
-		}
-		for _, p := range recordsOf(e, key) {
-			if p.PullRequest != nil {
-				fill(p.PullRequest, ended, "")
-			}
+func endWithdrawal(r record, ended PullRequest) record {
+	r = editAll(r, r.Withdrawal.Key, func(p *pipelines.PromotionStatus) {
+		if p.PullRequest != nil && ended.State != "" {
+			fill(p.PullRequest, ended, "")
 		}
 	})
+	r.Withdrawal = nil
+	return r
 }
 
-// recordsOf are the promotions of an environment that have a key, to be changed.
-func recordsOf(e *pipelines.EnvironmentStatus, key string) []*pipelines.PromotionStatus {
-	var records []*pipelines.PromotionStatus
-	if e.Promotion != nil && e.Promotion.Key == key {
-		records = append(records, e.Promotion)
+// editAll changes all promotions of an environment that have a key, in a copy.
+func editAll(r record, key string, change func(*pipelines.PromotionStatus)) record {
+	r.EnvironmentStatus = *r.EnvironmentStatus.DeepCopy()
+	if r.Promotion != nil && r.Promotion.Key == key {
+		change(r.Promotion)
 	}
-	for i := range e.History {
-		if e.History[i].Key == key {
-			records = append(records, &e.History[i])
+	for i := range r.History {
+		if r.History[i].Key == key {
+			change(&r.History[i])
 		}
 	}
-	return records
+	return r
 }
 
 // leaveBranch ends a withdrawal that has closed the pull request and cannot remove its branch.
-func (d *draft) leaveBranch(name string, ended PullRequest, failed AttemptError) {
-	w := d.environment(name).Withdrawal
-	d.tellLeft(name, "BranchLeft", fmt.Sprintf("pull request %s for revision %s in environment %s is closed, but its branch %s is left, remove it yourself: %s",
-		nameOf(w.PullRequest), w.Revision, name, w.PullRequest.Branch, failed.Message))
-	d.endWithdrawal(name, ended)
+func leaveBranch(r record, ended PullRequest, failed AttemptError) record {
+	w := r.Withdrawal
+	return endWithdrawal(r.tell(leftNews(r.name, "BranchLeft", fmt.Sprintf(
+		"pull request %s for revision %s in environment %s is closed, but its branch %s is left, remove it yourself: %s",
+		nameOf(w.PullRequest), w.Revision, r.name, w.PullRequest.Branch, failed.Message))), ended)
 }
 
 // leaveOpen ends a withdrawal that does not work. Nobody but people can close the pull request then, so it is named, in an Event and in
 // the record.
-func (d *draft) leaveOpen(name string, failed AttemptError) {
-	w := d.environment(name).Withdrawal
+func leaveOpen(r record, failed AttemptError, generation int64) record {
+	w := r.Withdrawal
 	message := fmt.Sprintf("pull request %s for revision %s in environment %s could not be closed, close it yourself: %s",
-		nameOf(w.PullRequest), w.Revision, name, failed.Message)
-	d.tellLeft(name, ReasonLeftOpen, message)
-	d.change(name, func(e *pipelines.EnvironmentStatus) {
-		for _, p := range recordsOf(e, e.Withdrawal.Key) {
-			p.Error = &pipelines.PromotionError{Reason: ReasonLeftOpen, Message: shorten(message, maxMessage), Generation: d.o.Generation}
-		}
-		e.Withdrawal = nil
+		nameOf(w.PullRequest), w.Revision, r.name, failed.Message)
+	r = editAll(r, w.Key, func(p *pipelines.PromotionStatus) {
+		p.Error = &pipelines.PromotionError{Reason: ReasonLeftOpen, Message: shorten(message, maxMessage), Generation: generation}
 	})
+	r.Withdrawal = nil
+	return r.tell(leftNews(r.name, ReasonLeftOpen, message))
 }
 
-func (d *draft) tellLeft(name, reason, message string) {
-	d.news = append(d.news, News{
+func leftNews(name, reason, message string) News {
+	return News{
 		Warning: true, Reason: reason, Environment: name, Strategy: pipelines.StrategyPullRequest, Message: shorten(message, maxMessage),
-	})
+	}
 }
 
 // nameOf names a pull request for people; one whose address is not known by its branch.

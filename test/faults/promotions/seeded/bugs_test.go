@@ -11,7 +11,7 @@ const (
 	notification = "internal/controller/pipelines/notification.go"
 	requests     = "internal/pipeline/requests.go"
 	survey       = "internal/pipeline/survey.go"
-	records      = "internal/pipeline/records.go"
+	follow       = "internal/pipeline/follow.go"
 	withdrawal   = "internal/pipeline/withdrawal.go"
 	recall       = "internal/controller/pipelines/recall.go"
 	reclaim      = "internal/gitprovider/pullrequest/reclaim.go"
@@ -38,7 +38,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "nobody is asked for approval",
-		Edits: []faults.Edit{{File: records, Old: "manual := block != nil && block.Manual && !approved(p)", New: "manual := false"}},
+		Edits: []faults.Edit{{File: follow, Old: "manual := block != nil && block.Manual && !approved(p)", New: "manual := false"}},
 		Runs:  []string{"approve "},
 	},
 	{
@@ -57,9 +57,12 @@ var bugs = []faults.Bug{
 		Runs:  []string{"merge provider:create:1:after", "merge provider:create:1:lost"},
 	},
 	{
-		Name:  "a promotion that is superseded leaves its pull request",
-		Edits: []faults.Edit{{File: withdrawal, Old: "if mayHavePullRequest(p) && !d.withdraw(name, why) {", New: "if false {"}},
-		Runs:  []string{"supersede "},
+		Name: "a promotion that is superseded leaves its pull request",
+		Edits: []faults.Edit{
+			{File: withdrawal, Old: "if mayHavePullRequest(r.Promotion) {", New: "if false {"},
+			{File: reclaim, Old: "if len(siblings) == 0 ||", New: "if len(siblings) >= 0 ||"},
+		},
+		Runs: []string{"supersede "},
 	},
 	{
 		Name:  "a withdrawal ends before it is carried out",
@@ -68,7 +71,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "a deleted pipeline leaves its pull requests",
-		Edits: []faults.Edit{{File: "internal/pipeline/advance.go", Old: "if e.Withdrawal != nil || mayHavePullRequest(e.Promotion) {", New: "if false && e.Withdrawal != nil {"}},
+		Edits: []faults.Edit{{File: "internal/pipeline/effects.go", Old: "return r.Withdrawal != nil || mayHavePullRequest(r.Promotion) })", New: "return false && r.Withdrawal != nil })"}},
 		Runs:  []string{"remove "},
 	},
 	{
@@ -106,7 +109,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "an attempt that was forgotten is taken for done",
-		Edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && d.o.Attempts != nil && p.Strategy != pipelines.StrategyPullRequest && d.o.Status.Run != nil:\n\t\td.absorbResult(name, p, Result{})\n\tcase !known:\n"}},
+		Edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && f.Attempts != nil && r.Promotion.Strategy != pipelines.StrategyPullRequest && f.Status.Run != nil:\n\t\treturn absorbResult(f, r, Result{})\n\tcase !known:\n"}},
 		Runs:  []string{"notify sink:event:1:before"},
 	},
 }

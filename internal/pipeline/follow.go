@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"reflect"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// follow makes the promotions follow the revisions: those that have arrived are complete, those that are not to come any more are given
+// up, in all environments and not only in those that the new revision has reached, and those that are needed are recorded.
+func follow(f facts, l ledger) ledger {
+	l = l.tell(runStarted(f.Status.Run, f.run)...)
+	l = l.along(f.steps, func(s step, r record) record { return settle(f, s, r) })
+	l = l.tell(runCompleted(f.Status.Run, f.run)...)
+	l = l.along(f.steps, func(s step, r record) record { return supersede(f, s, r) })
+	return l.along(f.steps, func(s step, r record) record { return open(f, s, r) })
+}
+
+// supersede gives up the promotion of a revision that is not to come any more.
+func supersede(f facts, s step, r record) record {
+	p := r.Promotion
+	if s.index == 0 || p == nil || s.revision == "" || isFor(p, s.revision, s.run) || !isLive(p.State) {
+		return r
+	}
+	if f.pairwise() && (outstanding(f.Attempts, r) || !s.offered) {
+		return r
+	}
+	r, _ = giveUp(r, fmt.Sprintf("revision %s of run %d takes over", s.revision, s.run), f.now)
+	return r
+}
+
+// open records the promotion that is needed.
+func open(f facts, s step, r record) record {
+	if s.verdict != verdictNeeded {
+		return r
+	}
+	r = rederive(f, s, r)
+	p := r.Promotion
+	if name, _ := strategyOf(f.promotion(s.view)); name == "" {
+		return r
+	}
+	switch {
+	case p == nil:
+		return begin(f, s, r, 0)
+	case isFor(p, s.revision, s.run):
+		if p.State == pipelines.PromotionSuperseded {
+			return begin(f, s, r, p.Retries+1)
+		}
+	case !isLive(p.State):
+		return begin(f, s, r, 0)
+	}
+	return r
+}
+
+func begin(f facts, s step, r record, retries int32) record {
+	p := newPromotion(f.Spec, s.spec, identity(f, s, retries), f.now)
+	p.Downgrade = s.runsHigher(s.revision)
+	why := "it is needed"
+	if p.Downgrade {
+		why = "it is needed, and a downgrade"
+	}
+	return absorb(f, r.replace(p, why, f.now))
+}
+
+func identity(f facts, s step, retries int32) Identity {
+	return f.identify(s.name(), pipelines.PromotionStatus{Revision: s.revision, Run: s.run, Retries: retries})
+}
+
+// rederive begins a promotion anew if it is to be done in another way than the one in which it was begun, and brings up to date
+// whether it needs approval.
+func rederive(f facts, s step, r record) record {
+	p := r.Promotion
+	if !isFor(p, s.revision, s.run) {
+		return r
+	}
+	block := f.promotion(s.view)
+	strategy, _ := strategyOf(block)
+	switch p.State {
+	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted:
+		if p.Attempts == 0 && strategy != "" {
+			r = r.edit(func(p *pipelines.PromotionStatus) { p.Strategy = strategy })
+			break
+		}
+		r = restart(f, s, r, strategy)
+	case pipelines.PromotionFailed, pipelines.PromotionAttempting, pipelines.PromotionCreated, pipelines.PromotionAbandoned:
+		r = restart(f, s, r, strategy)
+	}
+	return demandApproval(f, r, block)
+}
+
+// restart begins a promotion again whose strategy has changed. What was approved stays approved: it has not happened.
+func restart(f facts, s step, r record, strategy pipelines.StrategyName) record {
+	p := r.Promotion
+	same := strategy == p.Strategy && strategy != ""
+	if same && strategy == pipelines.StrategyPullRequest && p.PullRequest != nil && p.PullRequest.Repository != nil {
+		same = sameRepository(p.PullRequest.Repository, f.repository(s.name()))
+	}
+	if same || isRunning(f.Attempts, r) {
+		return r
+	}
+	r, given := giveUp(r, "the pipeline promotes in another way now", f.now)
+	if !given || strategy == "" {
+		return r
+	}
+	return begin(f, s, r, p.Retries+1).edit(func(next *pipelines.PromotionStatus) { next.Approval = p.Approval.DeepCopy() })
+}
+
+// sameRepository compares all but the credentials, which may change at any time.
+func sameRepository(a, b *pipelines.PullRequestStrategy) bool {
+	left, right := *a, *b
+	left.SecretRef, right.SecretRef = pipelines.LocalObjectReference{}, pipelines.LocalObjectReference{}
+	return reflect.DeepEqual(left, right)
+}
+
+// demandApproval makes a promotion wait for approval that has none and needs one, and lets go one that needs none any more.
+func demandApproval(f facts, r record, block *pipelines.Promotion) record {
+	p := r.Promotion
+	manual := block != nil && block.Manual && !approved(p)
+	switch {
+	case p.State == pipelines.PromotionUnapproved && !manual:
+		return r.move(pipelines.PromotionUnattempted, "it may begin", f.now)
+	case !manual:
+	case p.State == pipelines.PromotionUnattempted || p.State == pipelines.PromotionFailed ||
+		p.State == pipelines.PromotionAttempting && f.Attempts[attemptOf(r.name, p)].State == "":
+		return r.move(pipelines.PromotionUnapproved, "it needs approval", f.now)
+	}
+	return r
+}
+
+func approved(p *pipelines.PromotionStatus) bool {
+	return p.Approval != nil && p.Approval.Decision == pipelines.DecisionApproved
+}

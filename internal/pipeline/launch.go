@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// launch begins the attempts that nothing keeps from beginning, and ends the hope for promotions that do not arrive.
+func launch(f facts, closed []barrier, l ledger) ledger {
+	l = l.along(f.steps, func(s step, r record) record {
+		if mayBegin(f, s, r, closed[s.index]) {
+			return attempt(f, r)
+		}
+		return r
+	})
+	return l.along(f.steps, func(s step, r record) record { return watchArrival(f, s, r) })
+}
+
+// mayBegin tells whether an attempt is to begin now.
+func mayBegin(f facts, s step, r record, closed barrier) bool {
+	p := r.Promotion
+	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || busy(f.Attempts, s.name()) || !agreed(f, s, p) {
+		return false
+	}
+	switch p.State {
+	case pipelines.PromotionUnattempted:
+		return len(closed.gates) == 0
+	case pipelines.PromotionFailed:
+		return len(closed.stops) == 0 && due(f, s, p)
+	}
+	return false
+}
+
+// agreed tells whether a promotion is to be done in the way that is recorded.
+func agreed(f facts, s step, p *pipelines.PromotionStatus) bool {
+	strategy, _ := strategyOf(f.promotion(s.view))
+	return strategy != "" && strategy == p.Strategy
+}
+
+// busy tells whether an attempt for the environment is running. Another one does not begin beside it.
+func busy(attempts map[AttemptID]Attempt, name string) bool {
+	for id, attempt := range attempts {
+		if id.Environment == name && attempt.State == AttemptRunning {
+			return true
+		}
+	}
+	return false
+}
+
+// due tells whether an attempt that has failed is to be repeated: its time has come, or what made it fail may have changed.
+func due(f facts, s step, p *pipelines.PromotionStatus) bool {
+	if p.Error != nil && p.Error.Permanent {
+		changed := s.seen.Inputs != "" && p.Error.Inputs != "" && s.seen.Inputs != p.Error.Inputs
+		changed = changed || f.Generation != p.Error.Generation
+		return changed && !f.Now.Before(repeatable(p))
+	}
+	return p.NextAttemptTime == nil || !f.now.Time.Before(p.NextAttemptTime.Time)
+}
+
+// repeatable is the earliest time for another attempt when something has changed, however often it does.
+func repeatable(p *pipelines.PromotionStatus) time.Time {
+	if p.LastAttemptedTime == nil {
+		return time.Time{}
+	}
+	return p.LastAttemptedTime.Add(retryAfter(p.Key, p.Attempts))
+}
+
+// attempt records the intent, before anything is done.
+func attempt(f facts, r record) record {
+	r = r.edit(func(p *pipelines.PromotionStatus) {
+		now := f.now
+		p.Attempts++
+		p.LastAttemptedTime = &now
+		if p.Strategy != pipelines.StrategyPullRequest {
+			return
+		}
+		if p.PullRequest == nil {
+			p.PullRequest = &pipelines.PullRequestStatus{Branch: Branch(f.Namespace, f.Name, r.name, p.Key)}
+		}
+		p.PullRequest.Repository = f.repository(r.name)
+	})
+	why := fmt.Sprintf("attempt %d begins", r.Promotion.Attempts)
+	if r.Promotion.Downgrade {
+		why += ", a downgrade"
+	}
+	if approved(r.Promotion) {
+		// The server for approvals records them without an Event.
+		why += ", approved" + by(r.Promotion.Approval.By)
+	}
+	return r.move(pipelines.PromotionAttempting, why, f.now)
+}
