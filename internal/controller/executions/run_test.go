@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mock "espalier.dev/api/deployer/mock/v1alpha1"
@@ -178,7 +179,7 @@ func TestOneItemCostsFourRequests(t *testing.T) {
 	s.start(t, transport.Config(s.Config()))
 	warm := s.launch(t, testkit.Execution(s.ns, "other").MockItem("a", anything).Build())
 	s.finished(t, warm, lsv1alpha1.PhaseSucceeded)
-	e := testkit.Execution(s.ns, "app").MockItem("a", anything).Finalizer(lsv1alpha1.Finalizer).Build()
+	e := ownedByAnInstallation(testkit.Execution(s.ns, "app").MockItem("a", anything).Finalizer(lsv1alpha1.Finalizer).Build())
 	recorder := s.record(t)
 	defer examine(t, recorder)
 	s.script("a", script{hold: true})
@@ -197,6 +198,13 @@ func TestOneItemCostsFourRequests(t *testing.T) {
 	if again := transport.Log()[first:]; len(again) > 3 {
 		t.Errorf("an unchanged item costs %d requests, want at most 3:\n%s", len(again), again)
 	}
+}
+
+// ownedByAnInstallation makes an execution one that was not made by hand: of those, the status tells at once that nobody has asked for a job.
+func ownedByAnInstallation(e *lsv1alpha1.Execution) *lsv1alpha1.Execution {
+	owner := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: e.Name, UID: uuid.NewUUID()}}
+	e.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, lsv1alpha1.SchemeGroupVersion.WithKind("Installation"))}
+	return e
 }
 
 // inPhase waits until a phase of an execution is stored.
