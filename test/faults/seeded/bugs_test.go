@@ -105,8 +105,9 @@ var bugs = []faults.Bug{
 		Edits: []faults.Edit{
 			{File: "internal/dataflow/resolve.go", Old: `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] == want {`, New: `if want == "" || labels[lsv1alpha1.DataObjectJobIDLabel] != "" {`},
 			{File: "internal/controller/installations/imports.go", Old: `return expected != "" && shown.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected || k.given.Behind(shown)`, New: `return false`},
+			{File: "internal/controller/installations/imports.go", Old: `if s.fresh || k.distrusts(s, object, err) {`, New: `if k.distrusts(s, object, err) {`},
 		},
-		Runs: []string{"successor watch:dataobjects:hold:43..52", "successor watch:dataobjects:hold:44..54"},
+		Runs: []string{"successor watch:dataobjects:hold:42..52", "successor watch:dataobjects:hold:43..52"},
 	},
 	{
 		Name: "a new job while one runs",
