@@ -10,7 +10,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # The Go modules with code of the product; tools/ only pins versions.
-MODULES := . api cmd/espalier
+MODULES := . api cmd/espalier examples/file-deployer
 
 VERSION    = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes v||p' cmd/espalier/go.mod)
@@ -57,6 +57,7 @@ test: parts ## Run all tests of all modules, the rules of the project and confor
 	go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT) $(UNRACED)
 	go test -vet=off $(TEST_FLAGS) -race -parallel 8 -timeout $(TEST_TIMEOUT) $$(go list ./... | grep -vxF "$$(go list $(UNRACED))")
 	cd api && go test -vet=off $(TEST_FLAGS) ./...
+	cd examples/file-deployer && go test -vet=off $(TEST_FLAGS) ./...
 	cd cmd/espalier && go test -vet=off $(TEST_FLAGS) -timeout $(TEST_TIMEOUT) ./...
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.

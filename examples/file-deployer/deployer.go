@@ -16,8 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
-	"espalier.dev/internal/failure"
+	"espalier.dev/deployer"
 )
 
 const (
@@ -101,7 +100,7 @@ func (d *fileDeployer) remove(names []string) error {
 func read(item *lsv1alpha1.DeployItem) (wanted config, remembered []string, err error) {
 	if item.Spec.Configuration != nil {
 		if err := json.Unmarshal(item.Spec.Configuration.Raw, &wanted); err != nil {
-			return wanted, nil, failure.Terminalf(failure.Details{Operation: "ReadConfiguration", Reason: "InvalidConfiguration"}, "spec.config: %w", err)
+			return wanted, nil, deployer.Terminal("InvalidConfiguration", fmt.Errorf("spec.config: %w", err))
 		}
 	}
 	var m memory

@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"os"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	kubernetes "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"espalier.dev/internal/deployer"
-	"espalier.dev/internal/manager"
+	"espalier.dev/api"
+	"espalier.dev/deployer"
 )
 
 func main() {
@@ -37,9 +39,11 @@ func run(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	scheme, err := manager.NewScheme()
-	if err != nil {
-		return err
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kubernetes.AddToScheme, api.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
 	}
 	mgr, err := ctrl.NewManager(connection, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {

@@ -34,7 +34,7 @@ var (
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
-		"internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval", "internal/dial", "internal/taskgroup",
+		"deployer", "internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval", "internal/dial", "internal/taskgroup",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -87,9 +87,9 @@ var layers = slices.Concat(
 		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial"}},
 		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"}},
 		{
-			folders: []string{"internal/deployer"},
+			folders: []string{"deployer", "internal/deployer"},
 			sees: []string{
-				"api", "internal/failure", "internal/masking", "internal/confidential", "internal/decision", "internal/run", "internal/deployitem",
+				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential", "internal/decision", "internal/run", "internal/deployitem",
 				"internal/loop", "internal/version", "internal/target", "internal/component", "internal/schedule",
 			},
 		},
@@ -102,7 +102,7 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{
-				"api", "internal/loop", "internal/version", "internal/controller", "internal/deployer", "internal/deployitem",
+				"api", "internal/loop", "internal/version", "internal/controller", "deployer", "internal/deployer", "internal/deployitem",
 				"internal/target", "internal/dial", "internal/approval", "internal/pipeline",
 			},
 		},
@@ -114,6 +114,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/lint", "internal/doctest"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
+		{folders: []string{"examples/file-deployer"}, sees: []string{"api", "deployer"}},
 		{folders: []string{"cmd", "config", "test", "examples"}, sees: []string{everything}},
 		{folders: []string{"tools"}},
 	},

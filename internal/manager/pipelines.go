@@ -129,7 +129,7 @@ func setupPipelines(mgr ctrl.Manager, opts Options) error {
 		EventsAddress:    o.EventsAddress,
 		PollInterval:     o.PollInterval,
 		RolloutDeadline:  o.RolloutDeadline,
-		Dialer:           dial.Rules{AllowLoopback: onLoopback(mgr.GetConfig())},
+		Dialer:           dial.Rules{AllowLoopback: dial.IsLoopback(mgr.GetConfig().Host)},
 	})
 	if err != nil || o.ApprovalAddress == Disabled {
 		return err

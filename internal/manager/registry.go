@@ -13,12 +13,12 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/controller"
 	"espalier.dev/internal/controller/deployitems"
 	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
 	"espalier.dev/internal/controller/pipelines"
-	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/deployer/mock"
 )

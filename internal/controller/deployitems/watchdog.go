@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
-	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/deployitem/watchdog"
 	"espalier.dev/internal/loop"

@@ -9,8 +9,8 @@ import (
 
 	mockapi "espalier.dev/api/deployer/mock/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/controller/deployitems"
-	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployer/mock"
 	"espalier.dev/internal/testkit"
 )

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/objects/apply"
 	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/deployer/objects/inventory"

@@ -22,7 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/dial"

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	apis "espalier.dev/api/deployer"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/objects/apply"
 	"espalier.dev/internal/deployer/objects/cluster"
 	"espalier.dev/internal/deployer/objects/export"

@@ -7,7 +7,7 @@ import (
 	"context"
 	"fmt"
 
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/objects/apply"
 )
 

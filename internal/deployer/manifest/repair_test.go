@@ -11,7 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 )
 
 func (w *world) repair() deployer.Progress {

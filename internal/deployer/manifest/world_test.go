@@ -25,7 +25,7 @@ import (
 
 	"espalier.dev/api/deployer/manifest/v1alpha2"
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/target"

@@ -16,8 +16,8 @@ import (
 
 	mockv1alpha1 "espalier.dev/api/deployer/mock/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/decision"
-	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/failure"
 )
 

@@ -22,7 +22,7 @@ import (
 
 	mockv1alpha1 "espalier.dev/api/deployer/mock/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/mock"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"

@@ -19,7 +19,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/testkit"
 )
 

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/decision"
-	"espalier.dev/internal/deployer"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"

@@ -24,8 +24,10 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/loop"
-	"espalier.dev/internal/target"
 )
+
+// TargetSelector is met by Targets of certain names, labels and annotations: by those that meet all of its parts.
+type TargetSelector = deployitem.TargetSelector
 
 // Options say who a deployer is and which items are its own.
 type Options struct {
@@ -35,10 +37,10 @@ type Options struct {
 	Version string
 	// Identity tells apart several deployers of one type. Empty means "default".
 	Identity string
-	// TargetSelectors choose the items by their Target; none means all. See deployitem.TargetSelector.
-	TargetSelectors []deployitem.TargetSelector
-	// Clusters leads to the target clusters. Deployers that need none leave it out; Work.Cluster is nil then.
-	Clusters *target.Clusters
+	// TargetSelectors choose the items by their Target; none means all.
+	TargetSelectors []TargetSelector
+	// Clusters leads to the target clusters, see NewClusters. Deployers that need none leave it out; Work.Cluster is nil then.
+	Clusters *Clusters
 	// Workers is how many items are worked on at once.
 	Workers int
 	// CallTimeout is how long one call of the deployer may take; zero means 2 minutes.

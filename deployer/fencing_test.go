@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/deployer"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
 )

@@ -11,14 +11,12 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
-	"espalier.dev/internal/target"
 )
 
 // Deployer deploys the items of one type. The library calls it only while a job runs that the item has not finished,
 // one call at a time for each item, and repeats calls after a crash or an error: every method is idempotent.
 //
-// Errors are classified with package failure: a terminal one ends the job, a wait is shown as such, everything else is
-// repeated in growing intervals until the item's time is up.
+// An error made by Terminal ends the job; every other one is repeated in growing intervals until the item's time is up.
 type Deployer interface {
 	// Type is the type of the deploy items.
 	Type() lsv1alpha1.DeployItemType
@@ -52,11 +50,11 @@ type Work struct {
 	// returned.
 	Item *lsv1alpha1.DeployItem
 	// Cluster is the target; nil if the item names none, or if its type is not a cluster.
-	Cluster *target.Cluster
+	Cluster *Cluster
 	// Target is the Target object; nil if the item names none.
 	Target *lsv1alpha1.Target
 	// ClusterFor returns the cluster of another Target in the item's namespace, for checks and exports that name one.
-	ClusterFor func(ctx context.Context, targetName string) (*target.Cluster, error)
+	ClusterFor func(ctx context.Context, targetName string) (*Cluster, error)
 	// Deadline is when the item's time is up; zero if it has no limit.
 	Deadline time.Time
 	// Now is the time of the pass.
@@ -66,12 +64,15 @@ type Work struct {
 	Wake func()
 }
 
+// Reason is what is waited for: a CamelCase code, and a sentence that names the object.
+type Reason = decision.Reason
+
 // Progress is how far a deployer has come.
 type Progress struct {
 	// Done says that there is nothing left to do: everything is applied and ready, or everything is gone.
 	Done bool
-	// Waiting says, unless Done, for what: a CamelCase code and a sentence that names the object.
-	Waiting decision.Reason
+	// Waiting says, unless Done, for what.
+	Waiting Reason
 	// Recheck is when to look again at the latest, should no event come. Zero means a default.
 	Recheck time.Duration
 	// ProviderStatus is what to remember from now on. Nil keeps what is there.

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manager
+package dial_test
 
 import (
 	"testing"
 
-	"k8s.io/client-go/rest"
+	"espalier.dev/internal/dial"
 )
 
-func TestLoopbackIsAllowedOnlyWhereTheManagerLives(t *testing.T) {
+func TestIsLoopback(t *testing.T) {
 	for host, want := range map[string]bool{
 		"https://127.0.0.1:6443":    true,
 		"https://[::1]:6443":        true,
@@ -20,7 +20,7 @@ func TestLoopbackIsAllowedOnlyWhereTheManagerLives(t *testing.T) {
 		"https://127.0.0.1.example": false,
 		"":                          false,
 	} {
-		if got := onLoopback(&rest.Config{Host: host}); got != want {
+		if got := dial.IsLoopback(host); got != want {
 			t.Errorf("%q: %v, want %v", host, got, want)
 		}
 	}
