@@ -128,6 +128,22 @@ func RememberSpec(inst *lsv1alpha1.Installation) {
 	}
 }
 
+// MayRestore reports whether an installation looks after objects that somebody has deleted. It does not while it is asked for something,
+// which must not wait for that, nor while it has a job or an update before it that writes them anyway.
+func MayRestore(inst *lsv1alpha1.Installation) bool {
+	status := &inst.Status
+	granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
+	frozen := FlowOf(inst) == lsv1alpha1.FlowContinuous && inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true"
+	switch {
+	case !inst.DeletionTimestamp.IsZero(), inst.Annotations[lsv1alpha1.OperationAnnotation] != "", granted != "" && granted != status.JobIDRequested, frozen:
+		return false
+	case status.Phase == "", status.Phase == lsv1alpha1.PhaseInit, status.Phase == lsv1alpha1.PhasePendingDependencies:
+		return false
+	default:
+		return status.IsFinished() || !status.Phase.IsFinal()
+	}
+}
+
 // FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
 // what is below has been told of the change, too.
 func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {

@@ -220,6 +220,41 @@ func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) 
 }
 
 // Somebody takes away what nobody should: the label and the finalizer come back, and meanwhile a nested installation is not taken for a root.
+// What somebody asks for, an interrupt for example, does not wait for objects that may not come back at once.
+func TestWhatIsLostIsRestoredWhenNothingIsAskedFor(t *testing.T) {
+	in := func(phase lsv1alpha1.Phase, finished string) func(*lsv1alpha1.Installation) {
+		return func(i *lsv1alpha1.Installation) {
+			i.UID, i.Status.Phase, i.Status.JobID, i.Status.JobIDRequested, i.Status.JobIDFinished = "uid", phase, "1", "1", finished
+		}
+	}
+	annotated := func(name, value string) func(*lsv1alpha1.Installation) {
+		return func(i *lsv1alpha1.Installation) { i.Annotations = map[string]string{name: value} }
+	}
+	continuous := func(i *lsv1alpha1.Installation) { i.Spec.Flow = lsv1alpha1.FlowContinuous }
+	atRest, atWork := in(lsv1alpha1.PhaseSucceeded, "1"), in(lsv1alpha1.PhaseProgressing, "")
+	for name, c := range map[string]struct {
+		changes []func(*lsv1alpha1.Installation)
+		want    bool
+	}{
+		"at rest":                  {[]func(*lsv1alpha1.Installation){atRest}, true},
+		"while a job goes on":      {[]func(*lsv1alpha1.Installation){atWork}, true},
+		"of a grant that was used": {[]func(*lsv1alpha1.Installation){atRest, annotated(run.GrantAnnotation, run.FormatGrant("1", "uid"))}, true},
+		"of a new grant":           {[]func(*lsv1alpha1.Installation){atRest, annotated(run.GrantAnnotation, run.FormatGrant("2", "uid"))}, false},
+		"interrupted":              {[]func(*lsv1alpha1.Installation){atWork, annotated(lsv1alpha1.OperationAnnotation, "interrupt")}, false},
+		"requested":                {[]func(*lsv1alpha1.Installation){atRest, annotated(lsv1alpha1.OperationAnnotation, "reconcile")}, false},
+		"about to begin a job":     {[]func(*lsv1alpha1.Installation){in(lsv1alpha1.PhaseSucceeded, "0")}, false},
+		"before it has written":    {[]func(*lsv1alpha1.Installation){in(lsv1alpha1.PhaseInit, "")}, false},
+		"before an update":         {[]func(*lsv1alpha1.Installation){in(lsv1alpha1.PhasePendingDependencies, "")}, false},
+		"never begun":              {nil, false},
+		"frozen":                   {[]func(*lsv1alpha1.Installation){atRest, continuous, annotated(lsv1alpha1.IgnoreAnnotation, "true")}, false},
+		"deleted":                  {[]func(*lsv1alpha1.Installation){atRest, func(i *lsv1alpha1.Installation) { i.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }}, false},
+	} {
+		if got := installation.MayRestore(named("a", c.changes...)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestDamageIsSeenAndMended(t *testing.T) {
 	yes := true
 	parent := func(i *lsv1alpha1.Installation) {

@@ -55,16 +55,15 @@ func isCurrent(object client.Object, inst *lsv1alpha1.Installation) bool {
 	return of != "" && (of == inst.Status.JobID || of == installation.ExportMark(&inst.Status))
 }
 
-// confirmLost returns which of the noted losses the API server confirms. What an installation is about to write anyway does not matter.
+// confirmLost returns which of the noted losses the API server confirms, unless there is something more urgent: they stay noted then.
 func (k *kind) confirmLost(ctx context.Context, inst *lsv1alpha1.Installation) ([]dataflow.ObjectID, error) {
-	key, phase := client.ObjectKeyFromObject(inst), inst.Status.Phase
+	key := client.ObjectKeyFromObject(inst)
 	noted := k.losses.get(key)
-	if len(noted) == 0 {
+	if !inst.DeletionTimestamp.IsZero() {
+		k.losses.forget(key)
 		return nil, nil
 	}
-	writes := phase == lsv1alpha1.PhaseInit || phase == lsv1alpha1.PhasePendingDependencies
-	if !inst.DeletionTimestamp.IsZero() || writes {
-		k.losses.forget(key)
+	if len(noted) == 0 || !installation.MayRestore(inst) {
 		return nil, nil
 	}
 	var lost []dataflow.ObjectID
