@@ -46,12 +46,9 @@ func ObserveSpec(e *lsv1alpha1.Execution) {
 	run.Observe(&e.Status.RunStatus, e.Generation, specMark(e, e.Generation))
 }
 
-// RememberSpec adds to a status of before it remembered the spec what it would remember, as long as that is known.
+// RememberSpec has a status of before it remembered the spec do so.
 func RememberSpec(e *lsv1alpha1.Execution) {
-	status := &e.Status
-	if status.ObservedSpec == "" && status.Phase.IsCompleted() && status.IsFinished() && status.ObservedGeneration == e.Generation {
-		status.ObservedSpec = specMark(e, e.Generation)
-	}
+	run.RememberSpec(&e.Status.RunStatus, e.Generation, func(generation int64) string { return specMark(e, generation) })
 }
 
 // LookWithoutJob turns what was read about an execution of the continuous flow into what a decision depends on.

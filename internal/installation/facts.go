@@ -119,13 +119,9 @@ func ObserveSpec(inst *lsv1alpha1.Installation) {
 	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
-// RememberSpec adds to a status of before it remembered the spec what it would remember. It is known as long as the status speaks of the
-// present generation; after the next change nobody could tell whether nothing but the flow is another one.
+// RememberSpec has a status of before it remembered the spec do so.
 func RememberSpec(inst *lsv1alpha1.Installation) {
-	status := &inst.Status
-	if status.ObservedSpec == "" && status.Phase.IsCompleted() && status.IsFinished() && status.ObservedGeneration == inst.Generation {
-		status.ObservedSpec = specMark(inst, inst.Generation)
-	}
+	run.RememberSpec(&inst.Status.RunStatus, inst.Generation, func(generation int64) string { return specMark(inst, generation) })
 }
 
 // MayRestore reports whether an installation looks after objects that somebody has deleted. It does not while it is asked for something,

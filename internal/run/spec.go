@@ -56,6 +56,14 @@ func Observe(status *lsv1alpha1.RunStatus, generation int64, mark string) {
 	status.ObservedGeneration, status.ObservedSpec = generation, mark
 }
 
+// RememberSpec adds to a status of before it remembered the spec what it would remember. That is known as long as the status speaks of the
+// present generation; after the next change nobody could tell whether nothing but the flow is another one.
+func RememberSpec(status *lsv1alpha1.RunStatus, generation int64, mark func(generation int64) string) {
+	if status.ObservedSpec == "" && status.Phase.IsCompleted() && status.IsFinished() && status.ObservedGeneration == generation {
+		status.ObservedSpec = mark(generation)
+	}
+}
+
 // Bounds of the safety net under the events that end a wait.
 const (
 	MinRecheck = time.Minute

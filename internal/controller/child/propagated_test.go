@@ -9,7 +9,7 @@ import (
 	"espalier.dev/internal/controller/child"
 )
 
-func TestHandedJobsAreKnownUntilTheCacheShowsThem(t *testing.T) {
+func TestPropagatedJobsAreKnownUntilTheCacheShowsThem(t *testing.T) {
 	var h child.PropagatedJobs
 	if h.Has("a", "2", "1") {
 		t.Error("nothing was handed down")
