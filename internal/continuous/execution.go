@@ -41,7 +41,7 @@ func LookAtExecution(s execution.Snapshot) Execution {
 		s.Execution = e.DeepCopy()
 		s.Execution.Spec.Flow = lsv1alpha1.FlowContinuous
 	}
-	return Execution{
+	o := Execution{
 		Observed:    execution.LookWithoutJob(s),
 		Chosen:      chosen,
 		Generation:  e.Generation,
@@ -51,6 +51,19 @@ func LookAtExecution(s execution.Snapshot) Execution {
 		Own:         own(&e.Status.RunStatus),
 		Aborted:     e.Status.Phase == lsv1alpha1.PhaseFailed && reasonOf(&e.Status.RunStatus) == lsv1alpha1.ReasonAborted,
 		Generations: slices.Clone(e.Status.DeployItemGenerations),
+	}
+	if o.FlowOnly {
+		o.carry(e.Status.ObservedGeneration)
+	}
+	return o
+}
+
+// carry has what is remembered of items since a generation count for the present one, which asks for the same.
+func (o *Execution) carry(since int64) {
+	for i := range o.Generations {
+		if g := &o.Generations[i]; g.ExecutionGeneration >= since && g.ExecutionGeneration != 0 {
+			g.ExecutionGeneration = o.Generation
+		}
 	}
 }
 
@@ -108,8 +121,9 @@ func (o Execution) pair(item execution.Item) Pair {
 	}
 	recorded := o.Generations[known]
 	if recorded.ExecutionGeneration != o.Generation || recorded.DeployItemGeneration != item.Object.Generation {
-		flow := recorded.ExecutionGeneration == o.Generation && item.OnlyFlow
-		pair.Redo = recorded.ExecutionGeneration == 0 || item.State == execution.StateFailed && !flow
+		// Another spec gives an item that has failed another chance. Another generation of the item alone does not: this execution has made it,
+		// say by a change of the flow, and was interrupted before it could remember that; or what somebody else has made is written back anyway.
+		pair.Redo = recorded.ExecutionGeneration == 0 || recorded.ExecutionGeneration != o.Generation && item.State == execution.StateFailed
 		return pair
 	}
 	switch item.State {

@@ -73,21 +73,20 @@ func followExecution(o Execution) execution.Decision {
 	case len(convert) > 0:
 		return execution.Decision{SaveFirst: true, Do: []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: convert}}, Why: why}
 	default:
-		return execution.Decision{Do: []execution.Effect{execution.Observe{}}, Why: why}
+		// A conversion may have been interrupted before the status could tell of it.
+		return execution.Decision{Do: []execution.Effect{execution.NoteItems{Items: o.converted()}, execution.Observe{}}, Why: why}
 	}
+}
+
+// converted are the items that are as the spec wants them, in another generation than the one that is remembered.
+func (o Execution) converted() []execution.Item {
+	return slices.DeleteFunc(existing(o.Wanted), func(i execution.Item) bool {
+		return i.SpecDiffers || !i.Current || !slices.ContainsFunc(o.Generations, func(g lsv1alpha1.DeployItemGeneration) bool {
+			return g.Name == i.Name && g.DeployItemGeneration != i.Object.Generation
+		})
+	})
 }
 
 func existing(items []execution.Item) []execution.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i execution.Item) bool { return i.Object.UID == "" })
-}
-
-// carry has what is remembered of items of one generation count for the present one, which asks for the same.
-func (o Execution) carry(from int64) Execution {
-	o.Generations = slices.Clone(o.Generations)
-	for i := range o.Generations {
-		if g := &o.Generations[i]; g.ExecutionGeneration == from && from != 0 {
-			g.ExecutionGeneration = o.Generation
-		}
-	}
-	return o
 }

@@ -17,10 +17,6 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 	status := &e.Status
 	execution.RememberSpec(e)
 	if observes(o, d, status.Phase) {
-		if o.FlowOnly {
-			o = o.carry(status.ObservedGeneration)
-			status.DeployItemGenerations = o.Generations
-		}
 		execution.ObserveSpec(e)
 		o.UpToDate, o.FlowOnly = true, false
 	}
@@ -28,8 +24,8 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 		for _, effect := range d.Do {
 			o = noted(o, effect)
 		}
-		status.DeployItemGenerations = o.Generations
 	}
+	status.DeployItemGenerations = o.Generations
 	if status.Phase == lsv1alpha1.PhaseProgressing && !o.Deleted {
 		status.DeployItemCache = execution.Record(o.Observed)
 	}

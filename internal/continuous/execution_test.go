@@ -241,7 +241,7 @@ func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
 
 // The flow changes again and again, while processes die: nothing is deployed because of it, and in the end everything is as before.
 func TestCON16_FlowsChangeThereAndBack(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(400) {
 		g := newGarden(seed)
 		if seed%2 == 1 {
 			g.broken[string(template("", "1").Configuration.Raw)] = true

@@ -4,6 +4,7 @@
 package continuous_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func (g *garden) pass(crashes bool) {
 	if g.execution == nil {
 		return
 	}
-	g.now = g.now.Add(time.Second)
+	g.now, g.dead = g.now.Add(time.Second), false
 	e := g.execution.DeepCopy()
 	s := execution.Snapshot{Execution: e, Complete: true, Now: g.now}
 	for _, name := range slices.Sorted(maps.Keys(g.items)) {
@@ -96,7 +97,6 @@ func (g *garden) pass(crashes bool) {
 			}
 			o.Observed = execution.After(o.Observed, effect, objects)
 			if crashes && g.random.IntN(8) == 0 || g.dead {
-				g.dead = false
 				return
 			}
 		}
@@ -133,7 +133,10 @@ func (g *garden) store(e *lsv1alpha1.Execution) {
 func (g *garden) act(e *lsv1alpha1.Execution, effect execution.Effect) (map[string]execution.Object, error) {
 	written := map[string]execution.Object{}
 	each := func(items []execution.Item, do func(execution.Item) *lsv1alpha1.DeployItem) (map[string]execution.Object, error) {
-		for _, i := range items {
+		for n, i := range items {
+			if n > 0 && g.frail && g.random.IntN(4) == 0 {
+				return written, errors.New("somebody else has changed it")
+			}
 			g.writes++
 			if object := do(i); object != nil {
 				object.ResourceVersion = strconv.Itoa(g.writes)
@@ -182,20 +185,33 @@ func (g *garden) act(e *lsv1alpha1.Execution, effect execution.Effect) (map[stri
 	return nil, nil
 }
 
-// convert changes the flow of an item as the controller does: on the way to jobs the status follows the spec.
+// convert changes the flow of an item as the controller does: on the way to jobs the status follows the spec. The process may die in between.
 func (g *garden) convert(item *lsv1alpha1.DeployItem, seen execution.Item, flow lsv1alpha1.Flow) *lsv1alpha1.DeployItem {
-	if g.dead {
-		return item
-	}
+	generation := item.Generation
 	if item.Spec.Flow != flow {
-		item.Spec.Flow, item.Generation = flow, item.Generation+1
+		generation++
 	}
-	if g.frail && flow == lsv1alpha1.FlowJob && g.random.IntN(3) == 0 {
-		g.dead = true
-		return item
+	steps := []func(){
+		func() {
+			if seen.Current {
+				item.Status.ObservedGeneration = generation
+			}
+		},
+		func() {
+			item.Spec.Flow, item.Generation = flow, generation
+			if seen.Current && flow == lsv1alpha1.FlowJob {
+				item.Annotations[execution.FlowGenerationAnnotation] = strconv.FormatInt(generation, 10)
+			}
+		},
 	}
-	if seen.Current {
-		item.Status.ObservedGeneration = item.Generation
+	if flow == lsv1alpha1.FlowJob {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if g.dead = g.dead || g.frail && g.random.IntN(6) == 0; g.dead {
+			return item
+		}
+		step()
 	}
 	return item
 }

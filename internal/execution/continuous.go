@@ -5,6 +5,7 @@ package execution
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func (l *facts) judge(item *Item, removing bool) {
 
 func (l *facts) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing bool) {
 	item.Object.Generation, item.Flow = object.Generation, object.Spec.Flow.OrDefault()
-	item.Halfway = l.isHalfway(item, object)
+	item.Halfway = isHalfway(object)
 	item.Current = object.Status.ObservedGeneration >= object.Generation || item.Halfway
 	item.Since = time.Time{}
 	switch status := &object.Status; {
@@ -116,14 +117,15 @@ func (l *facts) judgeObject(item *Item, object *lsv1alpha1.DeployItem, removing 
 	}
 }
 
-// isHalfway tells whether the execution has changed the flow of an object to that of jobs and not said yet, in its status, that
-// this is nothing to deploy: nobody else makes that one generation since the last that is remembered.
-func (l *facts) isHalfway(item *Item, object *lsv1alpha1.DeployItem) bool {
-	seen := object.Status.ObservedGeneration
-	return item.Flow == lsv1alpha1.FlowJob && seen == object.Generation-1 && slices.ContainsFunc(l.Execution.Status.DeployItemGenerations,
-		func(g lsv1alpha1.DeployItemGeneration) bool {
-			return g.Name == item.Name && g.DeployItemGeneration == seen
-		})
+// FlowGenerationAnnotation names the generation of a deploy item that its execution has made by a change of the flow to that of jobs, and
+// that was deployed before. The status says so in the next write.
+const FlowGenerationAnnotation = "espalier.dev/flow-generation"
+
+// isHalfway tells whether a change of the flow has stopped between its two writes: on the way to jobs the status is one generation behind,
+// on the way back it is ahead.
+func isHalfway(object *lsv1alpha1.DeployItem) bool {
+	made := object.Annotations[FlowGenerationAnnotation] == strconv.FormatInt(object.Generation, 10)
+	return made && object.Status.ObservedGeneration == object.Generation-1 || object.Status.ObservedGeneration > object.Generation
 }
 
 // InWork tells whether a deployer works on an item of the continuous flow, or is about to.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +45,7 @@ func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect
 
 // convert changes the flow of an item, which makes a new generation, and has the status say that this one is deployed if
 // the one before was. No deployer may see the new generation without that in the continuous flow: so the status comes first
-// on the way there, and last on the way back. An item that is being deleted has its deletion to do in any case.
+// on the way there, and last on the way back, where an annotation tells that it is missing. An item that is being deleted has its deletion to do in any case.
 func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem, flow lsv1alpha1.Flow) error {
 	generation := i.Object.Generation
 	if i.Flow != flow {
@@ -52,6 +53,10 @@ func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.D
 	}
 	status := map[string]any{"status": map[string]any{"observedGeneration": generation}}
 	spec := map[string]any{"spec": map[string]any{"flow": flow}}
+	if i.Current && flow == lsv1alpha1.FlowJob {
+		note := map[string]any{execution.FlowGenerationAnnotation: strconv.FormatInt(generation, 10)}
+		spec["metadata"] = map[string]any{"annotations": note}
+	}
 	steps := []func() error{
 		func() error {
 			if !i.Current || i.Terminating {
@@ -76,7 +81,12 @@ func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.D
 
 // patchLocked applies a merge patch unless the object has changed.
 func (k *kind) patchLocked(stub *lsv1alpha1.DeployItem, content map[string]any, apply func(client.Patch) error) error {
-	content["metadata"] = map[string]any{"resourceVersion": stub.ResourceVersion, "uid": stub.UID}
+	metadata, _ := content["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
+	}
+	metadata["resourceVersion"], metadata["uid"] = stub.ResourceVersion, stub.UID
 	patch, err := json.Marshal(content)
 	if err != nil {
 		return fmt.Errorf("write the patch: %w", err)
