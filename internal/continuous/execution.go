@@ -8,6 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
+	"espalier.dev/internal/run"
 )
 
 // Execution is everything that a decision about an execution depends on.
@@ -48,8 +49,8 @@ func LookAtExecution(s execution.Snapshot) Execution {
 		UpToDate:    e.Generation == e.Status.ObservedGeneration,
 		Operation:   lsv1alpha1.Operation(e.Annotations[lsv1alpha1.OperationAnnotation]),
 		Ignored:     e.Annotations[lsv1alpha1.IgnoreAnnotation] == "true",
-		Own:         own(&e.Status.RunStatus),
-		Aborted:     e.Status.Phase == lsv1alpha1.PhaseFailed && reasonOf(&e.Status.RunStatus) == lsv1alpha1.ReasonAborted,
+		Own:         run.EndedByItself(&e.Status.RunStatus),
+		Aborted:     e.Status.Phase == lsv1alpha1.PhaseFailed && run.ReadyReason(&e.Status.RunStatus) == lsv1alpha1.ReasonAborted,
 		Generations: slices.Clone(e.Status.DeployItemGenerations),
 	}
 	if o.FlowOnly {

@@ -18,9 +18,9 @@ import (
 func DecideExecution(o Execution) execution.Decision {
 	switch {
 	case o.Ignored && o.Phase.IsCompleted():
-		return idle(ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+		return idle(run.ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
 	case !o.Deleted && !o.Finalizer:
-		return execution.Decision{Do: []execution.Effect{execution.AddFinalizer{}}, Why: because(ReasonHeld, "the finalizer comes before everything else")}
+		return execution.Decision{Do: []execution.Effect{execution.AddFinalizer{}}, Why: because(run.ReasonHeld, "the finalizer comes before everything else")}
 	case o.leaves():
 		return leaveExecution(o)
 	case o.Deleted:
@@ -39,8 +39,8 @@ func DecideExecution(o Execution) execution.Decision {
 // answer decides what an annotation leads to. It goes once that is stored.
 func answer(o Execution) execution.Decision {
 	switch {
-	case !asked(o.Operation) || o.Accepted:
-		return execution.Decision{Do: []execution.Effect{execution.DropOperation{}}, SaveFirst: o.Accepted, Why: because(ReasonOperation, "operation "+string(o.Operation)+" is answered")}
+	case !run.Asked(o.Operation) || o.Accepted:
+		return execution.Decision{Do: []execution.Effect{execution.DropOperation{}}, SaveFirst: o.Accepted, Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is answered")}
 	case o.Operation == lsv1alpha1.OperationAbort:
 		return abortExecution(o)
 	default:
@@ -62,7 +62,7 @@ func accept(o Execution) execution.Decision {
 	}
 	return execution.Decision{
 		Do: []execution.Effect{execution.RedoItems{Items: redo}}, Next: lsv1alpha1.PhaseProgressing,
-		Why: because(ReasonOperation, "operation "+string(o.Operation)+" is asked for"),
+		Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is asked for"),
 	}
 }
 
@@ -72,15 +72,15 @@ func recheckExecution(o Execution) execution.Decision {
 	pairs := o.Pairs()
 	switch {
 	case o.Own:
-		return idle(ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
+		return idle(run.ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
 	case o.Phase == lsv1alpha1.PhaseFailed && len(of(pairs, Broken)) > 0 && len(working(o, pairs)) == 0:
-		return idle(ReasonIdle, "deploy items have failed: "+execution.Names(of(pairs, Broken)))
+		return idle(run.ReasonIdle, "deploy items have failed: "+execution.Names(of(pairs, Broken)))
 	case o.Phase == lsv1alpha1.PhaseSucceeded && o.ExportGone:
-		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonExportsGone, "the object with its exports has vanished and is written anew")}
+		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonExportsGone, "the object with its exports has vanished and is written anew")}
 	case o.Phase == lsv1alpha1.PhaseSucceeded && len(of(pairs, Deployed)) == len(pairs) && len(o.Orphaned) == 0:
-		return idle(ReasonIdle, "nothing has changed")
+		return idle(run.ReasonIdle, "nothing has changed")
 	default:
-		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "deploy items have changed: "+execution.Names(moved(o, pairs)))}
+		return execution.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "deploy items have changed: "+execution.Names(moved(o, pairs)))}
 	}
 }
 
@@ -104,16 +104,16 @@ func reconcile(o Execution) execution.Decision {
 		return refuse("read spec.deployItems", o.Invalid)
 	}
 	if orphans := deletable(o.Orphaned); len(orphans) > 0 {
-		return execution.Decision{Do: []execution.Effect{execution.DeleteItems{Items: orphans}}, Why: because(ReasonUpdated, "deploy items that the spec does not contain are deleted")}
+		return execution.Decision{Do: []execution.Effect{execution.DeleteItems{Items: orphans}}, Why: because(run.ReasonUpdated, "deploy items that the spec does not contain are deleted")}
 	}
 	if strange := strangersGoing(o.Orphaned); len(strange) > 0 {
-		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(ReasonUpdated, "deploy items of another flow are deleted")}
+		return execution.Decision{Do: []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(run.ReasonUpdated, "deploy items of another flow are deleted")}
 	}
 	pairs := o.Pairs()
 	if turning := turning(pairs); len(turning) > 0 {
 		return execution.Decision{
 			Do:  []execution.Effect{execution.ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: turning}},
-			Why: because(ReasonUpdated, "deploy items come from another flow: "+execution.Names(turning)),
+			Why: because(run.ReasonUpdated, "deploy items come from another flow: "+execution.Names(turning)),
 			// That this has begun is known before.
 			SaveFirst: len(o.Generations) == 0,
 		}
@@ -123,13 +123,13 @@ func reconcile(o Execution) execution.Decision {
 		if busy := working(o, pairs); len(busy) > 0 {
 			return waitForItems(o, "waiting for deploy items "+execution.Names(busy)+"; then it fails: "+text)
 		}
-		return refuse("deploy the items", failure.Terminalf(failure.Details{Operation: "DeployItems", Reason: ReasonSubObjectFailed, Codes: codes}, "%s", text))
+		return refuse("deploy the items", failure.Terminalf(failure.Details{Operation: "DeployItems", Reason: run.ReasonSubObjectFailed, Codes: codes}, "%s", text))
 	}
 	if len(of(pairs, Deployed)) == len(pairs) && len(o.Orphaned) == 0 {
 		return execution.Collect(o.Observed)
 	}
 	if do := updates(pairs); len(do) > 0 {
-		return execution.Decision{Do: do, Why: because(ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due)))}
+		return execution.Decision{Do: do, Why: because(run.ReasonUpdated, "deploy items are updated: "+execution.Names(of(pairs, Due)))}
 	}
 	return await(o, pairs)
 }

@@ -8,6 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
+	"espalier.dev/internal/run"
 )
 
 // deleteExecution deletes the items in reverse order, and then lets the execution go.
@@ -15,7 +16,7 @@ func deleteExecution(o Execution) execution.Decision {
 	failed, do := failedDeletions(o.Orphaned), deletions(o)
 	switch {
 	case !o.Finalizer:
-		return idle(ReasonDeleting, "it is gone as soon as others let it go")
+		return idle(run.ReasonDeleting, "it is gone as soon as others let it go")
 	case o.Operation != "":
 		return answerDeletion(o, failed)
 	case len(do) > 0 && o.Phase == lsv1alpha1.PhaseDeleting:
@@ -27,7 +28,7 @@ func deleteExecution(o Execution) execution.Decision {
 	case len(o.Orphaned) > 0:
 		return waitForItems(o, "waiting for the deletion of deploy items "+execution.Names(o.Orphaned))
 	case !o.Complete:
-		return execution.Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+		return execution.Decision{Wait: true, RequeueAfter: time.Second, Why: because(run.ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
 	default:
 		return execution.LetGo(o.Observed)
 	}
@@ -61,7 +62,7 @@ func strangersGoing(leaving []execution.Item) []execution.Item {
 
 // answerDeletion has items that could not be deleted try again, if that is asked for.
 func answerDeletion(o Execution, failed []execution.Item) execution.Decision {
-	if len(failed) > 0 && asked(o.Operation) && o.Operation != lsv1alpha1.OperationAbort {
+	if len(failed) > 0 && run.Asked(o.Operation) && o.Operation != lsv1alpha1.OperationAbort {
 		return execution.Decision{Do: []execution.Effect{execution.AskItems{Operation: o.Operation, Items: failed}}, Why: deleting()}
 	}
 	return execution.Decision{Do: []execution.Effect{execution.DropOperation{}}, Why: deleting()}
@@ -69,7 +70,7 @@ func answerDeletion(o Execution, failed []execution.Item) execution.Decision {
 
 // failDeletion says that items could not be deleted, unless that was said before.
 func failDeletion(o Execution, failed []execution.Item) execution.Decision {
-	d := idle(ReasonNotDeleted, notDeleted(failed))
+	d := idle(run.ReasonNotDeleted, notDeleted(failed))
 	if o.Phase != lsv1alpha1.PhaseFailed {
 		d.Next = lsv1alpha1.PhaseFailed
 	}

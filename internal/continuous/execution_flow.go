@@ -21,7 +21,7 @@ func (o Execution) leaves() bool {
 // to this flow.
 func leaveExecution(o Execution) execution.Decision {
 	convert, busy := o.strangers(o.Chosen)
-	why := because(ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen))
+	why := because(run.ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen))
 	switch {
 	case len(busy) > 0 && o.Operation != "":
 		return answer(o)
@@ -64,7 +64,7 @@ func (o Execution) follows() bool { return o.FlowOnly && o.Phase.IsCompleted() &
 // touched.
 func followExecution(o Execution) execution.Decision {
 	convert, busy := o.strangers(lsv1alpha1.FlowContinuous)
-	why := because(ReasonFlowChanged, "nothing but the flow has changed")
+	why := because(run.ReasonFlowChanged, "nothing but the flow has changed")
 	switch {
 	case len(busy) > 0:
 		return awaitItems(o, busy)

@@ -32,9 +32,9 @@ func SettleExecution(e *lsv1alpha1.Execution, o Execution, d execution.Decision,
 	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
 		status.ExportReference = o.Export.Reference
 	}
-	settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
-	o.Phase, o.Own = status.Phase, own(&status.RunStatus)
-	o.Aborted = o.Phase == lsv1alpha1.PhaseFailed && reasonOf(&status.RunStatus) == lsv1alpha1.ReasonAborted
+	run.SettleContinuously(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
+	o.Phase, o.Own = status.Phase, run.EndedByItself(&status.RunStatus)
+	o.Aborted = o.Phase == lsv1alpha1.PhaseFailed && run.ReadyReason(&status.RunStatus) == lsv1alpha1.ReasonAborted
 	if status.PhaseTransitionTime != nil {
 		o.PhaseSince = status.PhaseTransitionTime.Time
 	}

@@ -12,6 +12,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/execution"
+	"espalier.dev/internal/run"
 )
 
 // finishedGarden is one in which everything was deployed once.
@@ -318,7 +319,7 @@ func TestCON51_WhichOperation(t *testing.T) {
 				switch d := continuous.DecideExecution(o); {
 				case d.Next == lsv1alpha1.PhaseDeleting || o.Deleted && len(d.Do) > 0:
 					got = deletes
-				case d.Wait && d.Why.Code == continuous.ReasonIdle:
+				case d.Wait && d.Why.Code == run.ReasonIdle:
 					got = rechecks
 				}
 				if got != want {

@@ -12,6 +12,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/run"
 )
 
 // ConditionFlow is False while spec.flow names a flow that the installation cannot follow yet.
@@ -32,7 +33,7 @@ func NoteFlow(inst *lsv1alpha1.Installation, now time.Time) {
 		return
 	}
 	c := lsv1alpha1.Condition{
-		Type: ConditionFlow, Status: lsv1alpha1.ConditionFalse, Reason: ReasonFlowChangeRefused,
+		Type: ConditionFlow, Status: lsv1alpha1.ConditionFalse, Reason: run.ReasonFlowChangeRefused,
 		LastTransitionTime: metav1.NewTime(now), LastUpdateTime: metav1.NewTime(now), ObservedGeneration: inst.Generation,
 		Message: fmt.Sprintf("spec.flow cannot become %s while the installation is on its way: it goes on in the flow %s, and the change takes effect once its phase is Succeeded, Failed or Aborted",
 			chosen, present),

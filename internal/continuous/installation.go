@@ -6,6 +6,7 @@ package continuous
 import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/run"
 )
 
 // InstallationSnapshot is what was read about an installation and the objects around it.
@@ -60,7 +61,7 @@ func LookAtInstallation(s InstallationSnapshot) Installation {
 		Chosen:    inst.Spec.Flow.OrDefault(),
 		Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
 		Ignored:   inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true",
-		Own:       own(&status.RunStatus),
+		Own:       run.EndedByItself(&status.RunStatus),
 		Entered:   installation.Entered(status),
 		UsedHash:  status.ImportsHash,
 		attempt: installation.Prepared{
@@ -118,12 +119,8 @@ func Busy(c installation.Child) bool {
 	case c.Flow == lsv1alpha1.FlowJob:
 		return c.Deleting || c.Job.Running() || c.Phase != "" && !c.Phase.IsFinal()
 	default:
-		return !c.Phase.IsCompleted() || !c.UpToDate || c.Deleting || asked(c.Operation)
+		return !c.Phase.IsCompleted() || !c.UpToDate || c.Deleting || run.Asked(c.Operation)
 	}
-}
-
-func asked(operation lsv1alpha1.Operation) bool {
-	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile || operation == lsv1alpha1.OperationAbort
 }
 
 // combined is the phase of everything below.

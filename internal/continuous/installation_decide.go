@@ -24,9 +24,9 @@ func (Inform) String() string { return "tell what is below of the update" }
 func DecideInstallation(o Installation) installation.Decision {
 	switch {
 	case o.Ignored && o.Phase.IsCompleted():
-		return rest(ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+		return rest(run.ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
 	case !o.Deleting && !o.Finalizer:
-		return installation.Decision{Do: []installation.Effect{installation.AddFinalizer{}}, Wait: true, Why: because(ReasonHeld, "the finalizer comes before everything else")}
+		return installation.Decision{Do: []installation.Effect{installation.AddFinalizer{}}, Wait: true, Why: because(run.ReasonHeld, "the finalizer comes before everything else")}
 	case o.leaves():
 		return leave(o)
 	case o.Updated && !o.Deleting:
@@ -98,7 +98,7 @@ func (o Installation) lost() string {
 // recheck goes on only if the state of what is below is another one than the installation's.
 func recheck(o Installation) installation.Decision {
 	if o.Own {
-		return rest(ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
+		return rest(run.ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
 	}
 	combined := o.combined()
 	if combined == "" {
@@ -107,17 +107,17 @@ func recheck(o Installation) installation.Decision {
 	busy := filter(o.every(), Busy)
 	switch {
 	case len(busy) == 0 && combined == lsv1alpha1.PhaseSucceeded && len(o.ExportsGone) > 0:
-		return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonExportsGone, "it exports anew what has vanished: "+list(o.ExportsGone))}
+		return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonExportsGone, "it exports anew what has vanished: "+list(o.ExportsGone))}
 	case len(busy) == 0 && combined == o.Phase:
-		return rest(ReasonIdle, "nothing has changed")
+		return rest(run.ReasonIdle, "nothing has changed")
 	}
-	return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "the state of what is below has changed")}
+	return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state of what is below has changed")}
 }
 
 // standard is the usual way: wait for what is below, update it if need be, and take over its state.
 func standard(o Installation) installation.Decision {
 	if strange := o.strangersGoing(); len(strange) > 0 {
-		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}}, Why: because(ReasonUpdated, "what is below and goes changes its flow")}
+		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}}, Why: because(run.ReasonUpdated, "what is below and goes changes its flow")}
 	}
 	if busy := o.busy(); len(busy) > 0 {
 		message := "waiting for " + names(busy)
@@ -131,7 +131,7 @@ func standard(o Installation) installation.Decision {
 	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry:
 		return update(o)
 	case o.standstill():
-		return waitIn(o, lsv1alpha1.PhaseProgressing, because(ReasonStandstill, o.deadlock()))
+		return waitIn(o, lsv1alpha1.PhaseProgressing, because(run.ReasonStandstill, o.deadlock()))
 	default:
 		return complete(o)
 	}
@@ -153,7 +153,7 @@ func update(o Installation) installation.Decision {
 		return raise(o.ImportsMissing)
 	}
 	return installation.Decision{
-		Do: []installation.Effect{installation.Prepare{}, Inform{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonUpdated, "what is below has been updated: "+o.occasion()),
+		Do: []installation.Effect{installation.Prepare{}, Inform{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonUpdated, "what is below has been updated: "+o.occasion()),
 		// What is below changes over from another flow: that this has begun is known before.
 		SaveFirst: !o.Entered && len(o.every()) > 0,
 	}
@@ -233,13 +233,13 @@ func (o Installation) retries() bool {
 
 func ask(operation lsv1alpha1.Operation, children []installation.Child) installation.Decision {
 	return installation.Decision{
-		Do: []installation.Effect{installation.Ask{Operation: operation, Children: children}}, Why: because(ReasonOperation, "operation "+string(operation)+" is passed on"),
+		Do: []installation.Effect{installation.Ask{Operation: operation, Children: children}}, Why: because(run.ReasonOperation, "operation "+string(operation)+" is passed on"),
 	}
 }
 
 // dropOperation removes the annotation; after the status is stored if that tells of what the annotation has led to.
 func dropOperation(why string, stored bool) installation.Decision {
-	return installation.Decision{Do: []installation.Effect{installation.DropOperation{}}, SaveFirst: stored, Wait: !stored, Why: because(ReasonOperation, why)}
+	return installation.Decision{Do: []installation.Effect{installation.DropOperation{}}, SaveFirst: stored, Wait: !stored, Why: because(run.ReasonOperation, why)}
 }
 
 // complete takes over the state of what is below. It does so from Progressing, so that an error on the way is told.
@@ -249,15 +249,15 @@ func complete(o Installation) installation.Decision {
 	case o.Exported && o.Operation != "":
 		return dropOperation("operation "+string(o.Operation)+" has been done", true)
 	case o.Exported:
-		return rest(ReasonIdle, "everything is installed")
+		return rest(run.ReasonIdle, "everything is installed")
 	case o.Phase != lsv1alpha1.PhaseProgressing:
-		return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(ReasonChangedBelow, "the state of what is below is taken over")}
+		return installation.Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "the state of what is below is taken over")}
 	case combined == "" || combined == lsv1alpha1.PhaseSucceeded:
 		return succeed(o)
 	}
-	d := installation.Decision{Next: combined, Wait: o.Operation == "", Why: because(ReasonSubObjectFailed, problems(o.every()))}
+	d := installation.Decision{Next: combined, Wait: o.Operation == "", Why: because(run.ReasonSubObjectFailed, problems(o.every()))}
 	if combined == lsv1alpha1.PhaseAborted {
-		d.Why.Code = ReasonSubObjectAborted
+		d.Why.Code = run.ReasonSubObjectAborted
 	}
 	return d
 }

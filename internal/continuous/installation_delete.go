@@ -9,6 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/run"
 )
 
 // deleteInstallation decides about an installation that is being deleted.
@@ -17,7 +18,7 @@ func deleteInstallation(o Installation) installation.Decision {
 	standing := filter(left, func(c installation.Child) bool { return !c.Deleting })
 	switch {
 	case !o.Finalizer:
-		return rest(ReasonDeleting, "it is gone as soon as others let it go")
+		return rest(run.ReasonDeleting, "it is gone as soon as others let it go")
 	case o.Operation != "" && !o.forced() && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation(fmt.Sprintf("operation %s has no effect on a deletion", o.Operation), false)
 	case o.needed(standing):
@@ -25,7 +26,7 @@ func deleteInstallation(o Installation) installation.Decision {
 			"it is not deleted while others import from it: %s (annotation %s=true does not wait)", siblings(o.Successors), lsv1alpha1.DeleteIgnoreSuccessorsAnnotation)))
 	case len(left) == 0:
 		return installation.Decision{
-			Do: []installation.Effect{installation.CleanUp{}, installation.RemoveFinalizer{}}, Wait: true, Why: because(ReasonDeleting, "everything below is gone"),
+			Do: []installation.Effect{installation.CleanUp{}, installation.RemoveFinalizer{}}, Wait: true, Why: because(run.ReasonDeleting, "everything below is gone"),
 		}
 	case o.Phase != lsv1alpha1.PhaseDeleting && len(standing) > 0:
 		return installation.Decision{Next: lsv1alpha1.PhaseDeleting, Why: deleting()}
@@ -53,7 +54,7 @@ func beginDeletion(o Installation, standing []installation.Child) installation.D
 		return waitIn(o, o.Phase, because(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("before it is deleted, %s has to be completed (annotation %s=%s does not wait)",
 			names(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)))
 	case len(standing) == len(o.every()) && (len(waiting) == 0 || o.forced()) && o.outdatedBelow():
-		return installation.Decision{Do: []installation.Effect{installation.Prepare{}}, Why: because(ReasonUpdated, "what is below is updated before it is deleted")}
+		return installation.Decision{Do: []installation.Effect{installation.Prepare{}}, Why: because(run.ReasonUpdated, "what is below is updated before it is deleted")}
 	default:
 		return deleteChildren(standing)
 	}
@@ -88,9 +89,9 @@ func awaitDeletion(o Installation, left []installation.Child) installation.Decis
 	case len(failed) < len(left):
 		return waitIn(o, lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+names(left)))
 	case o.Phase == lsv1alpha1.PhaseFailed:
-		return rest(ReasonNotDeleted, problems(left))
+		return rest(run.ReasonNotDeleted, problems(left))
 	default:
-		return installation.Decision{Next: lsv1alpha1.PhaseFailed, Wait: true, Why: because(ReasonNotDeleted, problems(left))}
+		return installation.Decision{Next: lsv1alpha1.PhaseFailed, Wait: true, Why: because(run.ReasonNotDeleted, problems(left))}
 	}
 }
 
@@ -126,7 +127,7 @@ func passOn(o Installation, left, failed []installation.Child) installation.Deci
 
 // notDeletable tells whether a child could not be deleted and tries no more.
 func notDeletable(c installation.Child) bool {
-	return c.Presence == installation.Present && c.Phase == lsv1alpha1.PhaseFailed && c.UpToDate && !asked(c.Operation)
+	return c.Presence == installation.Present && c.Phase == lsv1alpha1.PhaseFailed && c.UpToDate && !run.Asked(c.Operation)
 }
 
 // unawareOfKeeping tells whether a child does not know that what it has installed stays.
@@ -134,7 +135,7 @@ func (o Installation) unawareOfKeeping(c installation.Child) bool {
 	return c.Presence == installation.Present && o.WithoutUninstall && !c.WithoutUninstall
 }
 
-func deleting() decision.Reason { return because(ReasonDeleting, "everything below is deleted") }
+func deleting() decision.Reason { return because(run.ReasonDeleting, "everything below is deleted") }
 
 // siblings names siblings, and whether they are going as well.
 func siblings(all []installation.Sibling) string {

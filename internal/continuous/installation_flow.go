@@ -36,15 +36,15 @@ func (o Installation) leaves() bool {
 // this flow.
 func leave(o Installation) installation.Decision {
 	busy := filter(o.every(), func(c installation.Child) bool { return c.Flow == lsv1alpha1.FlowContinuous && Busy(c) })
-	why, misfits := because(ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen)), o.misfits(o.Chosen)
+	why, misfits := because(run.ReasonFlowChanged, "from now on it follows the flow "+string(o.Chosen)), o.misfits(o.Chosen)
 	switch {
-	case len(busy) > 0 && asked(o.Operation):
+	case len(busy) > 0 && run.Asked(o.Operation):
 		return proceed(o)
 	case len(busy) > 0:
 		d := rest(lsv1alpha1.ReasonWaitingForSubObjects, "the flow changes once it is completed: "+names(busy))
 		d.RequeueAfter = run.Recheck(o.Since, o.Now)
 		return d
-	case asked(o.Operation) && o.Operation != lsv1alpha1.OperationReconcile:
+	case run.Asked(o.Operation) && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation("operation "+string(o.Operation)+" has no effect in the flow "+string(o.Chosen), false)
 	case len(misfits) > 0:
 		return installation.Decision{Do: []installation.Effect{installation.Convert{Flow: o.Chosen, Children: misfits}}, Why: why}
@@ -73,7 +73,7 @@ func (o Installation) strays() bool { return !o.Entered && len(o.every()) > 0 }
 
 // follow has what is below come back, and then takes note of the spec.
 func follow(o Installation) installation.Decision {
-	why, misfits := because(ReasonFlowChanged, "nothing but the flow has changed"), o.misfits(lsv1alpha1.FlowContinuous)
+	why, misfits := because(run.ReasonFlowChanged, "nothing but the flow has changed"), o.misfits(lsv1alpha1.FlowContinuous)
 	switch busy := filter(o.every(), Busy); {
 	case o.strays():
 		return installation.Decision{Do: []installation.Effect{Enter{}}, Why: why}

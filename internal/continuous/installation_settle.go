@@ -5,9 +5,6 @@ package continuous
 
 import (
 	"slices"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
@@ -32,9 +29,9 @@ func SettleInstallation(inst *lsv1alpha1.Installation, o Installation, d install
 		installation.MarkSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
-	settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
+	run.SettleContinuously(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
 	NoteFlow(inst, o.Now)
-	o.Phase, o.Own = status.Phase, own(&status.RunStatus)
+	o.Phase, o.Own = status.Phase, run.EndedByItself(&status.RunStatus)
 	if status.PhaseTransitionTime != nil {
 		o.Since = status.PhaseTransitionTime.Time
 	}
@@ -47,7 +44,7 @@ func concludes(o Installation, d installation.Decision) bool {
 	switch {
 	case d.Next == lsv1alpha1.PhaseAborted && d.Why.Code == lsv1alpha1.ReasonAborted:
 		return true
-	case d.Next == lsv1alpha1.PhaseFailed && d.Why.Code == ReasonNotDeleted:
+	case d.Next == lsv1alpha1.PhaseFailed && d.Why.Code == run.ReasonNotDeleted:
 		return true
 	default:
 		return o.FlowOnly && d.Next.IsCompleted() && !o.Deleting
@@ -107,29 +104,4 @@ func recordEffect(inst *lsv1alpha1.Installation, o Installation, effect installa
 
 func remember(status *lsv1alpha1.InstallationStatus, p installation.Prepared) {
 	status.Imports, status.ConfigGeneration = slices.Clone(p.Imports), p.ConfigGeneration
-}
-
-// settle is the ladder of package run, with the times that jobs have.
-func settle(status *lsv1alpha1.RunStatus, outcome run.Outcome) {
-	before := status.Phase
-	run.Settle(status, outcome)
-	if status.Phase == before {
-		return
-	}
-	switch {
-	case status.Phase.IsFinal():
-		stamp(status, func(t *lsv1alpha1.TransitionTimes, at *metav1.Time) { t.FinishedTime = at }, outcome.Now)
-	case before == "" || before.IsFinal():
-		stamp(status, func(t *lsv1alpha1.TransitionTimes, at *metav1.Time) {
-			*t = lsv1alpha1.TransitionTimes{TriggerTime: at, InitTime: at}
-		}, outcome.Now)
-	}
-}
-
-func stamp(status *lsv1alpha1.RunStatus, set func(*lsv1alpha1.TransitionTimes, *metav1.Time), now time.Time) {
-	at := metav1.NewTime(now)
-	if status.TransitionTimes == nil {
-		status.TransitionTimes = &lsv1alpha1.TransitionTimes{}
-	}
-	set(status.TransitionTimes, &at)
 }

@@ -3,61 +3,8 @@
 
 package continuous
 
-import (
-	"slices"
-
-	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/decision"
-)
-
-// Codes of reasons, beside those of the API. The list is closed.
-const (
-	// ReasonIdle says that there is nothing to do.
-	ReasonIdle = "Idle"
-	// ReasonIgnored says that the annotation freezes the object.
-	ReasonIgnored = "Ignored"
-	// ReasonHeld says that the finalizer was added.
-	ReasonHeld = "Held"
-	// ReasonUpdated says that what is below has been updated.
-	ReasonUpdated = "Updated"
-	// ReasonChangedBelow says that the state of what is below is another one.
-	ReasonChangedBelow = "ChangedBelow"
-	// ReasonSubObjectFailed and ReasonSubObjectAborted say that a phase follows from what is below.
-	ReasonSubObjectFailed  = "SubObjectFailed"
-	ReasonSubObjectAborted = "SubObjectAborted"
-	// ReasonOperation says that an annotation is being answered.
-	ReasonOperation = "Operation"
-	// ReasonFlowChanged says that the object leaves the continuous flow.
-	ReasonFlowChanged = "FlowChanged"
-	// ReasonStandstill says that nothing below goes on by itself, because of what has failed there.
-	ReasonStandstill = "Standstill"
-	// ReasonExportsGone says that exported objects have vanished.
-	ReasonExportsGone = "ExportsGone"
-	// ReasonDeleting says that what is below is being deleted.
-	ReasonDeleting = "Deleting"
-	// ReasonNotDeleted says that something below could not be deleted.
-	ReasonNotDeleted = "SubObjectNotDeleted"
-	// ReasonFlowChangeRefused says that spec.flow was changed at a time at which it cannot be.
-	ReasonFlowChangeRefused = "FlowChangeRefused"
-)
+import "espalier.dev/internal/decision"
 
 func because(code, message string) decision.Reason {
 	return decision.Reason{Code: code, Message: message}
-}
-
-// own tells whether a completed phase is the object's own: it was aborted, or could not do its part.
-func own(status *lsv1alpha1.RunStatus) bool {
-	if status.Phase != lsv1alpha1.PhaseFailed && status.Phase != lsv1alpha1.PhaseAborted {
-		return false
-	}
-	reason := reasonOf(status)
-	return reason != ReasonSubObjectFailed && reason != ReasonSubObjectAborted
-}
-
-func reasonOf(status *lsv1alpha1.RunStatus) string {
-	i := slices.IndexFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
-	if i < 0 {
-		return ""
-	}
-	return status.Conditions[i].Reason
 }

@@ -10,6 +10,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/run"
 )
 
 // A tree stands still if nothing below is in work and what is busy only waits for what has failed or was aborted beside it. By
@@ -53,7 +54,7 @@ func endedBadly(sub *lsv1alpha1.Installation) bool {
 // StandsStill tells whether an installation says that nothing below it goes on by itself.
 func StandsStill(sub *lsv1alpha1.Installation) bool {
 	status := &sub.Status
-	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration && reasonOf(&status.RunStatus) == ReasonStandstill
+	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration && run.ReadyReason(&status.RunStatus) == run.ReasonStandstill
 }
 
 // standstill tells whether the children that are busy only wait for what never comes.
@@ -68,7 +69,7 @@ func (o Installation) stuck(c installation.Child) bool {
 
 // standsStill tells whether a child that stands still has something below that can be tried again.
 func (o Installation) standsStill(c installation.Child) bool {
-	return o.stuck(c) && c.Phase == lsv1alpha1.PhaseProgressing && c.UpToDate && !asked(c.Operation)
+	return o.stuck(c) && c.Phase == lsv1alpha1.PhaseProgressing && c.UpToDate && !run.Asked(c.Operation)
 }
 
 // busy are the children that must not be touched: none at a standstill.

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/run"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/test/faults/invariant"
 )
@@ -359,7 +359,7 @@ func (s *scene) standstill(t testing.TB, name string) {
 	t.Helper()
 	testkit.Eventually(t, s.APIServer, s.installation(name), testkit.Is("standing still", func(i *lsv1alpha1.Installation) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
-			return c.Type == lsv1alpha1.ConditionReady && c.Reason == continuous.ReasonStandstill
+			return c.Type == lsv1alpha1.ConditionReady && c.Reason == run.ReasonStandstill
 		})
 	}))
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/run"
 	"espalier.dev/internal/testkit"
 )
 
@@ -40,7 +40,7 @@ func standingStill(t *testing.T) (*world, *testkit.Recorder) {
 func (w *world) standsStill() {
 	w.Helper()
 	told := w.eventually("root", "standing still", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseProgressing && reason(i) == continuous.ReasonStandstill && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+		return i.Status.Phase == lsv1alpha1.PhaseProgressing && reason(i) == run.ReasonStandstill && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	})
 	if !strings.Contains(message(told), "last") || !strings.Contains(message(told), "correct the spec") {
 		w.Errorf("it says %q", message(told))
@@ -89,7 +89,7 @@ func TestCON04_CON06_ABusyTreeDoesNotStandStill(t *testing.T) {
 	told := w.eventually("root", "waiting with the new spec", func(i *lsv1alpha1.Installation) bool {
 		return strings.Contains(message(i), "has no effect before")
 	})
-	if reason(told) == continuous.ReasonStandstill {
+	if reason(told) == run.ReasonStandstill {
 		t.Errorf("it says that it stands still: %s", message(told))
 	}
 }

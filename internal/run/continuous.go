@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// Codes of reasons of the continuous flow, beside those of the API. The list is closed.
+const (
+	// ReasonIdle says that there is nothing to do.
+	ReasonIdle = "Idle"
+	// ReasonIgnored says that the annotation freezes the object.
+	ReasonIgnored = "Ignored"
+	// ReasonHeld says that the finalizer was added.
+	ReasonHeld = "Held"
+	// ReasonUpdated says that what is below has been updated.
+	ReasonUpdated = "Updated"
+	// ReasonChangedBelow says that the state of what is below is another one.
+	ReasonChangedBelow = "ChangedBelow"
+	// ReasonSubObjectFailed and ReasonSubObjectAborted say that a phase follows from what is below.
+	ReasonSubObjectFailed  = "SubObjectFailed"
+	ReasonSubObjectAborted = "SubObjectAborted"
+	// ReasonOperation says that an annotation is being answered.
+	ReasonOperation = "Operation"
+	// ReasonFlowChanged says that the object leaves the continuous flow.
+	ReasonFlowChanged = "FlowChanged"
+	// ReasonStandstill says that nothing below goes on by itself, because of what has failed there.
+	ReasonStandstill = "Standstill"
+	// ReasonExportsGone says that exported objects have vanished.
+	ReasonExportsGone = "ExportsGone"
+	// ReasonDeleting says that what is below is being deleted.
+	ReasonDeleting = "Deleting"
+	// ReasonNotDeleted says that something below could not be deleted.
+	ReasonNotDeleted = "SubObjectNotDeleted"
+	// ReasonFlowChangeRefused says that spec.flow was changed at a time at which it cannot be.
+	ReasonFlowChangeRefused = "FlowChangeRefused"
+)
+
+// EndedByItself tells whether a completed phase of the continuous flow is the object's own: it was aborted, or could not do its part. All others
+// follow from what is below.
+func EndedByItself(status *lsv1alpha1.RunStatus) bool {
+	if status.Phase != lsv1alpha1.PhaseFailed && status.Phase != lsv1alpha1.PhaseAborted {
+		return false
+	}
+	reason := ReadyReason(status)
+	return reason != ReasonSubObjectFailed && reason != ReasonSubObjectAborted
+}
+
+// ReadyReason is the reason of the condition Ready.
+func ReadyReason(status *lsv1alpha1.RunStatus) string {
+	i := slices.IndexFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
+	if i < 0 {
+		return ""
+	}
+	return status.Conditions[i].Reason
+}
+
+// Asked tells whether an operation is one that the continuous flow answers.
+func Asked(operation lsv1alpha1.Operation) bool {
+	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile || operation == lsv1alpha1.OperationAbort
+}
+
+// SettleContinuously is the ladder of Settle for the continuous flow, in which there is no job to have a beginning and an end: the phases have.
+func SettleContinuously(status *lsv1alpha1.RunStatus, outcome Outcome) {
+	before, at := status.Phase, metav1.NewTime(outcome.Now)
+	Settle(status, outcome)
+	switch {
+	case status.Phase == before:
+	case status.Phase.IsFinal():
+		times(status).FinishedTime = &at
+	case before == "" || before.IsFinal():
+		status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &at, InitTime: &at}
+	}
+}
