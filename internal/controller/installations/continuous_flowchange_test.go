@@ -99,7 +99,6 @@ func (w *world) followed(flow lsv1alpha1.Flow) {
 func TestCON16_TheFlowOfATreeChangesThereAndBackAtOnce(t *testing.T) {
 	for name, g := range everyEnd {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(t)
 			recorder := w.recorded()
 			w.grow(g)
@@ -157,7 +156,6 @@ func TestCON16_WhatIsAskedForWhileTheFlowChangesIsDone(t *testing.T) {
 		for _, settled := range []bool{true, false} {
 			moment := map[bool]string{true: ", once the tree has followed", false: ", at once"}[settled]
 			t.Run(name+moment, func(t *testing.T) {
-				t.Parallel()
 				w := newWorld(t)
 				w.grow(grown{lsv1alpha1.FlowContinuous, lsv1alpha1.PhaseSucceeded})
 				w.choose(lsv1alpha1.FlowJob)
@@ -175,7 +173,6 @@ func TestCON16_WhatIsAskedForWhileTheFlowChangesIsDone(t *testing.T) {
 func TestCON16_CON44_ATreeThatChangesItsFlowIsDeleted(t *testing.T) {
 	for name, g := range everyEnd {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(t)
 			w.grow(g)
 			w.choose(other(g.flow))

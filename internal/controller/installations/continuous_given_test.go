@@ -101,7 +101,6 @@ func TestCON44_WhatWaitsForImportsIsDeleted(t *testing.T) {
 	} {
 		for _, operation := range []lsv1alpha1.Operation{"", lsv1alpha1.OperationForceReconcile} {
 			t.Run(name+" "+string(operation), func(t *testing.T) {
-				t.Parallel()
 				w := newWorld(t)
 				prepare(w)
 				w.eventually("root", "waiting for its import", func(i *lsv1alpha1.Installation) bool {

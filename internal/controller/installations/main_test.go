@@ -30,9 +30,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// idleWorld is a world in which nobody works yet.
+// idleWorld is a world in which nobody works yet. Each test has its own namespace, so they run side by side.
 func idleWorld(t *testing.T) *world {
 	t.Helper()
+	t.Parallel()
 	server := testkit.Server(t)
 	return &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client()}
 }
