@@ -24,7 +24,7 @@ LINK_FLAGS   = $(if $(RELEASE),-s -w) -X espalier.dev/internal/version.version=$
 
 .PHONY: help
 help: ## Show this help.
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: generate
 generate: ## Write the CRDs, deep copies and other generated files anew.
@@ -36,7 +36,7 @@ lint: ## Check the rules of the project (gofmt among them), run vet and staticch
 	@staticcheck=$$(go -C tools tool -n staticcheck); status=0; \
 	for module in $(MODULES); do \
 		echo "vet and staticcheck: $$module"; \
-		(cd $$module && go vet ./... && "$$staticcheck" ./...) || status=1; \
+		(cd $$module && go vet -tags externals ./... && "$$staticcheck" -tags externals ./...) || status=1; \
 	done; \
 	exit $$status
 
@@ -44,30 +44,44 @@ lint: ## Check the rules of the project (gofmt among them), run vet and staticch
 parts: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
 	go run ./internal/testkit/prebuild
 
-# Under the race detector these would take many times as long: the packages that only decide, which start no goroutines, with their tests
-# over all states, and the sweep of installations, whose hundreds of processes run what other tests run under the detector.
-UNRACED := ./internal/continuous ./internal/execution ./internal/installation ./internal/pipeline ./test/faults
+# The packages that start goroutines or share memory between them are tested under the race detector. The others gain nothing by it, and those
+# that only decide, with their tests over all states, would take many times as long.
+RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal/cli/follow ./internal/component/... ./internal/controller/... \
+	./internal/dashboard ./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... \
+	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/... ./test/canary
 
 TEST_TIMEOUT = 40m
+GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
-# The programs that tests start are built first: cold, that takes longer than a test may run. Vet belongs to lint. The race
-# detector stays off where Kubernetes itself would have to be compiled a second time for it.
+# The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint. The race detector stays off where Kubernetes
+# itself would have to be compiled a second time for it.
 .PHONY: test
-test: parts ## Run all tests of all modules, the rules of the project and conformance included.
-	go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT) $(UNRACED)
-	go test -vet=off $(TEST_FLAGS) -race -parallel 8 -timeout $(TEST_TIMEOUT) $$(go list ./... | grep -vxF "$$(go list $(UNRACED))")
-	cd api && go test -vet=off $(TEST_FLAGS) ./...
-	cd examples/file-deployer && go test -vet=off $(TEST_FLAGS) ./...
-	cd cmd/espalier && go test -vet=off $(TEST_FLAGS) -timeout $(TEST_TIMEOUT) ./...
+test: ## Run the tests of all modules, except those that need Gitea or Flux.
+	go run ./internal/testkit/prebuild apiserver
+	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+	$(GO_TEST) -race $(RACED)
+	cd api && $(GO_TEST) ./...
+	cd examples/file-deployer && $(GO_TEST) ./...
+	cd cmd/espalier && $(GO_TEST) ./...
+
+# Files with the build tag externals hold the tests that need Gitea or Flux.
+.PHONY: test-externals
+test-externals: parts ## Run the tests that need Gitea or Flux, which are built first: cold, that takes half an hour.
+	files=$$(grep -rl --include='*_test.go' '^//go:build externals' internal test); \
+	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
+	$(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
+
+.PHONY: test-all
+test-all: test test-externals ## Run all tests.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
 .PHONY: test-busy
 test-busy: parts ## Run all tests beside eight busy loops, to find those that lean on the speed of a machine.
-	tools/busy.sh 8 $(MAKE) test TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
+	tools/busy.sh 8 $(MAKE) test-all TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
 
 .PHONY: e2e
 e2e: parts ## Run the end-to-end tests.
-	go test -vet=off -count=1 -timeout 20m ./cmd/espalier-controller ./test/e2e ./test/canary ./test/pipelines
+	go test -vet=off -count=1 -timeout 20m -tags externals ./cmd/espalier-controller ./test/e2e ./test/canary ./test/pipelines
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: faults
@@ -77,7 +91,7 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
 	go test -vet=off -count=1 -timeout 10h -parallel 12 ./test/faults -args -full
 	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/seeded
-	go test -vet=off -count=1 -timeout 5h -parallel 12 ./test/faults/promotions/... -args -full
+	go test -vet=off -count=1 -timeout 5h -parallel 12 -tags externals ./test/faults/promotions/... -args -full
 	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/promotions/seeded
 
 .PHONY: bench

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build externals
+
 package pipelines_test
 
 import (

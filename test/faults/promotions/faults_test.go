@@ -134,31 +134,6 @@ func TestRestOutlivesAProcess(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, _ int) { sweep(t, w, []disturbance{{processFault: relieve}}) })
 }
 
-// A sample of what may happen at the Git server is repeated with a real Gitea.
-func TestRealGitea(t *testing.T) {
-	t.Parallel()
-	for name, plans := range map[string][]string{
-		"merge":     {"provider:create:1:lost", "provider:push:1:after"},
-		"supersede": {"provider:close:1:after", "provider:create:2:before"},
-		"remove":    {"provider:close:1:lost"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var all []disturbance
-			for i, plan := range plans {
-				d, err := parseDisturbance(plan)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d.gitea = true; *full || i == 0 {
-					all = append(all, d)
-				}
-			}
-			sweep(t, workloadNamed(t, name), all)
-		})
-	}
-}
-
 // TestReplay runs what the flags say: by default the first workload, undisturbed.
 func TestReplay(t *testing.T) {
 	d, err := parseDisturbance(*planFlag)

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build externals
+
 package promotions_test
 
 import (
@@ -14,6 +16,35 @@ import (
 
 	"espalier.dev/internal/testkit/externals"
 )
+
+func init() {
+	giteaHubs = func(t *testing.T, namespace string, f *front) hub { return newGiteaHub(t, namespace, f) }
+}
+
+// A sample of what may happen at the Git server is repeated with a real Gitea.
+func TestRealGitea(t *testing.T) {
+	t.Parallel()
+	for name, plans := range map[string][]string{
+		"merge":     {"provider:create:1:lost", "provider:push:1:after"},
+		"supersede": {"provider:close:1:after", "provider:create:2:before"},
+		"remove":    {"provider:close:1:lost"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var all []disturbance
+			for i, plan := range plans {
+				d, err := parseDisturbance(plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.gitea = true; *full || i == 0 {
+					all = append(all, d)
+				}
+			}
+			sweep(t, workloadNamed(t, name), all)
+		})
+	}
+}
 
 // giteaHub is a repository of a real Gitea, reached by way of a front.
 type giteaHub struct {

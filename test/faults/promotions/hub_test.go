@@ -28,6 +28,9 @@ type hub interface {
 	branches(t *testing.T) []string
 }
 
+// giteaHubs makes hubs at a real Gitea. It is nil without the build tag externals.
+var giteaHubs func(t *testing.T, namespace string, f *front) hub
+
 const (
 	repositoryName = "acme/shop"
 	markedFile     = "prod/app.yaml"

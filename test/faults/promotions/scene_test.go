@@ -81,8 +81,10 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 	s.provider = s.providerFront(d.outside)
 	switch {
 	case !w.git:
+	case d.gitea && giteaHubs == nil:
+		t.Fatal("a real Gitea is there only with -tags externals")
 	case d.gitea:
-		s.hub = newGiteaHub(t, s.namespace, s.provider)
+		s.hub = giteaHubs(t, s.namespace, s.provider)
 	default:
 		s.hub = newMemoryHub(t, s.namespace, s.provider)
 	}
