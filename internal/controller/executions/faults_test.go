@@ -72,7 +72,8 @@ func liveThrough(t *testing.T, plan faults.Plan) {
 // live runs the life of a diamond. A controller that crashes is followed by a healthy one, as a Deployment would do it.
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	t.Helper()
-	s := newStage(t)
+	s := newEmptyStage(t)
+	s.hireDeployer(t)
 	s.script("b", script{export: "x: 1"})
 	transport := faults.New(plan)
 	first := s.start(t, transport.Config(s.Config()))

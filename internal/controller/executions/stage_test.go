@@ -54,8 +54,10 @@ type script struct {
 	export string
 }
 
+// newStage lets a test run beside the others: each has its own namespace.
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	t.Parallel()
 	s := newEmptyStage(t)
 	s.hireDeployer(t)
 	return s
