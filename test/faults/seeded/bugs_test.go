@@ -9,7 +9,7 @@ const (
 	runJob             = "internal/run/settle.go"
 	installationDecide = "internal/installation/decide.go"
 	installationRun    = "internal/installation/rules_run.go"
-	executionRun       = "internal/execution/rules_run.go"
+	executionRun       = "internal/execution/rules_job_run.go"
 	itemDecide         = "internal/deployitem/decide.go"
 	continuousInstall  = "internal/continuous/installation.go"
 	continuousDecide   = "internal/continuous/installation_decide.go"
