@@ -25,6 +25,8 @@ func After(o Observed, effect Effect, objects map[string]Object) Observed {
 		o.Export = o.Export.stored()
 	case RemoveExport:
 		o.Export.Leftover = ""
+	case Refuse, DropOperation, NoteItems, RedoItems, LeaveFlow, Observe:
+		// The settlement takes note of it.
 	default:
 		o.change(itemsOf(e), func(i *Item) { i.after(e, o, objects) })
 	}

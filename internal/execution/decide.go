@@ -8,90 +8,132 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/graph"
 	"espalier.dev/internal/run"
 )
 
-// Decide says what to do next. It is total.
+// Decide says what to do next, by the rules of the flow that the execution follows. It is total. The rules of both flows are
+// made of the steps in this file.
 func Decide(o Observed) Decision {
 	switch {
 	case o.NamespaceEnds:
 		return decideEnding(o)
 	case o.Continuous:
-		return Decision{Wait: true, Why: because(ReasonContinuous, "it follows its spec and takes no part in jobs")}
-	case !o.Running():
-		return rest(o)
-	case o.Fresh():
-		return start(o)
-	case o.InterruptAsked:
-		return Decision{Do: []Effect{AcceptInterrupt{JobID: o.Job.ID}}, Why: because(ReasonInterruptAccepted, "job "+o.Job.ID+" is cut short by an annotation")}
-	case o.Interrupted:
-		return interrupt(o)
-	case o.Removing():
-		return remove(o)
-	case o.preparing():
-		return prepare(o)
-	case o.Phase == lsv1alpha1.PhaseCompleting:
-		return complete(o)
+		return decideContinuously(o)
 	default:
-		return progress(o)
+		return decideJob(o)
 	}
 }
 
-// start begins a job that has arrived.
-func start(o Observed) Decision {
+// decideEnding decides in a namespace that is being deleted: everything in it was asked to go, or will be, and is let go without a job. The
+// deploy items go first.
+func decideEnding(o Observed) Decision {
+	why := because(ReasonNamespaceEnds, "the namespace is being deleted, and nothing is begun in it any more")
 	switch {
-	case o.undetermined():
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
-	case o.Removing():
-		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
+	case !o.Deleted || !o.Finalizer:
+		return Decision{Wait: true, Why: why}
+	case len(o.Orphaned) > 0:
+		return Decision{Wait: true, RequeueAfter: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned))}
+	case !o.Complete:
+		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet")}
 	default:
-		return Decision{Next: lsv1alpha1.PhaseInit, Why: because(ReasonStarted, "job "+o.Job.ID+" has arrived")}
+		return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: why}
 	}
 }
 
-// rest is the decision when there is no job to do.
-func rest(o Observed) Decision {
-	d := Decision{Wait: true, Why: because(lsv1alpha1.ReasonNotStarted, "no job has arrived: the installation passes one on, or somebody writes status.jobID")}
-	switch {
-	case o.Deleted:
-		d.Why.Message = "it is being deleted, and no job for that has arrived: the installation passes one on, or somebody writes status.jobID"
-	case o.Job.ID != "":
-		d.Why = because(string(o.Phase), "job "+o.Job.ID+" has finished")
+// writes creates and updates the objects that are not as they should be. A replaced one is created when the old one is
+// gone.
+func writes(items []Item) []Effect {
+	var create, update []Item
+	for _, item := range items {
+		switch {
+		case item.Write == nil || item.Replaced || item.State == StateUnseen:
+		case item.State == StateAbsent:
+			create = append(create, item)
+		default:
+			update = append(update, item)
+		}
 	}
-	if o.InterruptAsked {
-		d.Do = []Effect{DropInterrupt{}}
+	var do []Effect
+	if len(create) > 0 {
+		do = append(do, CreateItems{Items: create})
 	}
-	if !o.Finalizer && !o.Deleted && o.Job.ID != "" {
-		d.Do = append(d.Do, AddFinalizer{}) // somebody has removed it
+	if len(update) > 0 {
+		do = append(do, UpdateItems{Items: update})
+	}
+	return do
+}
+
+// complete collects the exports.
+func complete(o Observed) Decision {
+	switch x := o.Export; {
+	case x.Unread:
+		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonReadingExports, "the exports of the deploy items are about to be read")}
+	case x.Err != nil:
+		return fail(o, failing{doing: "collect the exports", err: x.Err, code: ReasonExportsUnusable})
+	case x.Write != nil:
+		return succeed(WriteExport{Object: x.Write, Update: x.Exists})
+	case x.Leftover != "":
+		return succeed(RemoveExport{Name: x.Leftover})
+	default:
+		return succeed()
+	}
+}
+
+func succeed(do ...Effect) Decision {
+	return Decision{Do: do, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "all deploy items have succeeded")}
+}
+
+// letGo ends a deletion of which no item is left.
+func letGo(o Observed) Decision {
+	d := Decision{Wait: true, Why: because(ReasonDeleted, "all deploy items are gone")}
+	if o.Export.Leftover != "" {
+		d.Do = append(d.Do, RemoveExport{Name: o.Export.Leftover})
+	}
+	if o.Finalizer {
+		d.Do = append(d.Do, RemoveFinalizer{})
 	}
 	return d
 }
 
-// interrupt ends a job that was cut short. Nothing is started any more, and what has not finished fails.
-func interrupt(o Observed) Decision {
-	if !o.Complete {
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonInterruptAccepted, "which deploy items exist is not known for certain yet")}
+// keepDeployed has all objects know that what they have deployed stays.
+func keepDeployed(o Observed) []Effect {
+	if !o.WithoutUninstall {
+		return nil
 	}
-	var cut []Item
-	for _, items := range [][]Item{o.Wanted, o.Orphaned} {
-		for _, item := range items {
-			if item.CutShort != nil {
-				cut = append(cut, item)
+	items := filter(o.Orphaned, func(i Item) bool { return !i.WithoutUninstall })
+	if len(items) == 0 {
+		return nil
+	}
+	return []Effect{KeepDeployed{Items: items}}
+}
+
+// neededObjects are those that another one depends on. An order that contradicts itself is none: it arises when a crash
+// came between the updates that turn a dependency round.
+func neededObjects(items []Item) map[string]bool {
+	objects := map[string][]string{}
+	for _, item := range items {
+		objects[item.Name] = append(objects[item.Name], item.Object.Name)
+	}
+	needed := map[string]bool{}
+	nodes := make([]graph.Node, len(items))
+	for i, item := range items {
+		nodes[i].Name = item.Object.Name
+		for _, name := range item.DependsOn {
+			for _, object := range objects[name] {
+				needed[object] = true
+				nodes[i].DependsOn = append(nodes[i].DependsOn, object)
 			}
 		}
 	}
-	message := o.cut()
-	if len(cut) > 0 {
-		message += "; unfinished deploy items: " + list(cut)
+	g, err := graph.New(nodes)
+	if err != nil || g.Cycle() != nil {
+		return nil
 	}
-	d := fail(o, failing{doing: "run the job", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})
-	if len(cut) > 0 {
-		d.Do = append([]Effect{InterruptItems{Items: cut}}, d.Do...)
-	}
-	return d
+	return needed
 }
 
-// failing is why a job ends as failed.
+// failing is why an execution fails.
 type failing struct {
 	doing string
 	err   error
@@ -111,23 +153,6 @@ func fail(o Observed, f failing) Decision {
 
 func failed(operation, reason string, codes []string, message string) error {
 	return failure.Terminalf(failure.Details{Operation: operation, Reason: reason, Codes: codes}, "%s", message)
-}
-
-// await is the decision to wait for an item.
-func (o Observed) await(code string, item Item) Decision {
-	message := "waiting for deploy item " + item.String()
-	switch {
-	case item.State == StateBusy:
-		message += ", which another job works on"
-	case item.State == StateUnseen:
-		message += ", which is not visible yet"
-	case item.Terminating:
-		message += ", which is being deleted"
-	}
-	if !item.Since.IsZero() && item.working() {
-		message += ", since " + item.Since.UTC().Format(time.RFC3339)
-	}
-	return Decision{Wait: true, Why: because(code, message), RequeueAfter: o.recheck()}
 }
 
 // minRecheck is when to look again at something that is about to be known.

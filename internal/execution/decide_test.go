@@ -449,18 +449,3 @@ func TestJOB02_NothingHappensWithoutAJob(t *testing.T) {
 		}
 	}
 }
-
-func TestContinuousExecutionsAreLeftAlone(t *testing.T) {
-	e := &lsv1alpha1.Execution{Spec: lsv1alpha1.ExecutionSpec{Flow: lsv1alpha1.FlowContinuous, DeployItems: []lsv1alpha1.DeployItemTemplate{{Name: "a", Type: "t"}}}}
-	e.Status.JobID, e.Status.JobIDFinished = job, job
-	o := execution.NewObserved(execution.Snapshot{Execution: e, Now: noon})
-	d := execution.Decide(o)
-	if !o.Continuous || !d.Wait || len(d.Do) > 0 {
-		t.Errorf("decided %+v", d)
-	}
-	before := e.DeepCopy()
-	execution.Settle(e, o, d, nil)
-	if fmt.Sprint(before.Status) != fmt.Sprint(e.Status) {
-		t.Errorf("the status became %+v", e.Status)
-	}
-}

@@ -14,8 +14,27 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// NewObserved turns what was read into what a decision depends on.
+// NewObserved turns what was read into what a decision depends on. Items matter in the continuous flow, to a job, and in a
+// namespace that is being deleted.
 func NewObserved(s Snapshot) Observed {
+	l := facts{Snapshot: s, o: ofExecution(s), objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
+	for i := range s.Items {
+		l.objects[i] = &s.Items[i]
+	}
+	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
+	switch {
+	case l.o.NamespaceEnds:
+		l.lookForRemoval()
+	case l.o.Continuous:
+		l.lookContinuously()
+	case l.o.Running():
+		l.lookForJob()
+	}
+	return l.o
+}
+
+// ofExecution is what the execution itself tells.
+func ofExecution(s Snapshot) Observed {
 	e := s.Execution
 	o := Observed{
 		Now:              s.Now,
@@ -26,37 +45,37 @@ func NewObserved(s Snapshot) Observed {
 		NamespaceEnds:    s.NamespaceEnds,
 		Finalizer:        slices.Contains(e.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: e.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
-		InterruptAsked:   e.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationInterrupt),
-		Interrupted:      wasInterrupted(e),
 		Complete:         s.Complete,
 		FlowOnly:         onlyFlowChanged(e),
 	}
-	o = o.at(&e.Status.RunStatus)
-	if !o.NamespaceEnds && (!o.Running() || o.Continuous) {
-		return o
+	if !o.Continuous {
+		o.InterruptAsked = e.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationInterrupt)
+		o.Interrupted = wasInterrupted(e)
 	}
-	l := facts{Snapshot: s, o: o, objects: make([]*lsv1alpha1.DeployItem, len(s.Items))}
-	for i := range s.Items {
-		l.objects[i] = &s.Items[i]
-	}
-	l.o.Begun = slices.ContainsFunc(l.objects, func(i *lsv1alpha1.DeployItem) bool {
-		return i.Status.JobID == o.Job.ID && i.DeletionTimestamp.IsZero()
-	})
-	l.o.GivenUp = o.DeletionAsked && o.WithoutUninstall && !l.o.Removing()
-	l.o.Interrupted = o.Interrupted || l.o.GivenUp
-	slices.SortFunc(l.objects, func(a, b *lsv1alpha1.DeployItem) int { return strings.Compare(a.Name, b.Name) })
-	if l.o.Removing() || l.o.NamespaceEnds {
-		l.lookForRemoval()
-	} else {
-		l.lookForRun()
-	}
-	return l.o
+	return o.at(&e.Status.RunStatus)
 }
 
 type facts struct {
 	Snapshot
 	o       Observed
 	objects []*lsv1alpha1.DeployItem
+	// preparing says that the items are to become what the present spec says: at the beginning of a job, and always in the
+	// continuous flow.
+	preparing bool
+}
+
+func (l *facts) lookForJob() {
+	l.o.Begun = slices.ContainsFunc(l.objects, func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.JobID == l.o.Job.ID && i.DeletionTimestamp.IsZero()
+	})
+	l.o.GivenUp = l.o.DeletionAsked && l.o.WithoutUninstall && !l.o.Removing()
+	l.o.Interrupted = l.o.Interrupted || l.o.GivenUp
+	if l.o.Removing() {
+		l.lookForRemoval()
+		return
+	}
+	l.preparing = l.o.preparing()
+	l.lookAtExports(l.lookForRun())
 }
 
 func (l *facts) lookForRemoval() {
@@ -68,7 +87,7 @@ func (l *facts) lookForRemoval() {
 	}
 }
 
-func (l *facts) lookForRun() {
+func (l *facts) lookForRun() matching {
 	plan := l.plan()
 	m := match(l.Execution, plan, l.objects)
 	known := map[string]bool{}
@@ -86,13 +105,13 @@ func (l *facts) lookForRun() {
 			l.o.Orphaned = append(l.o.Orphaned, l.item(object))
 		}
 	}
-	l.lookAtExports(m)
+	return m
 }
 
-// plan is the items of the spec as long as that is the one that the job began with.
+// plan is the items of the spec as long as that is the one to work on.
 func (l *facts) plan() []planned {
 	status := &l.Execution.Status
-	if !l.o.preparing() && status.ObservedGeneration != l.Execution.Generation {
+	if !l.preparing && status.ObservedGeneration != l.Execution.Generation {
 		return planOfRecord(l.Execution, l.objects)
 	}
 	plan, err := planOfSpec(l.Execution)
@@ -106,7 +125,7 @@ func (l *facts) plan() []planned {
 // mustLeave tells whether an object that belongs to no item of the job has to go in this job. Once items have been
 // started, only those that were to go before have to.
 func (l *facts) mustLeave(object *lsv1alpha1.DeployItem) bool {
-	if l.o.preparing() || !object.DeletionTimestamp.IsZero() {
+	if l.preparing || !object.DeletionTimestamp.IsZero() {
 		return true
 	}
 	cache := l.Execution.Status.DeployItemCache
@@ -123,7 +142,7 @@ func (l *facts) wanted(p planned, object *lsv1alpha1.DeployItem) Item {
 		return item
 	}
 	item.DependsOn = p.dependsOn
-	if !l.o.preparing() || l.o.Invalid != nil {
+	if !l.preparing || l.o.Invalid != nil {
 		return item
 	}
 	if item.Terminating || object.Spec.Type != p.template.Type {
@@ -165,7 +184,7 @@ func (l *facts) item(object *lsv1alpha1.DeployItem) Item {
 		Name:             object.Labels[lsv1alpha1.ExecutionManagedNameLabel],
 		DependsOn:        dependsOn(object),
 		Object:           Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion},
-		State:            stateOf(status, l.o.Job.ID),
+		State:            l.stateOf(status),
 		Since:            triggered(status),
 		Terminating:      !object.DeletionTimestamp.IsZero(),
 		DeletionAsked:    run.DeletionAsked(object),
@@ -180,11 +199,13 @@ func (l *facts) item(object *lsv1alpha1.DeployItem) Item {
 	return item
 }
 
-func stateOf(status *lsv1alpha1.DeployItemStatus, jobID string) State {
-	switch {
-	case status.JobID != jobID && status.IsFinished():
+// stateOf says how far an item has come in the job. In the continuous flow, where there is none, it is idle or busy before its
+// generation is looked at.
+func (l *facts) stateOf(status *lsv1alpha1.DeployItemStatus) State {
+	switch other := l.o.Continuous || status.JobID != l.o.Job.ID; {
+	case other && status.IsFinished():
 		return StateIdle
-	case status.JobID != jobID:
+	case other:
 		return StateBusy
 	case !status.IsFinished():
 		return StateRunning

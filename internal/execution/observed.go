@@ -19,7 +19,7 @@ type Observed struct {
 	PhaseSince time.Time
 	Job        run.Job
 	Now        time.Time
-	// Continuous executions are none of this package's business.
+	// Continuous tells which flow the execution follows.
 	Continuous bool
 	// ByHand says that no installation has created the execution.
 	ByHand bool
@@ -34,21 +34,43 @@ type Observed struct {
 	WithoutUninstall bool
 	// FlowOnly says that the spec has another generation than the status speaks of, and differs in nothing but its flow.
 	FlowOnly bool
+	// Invalid is what makes the spec impossible to carry out; nil if nothing does.
+	Invalid error
+	// Wanted are the items of the job, or of the spec, in its order. There are none in a deletion.
+	Wanted []Item
+	// Orphaned are the objects that have to go before a job can start anything: in a deletion all there are.
+	Orphaned []Item
+	// Complete says that there are no more objects than those of Wanted and Orphaned.
+	Complete bool
+	Export   Export
+
+	// Facts of the job flow:
+
 	// Begun says that the job has started an item to deploy it, whether or not the status tells so yet.
 	Begun bool
 	// InterruptAsked is set while the annotation is there. Interrupted says that the current job was cut short by it.
 	InterruptAsked, Interrupted bool
 	// GivenUp says that it was cut short because everything is to be deleted and what was deployed is to stay.
 	GivenUp bool
-	// Invalid is what makes the spec impossible to carry out; nil if nothing does.
-	Invalid error
-	// Wanted are the items of the job, in the order of the spec. There are none in the deletion flow.
-	Wanted []Item
-	// Orphaned are the objects that have to go before the job can start anything: in the deletion flow all there are.
-	Orphaned []Item
-	// Complete says that there are no more objects than those of Wanted and Orphaned.
-	Complete bool
-	Export   Export
+
+	// Facts of the continuous flow:
+
+	// Chosen is the flow that the spec names.
+	Chosen lsv1alpha1.Flow
+	// Generation is that of the spec; UpToDate says that the status speaks of it.
+	Generation int64
+	UpToDate   bool
+	// Operation is what the annotation asks for; Accepted, that this pass has acted on it.
+	Operation lsv1alpha1.Operation
+	Accepted  bool
+	// Ignored is set if the annotation freezes the execution.
+	Ignored bool
+	// Own is set if the phase Failed is the execution's own, Aborted if it was aborted.
+	Own, Aborted bool
+	// ExportGone says that the object with the exports has vanished.
+	ExportGone bool
+	// Generations tell what the last update of each item was based on. One without numbers asks for an update in any case.
+	Generations []lsv1alpha1.DeployItemGeneration
 }
 
 // Item is a deploy item of the execution.
@@ -93,7 +115,7 @@ type Object struct {
 	Generation int64
 }
 
-// State is how far an item has come in the current job.
+// State is how far an item has come: in the current job, or in the continuous flow with its present generation.
 type State string
 
 const (
@@ -153,18 +175,34 @@ func (o Observed) preparing() bool {
 	return !o.Removing() && o.Phase != lsv1alpha1.PhaseProgressing && o.Phase != lsv1alpha1.PhaseCompleting
 }
 
-// NeedsComplete tells whether the next decision needs to know for certain which objects exist: an interrupt must miss
-// none, a deletion must not begin while the job runs, nor end one that has begun, and it ends when there is none left that
-// could still go.
+// NeedsComplete tells whether the next decision needs to know for certain which objects exist. In both flows that is so at
+// the end of a deletion, and when the work on all items is cut short. Besides, a deletion must not begin while a job runs, nor
+// end one that has begun.
 func NeedsComplete(o Observed) bool {
-	if !o.Running() || o.Complete {
+	switch {
+	case o.Complete:
 		return false
+	case o.Continuous:
+		return o.Operation == lsv1alpha1.OperationAbort || o.Deleted && len(o.Orphaned) == 0
+	default:
+		return o.Running() && (o.endsEarly() || o.Removing() && (o.Fresh() || removalOf(o.Orphaned).over()))
 	}
-	if o.InterruptAsked || o.Interrupted || o.DeletionAsked && o.preparing() && !o.Begun {
-		return true
-	}
-	return o.Removing() && (o.Fresh() || removalOf(o.Orphaned).over())
 }
 
-// NeedsExports tells whether the exports of the items are what the next decision needs.
-func NeedsExports(o Observed) bool { return o.Export.Unread }
+// endsEarly tells whether something may keep the job from going on: an interrupt, or a deletion before it has begun.
+func (o Observed) endsEarly() bool {
+	return o.InterruptAsked || o.Interrupted || o.DeletionAsked && o.preparing() && !o.Begun
+}
+
+// NeedsExports tells whether the exports of the items are what the next decision needs. An execution of the continuous flow
+// that rests has collected them.
+func NeedsExports(o Observed) bool {
+	rests := func() bool { return o.Continuous && o.Phase.IsCompleted() && Decide(o).Wait }
+	return o.Export.Unread && !rests()
+}
+
+// NeedsLastExport tells whether the next decision needs the object with the exports of before: to write into it, or to delete it.
+func NeedsLastExport(o Observed) bool {
+	goes := o.Removing() || o.Continuous && o.Deleted
+	return goes && o.Complete || NeedsExports(o)
+}

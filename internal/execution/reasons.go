@@ -5,10 +5,8 @@ package execution
 
 import "espalier.dev/internal/decision"
 
-// Codes of reasons, beside those of the API. The list is closed.
+// Codes of reasons, beside those of the API and those of the continuous flow in package run. The list is closed.
 const (
-	// ReasonContinuous says that the execution is of the continuous flow.
-	ReasonContinuous = "ContinuousFlow"
 	// ReasonStarted says that a job has begun.
 	ReasonStarted = "Started"
 	// ReasonPrepared says that the objects of all deploy items are as they should be.

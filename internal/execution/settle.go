@@ -4,49 +4,21 @@
 package execution
 
 import (
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/run"
 )
 
-// Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then.
+// Settle writes into the status of an execution what a decision has come to, and returns the facts as they are then. In a
+// namespace that is being deleted there is nobody left to read it.
 func Settle(e *lsv1alpha1.Execution, o Observed, d Decision, err error) Observed {
-	if o.NamespaceEnds {
+	switch {
+	case o.NamespaceEnds:
 		return o
+	case o.Continuous:
+		return settleContinuously(e, o, d, err)
+	default:
+		return settleJob(e, o, d, err)
 	}
-	if o.Continuous || !o.Running() || o.undetermined() {
-		return settleRest(e, o, d)
-	}
-	status := &e.Status
-	removing, preparing := o.Removing(), o.preparing()
-	if o.Fresh() {
-		begin(status, o)
-	}
-	if preparing {
-		ObserveSpec(e)
-	}
-	remember(status, o, d, err)
-	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: removing, Now: o.Now})
-	if d.Wait && !preparing {
-		noteWait(&status.RunStatus, o.Now)
-	}
-	return o.at(&status.RunStatus)
-}
-
-// settleRest takes note of a change of the flow that has nothing to do with a job, and says of an execution that was made by hand that
-// nobody has asked for one. Others get their job right after they were created.
-func settleRest(e *lsv1alpha1.Execution, o Observed, d Decision) Observed {
-	if o.ByHand && d.Why.Code == lsv1alpha1.ReasonNotStarted && o.Phase == "" {
-		run.AwaitRequest(&e.Status.RunStatus, d.Why.Message, o.Now)
-	}
-	if o.FlowOnly && !o.Continuous && !o.Running() {
-		ObserveSpec(e)
-		o.FlowOnly = false
-	}
-	return o
 }
 
 // at returns the facts with those that a status tells.
@@ -56,40 +28,6 @@ func (o Observed) at(status *lsv1alpha1.RunStatus) Observed {
 		o.PhaseSince = status.PhaseTransitionTime.Time
 	}
 	return o
-}
-
-// remember keeps what later passes and jobs need to know of what this one has done. After an error it is known only if the API server was
-// asked for all objects, as it is for an interrupt.
-func remember(status *lsv1alpha1.ExecutionStatus, o Observed, d Decision, err error) {
-	if o.preparing() && !o.Fresh() && (err == nil || o.Complete) {
-		status.DeployItemCache = o.record()
-	}
-	if err == nil && d.Next == lsv1alpha1.PhaseSucceeded {
-		status.ExportReference = o.Export.Reference
-	}
-}
-
-// noteWait keeps when the execution began to wait for its deploy items in this job.
-func noteWait(status *lsv1alpha1.RunStatus, now time.Time) {
-	if status.Phase.IsFinal() || status.TransitionTimes == nil || status.TransitionTimes.WaitTime != nil {
-		return
-	}
-	at := metav1.NewTime(now)
-	status.TransitionTimes.WaitTime = &at
-}
-
-// begin makes the job that arrived the current one. It must happen before anything else is settled: to a job that has not
-// begun, the final phase of the one before would be its own.
-func begin(status *lsv1alpha1.ExecutionStatus, o Observed) {
-	first := lsv1alpha1.PhaseInit
-	if o.Removing() {
-		first = lsv1alpha1.PhaseInitDelete
-	}
-	before := status.TransitionTimes
-	run.Begin(&status.RunStatus, status.JobID, first, o.Now)
-	if before != nil && before.TriggerTime != nil && before.InitTime == nil {
-		status.TransitionTimes.TriggerTime = before.TriggerTime
-	}
 }
 
 // record is what the status remembers of the objects.

@@ -26,6 +26,8 @@ type Snapshot struct {
 	ExportsRead bool
 	// Export is the DataObject with the exports of the last job, nil if there is none.
 	Export *lsv1alpha1.DataObject
+	// ExportGone says that the object with the exports that the status names does not exist. It matters in the continuous flow.
+	ExportGone bool
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
 	Now           time.Time

@@ -88,5 +88,10 @@ func named(items []Item, names []string) []Item {
 	for _, name := range names {
 		wanted[name] = true
 	}
-	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return !wanted[i.Name] })
+	return filter(items, func(i Item) bool { return wanted[i.Name] })
+}
+
+// filter returns the items of which something holds.
+func filter(items []Item, holds func(Item) bool) []Item {
+	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return !holds(i) })
 }

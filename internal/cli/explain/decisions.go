@@ -89,10 +89,11 @@ func (c Controllers) execution(node *objecttree.Node) (objecttree.Explanation, b
 	s.Gone = slices.DeleteFunc(execution.Recorded(object), func(name string) bool {
 		return slices.ContainsFunc(node.Below, func(below *objecttree.Node) bool { return below.Name() == name })
 	})
-	if execution.FlowOf(object) == lsv1alpha1.FlowContinuous {
-		return continuousExecution(node, continuous.LookAtExecution(s))
+	o := execution.NewObserved(s)
+	if o.Continuous {
+		return continuousExecution(node, o)
 	}
-	return verdict(node, execution.Decide(execution.NewObserved(s)))
+	return verdict(node, execution.Decide(o))
 }
 
 // staying is a decision without the phase that it leaves as it is.
@@ -104,10 +105,10 @@ func staying[E any](d decision.Of[lsv1alpha1.Phase, E], phase lsv1alpha1.Phase) 
 }
 
 // continuousExecution says in which class each deploy item is, too: that decides what happens to it.
-func continuousExecution(node *objecttree.Node, o continuous.Execution) (objecttree.Explanation, bool) {
+func continuousExecution(node *objecttree.Node, o execution.Observed) (objecttree.Explanation, bool) {
 	explanation, found := node.Explain(), true
 	if node.State() != objecttree.Failed {
-		explanation, found = verdict(node, staying(continuous.DecideExecution(o), o.Phase))
+		explanation, found = verdict(node, staying(execution.Decide(o), o.Phase))
 	}
 	var classes []string
 	for _, pair := range o.Pairs() {

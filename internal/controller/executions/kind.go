@@ -9,6 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
+	"espalier.dev/internal/execution"
 )
 
 // kind is what the loop needs to know about executions.
@@ -26,3 +27,11 @@ type kind struct {
 func (k *kind) Phase(e *lsv1alpha1.Execution) lsv1alpha1.Phase { return e.Status.Phase }
 
 func (k *kind) Status(e *lsv1alpha1.Execution) any { return &e.Status }
+
+// Decide asks the pure package.
+func (k *kind) Decide(o execution.Observed) execution.Decision { return execution.Decide(o) }
+
+// Settle asks the pure package.
+func (k *kind) Settle(e *lsv1alpha1.Execution, o execution.Observed, d execution.Decision, err error) execution.Observed {
+	return execution.Settle(e, o, d, err)
+}

@@ -16,30 +16,45 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/execution"
 )
 
-// Observe reads the deploy items of an execution, and what else the next decision needs.
+// Observe reads the deploy items of an execution, and what else the next decision needs. In the job flow nothing is needed
+// without a job.
 func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (execution.Observed, error) {
-	s := execution.Snapshot{Execution: e, Now: now}
+	ends, err := k.namespaces.Ends(ctx, e.Namespace)
+	s := execution.Snapshot{Execution: e, Now: now, NamespaceEnds: ends}
+	if ends && err == nil {
+		err = k.readEnding(ctx, &s)
+	}
 	o := execution.NewObserved(s)
-	if !o.Running() || o.Continuous {
-		return o, nil
+	if ends || err != nil || !o.Continuous && !o.Running() {
+		return o, err
 	}
 	if err := k.readItems(ctx, &s); err != nil {
 		return o, err
 	}
-	o = execution.NewObserved(s)
+	return k.readMore(ctx, s)
+}
+
+// readMore reads what the next decision needs beside the deploy items that the cache shows.
+func (k *kind) readMore(ctx context.Context, s execution.Snapshot) (execution.Observed, error) {
+	o := execution.NewObserved(s)
 	if execution.NeedsComplete(o) {
 		if err := k.readAllItems(ctx, &s); err != nil {
 			return o, err
 		}
 		o = execution.NewObserved(s)
 	}
-	if o.Removing() && o.Complete || execution.NeedsExports(o) {
+	if o.Continuous {
+		gone, err := k.exportGone(ctx, s.Execution)
+		if s.ExportGone, o.ExportGone = gone, gone; err != nil {
+			return o, err
+		}
+	}
+	if execution.NeedsLastExport(o) {
 		if err := k.readExports(ctx, &s, o); err != nil {
 			return o, err
 		}
@@ -48,16 +63,14 @@ func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Ti
 	return o, nil
 }
 
-// observeEnding reads the deploy items of an execution whose namespace is being deleted, unless finding that out has failed already. When none
-// is seen any more, the API server is asked.
-func (f flows) observeEnding(ctx context.Context, s execution.Snapshot, err error) (continuous.Execution, error) {
-	if err == nil {
-		s.Items, err = f.seenItems(ctx, s.Execution)
+// readEnding reads the deploy items of an execution whose namespace is being deleted. When none is seen any more, the API
+// server is asked.
+func (k *kind) readEnding(ctx context.Context, s *execution.Snapshot) error {
+	var err error
+	if s.Items, err = k.seenItems(ctx, s.Execution); err != nil || len(s.Items) > 0 {
+		return err
 	}
-	if err == nil && len(s.Items) == 0 {
-		err = f.readAllItems(ctx, &s)
-	}
-	return continuous.Execution{Observed: execution.NewObserved(s)}, err
+	return k.readAllItems(ctx, s)
 }
 
 // seenItems are the deploy items that the cache shows, with the jobs that they have got. Those belong to them that the status records and
@@ -94,7 +107,7 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	if s.Items, err = k.seenItems(ctx, e); err != nil {
 		return err
 	}
-	if execution.NewObserved(*s).Removing() {
+	if !e.DeletionTimestamp.IsZero() && execution.NewObserved(*s).Removing() {
 		return nil
 	}
 	shown := func(name string) bool {
@@ -211,4 +224,23 @@ func (k *kind) readSecrets(ctx context.Context, namespace string, references map
 		return nil
 	})
 	return contents, err
+}
+
+// exportGone tells whether somebody has deleted the object with the exports. If the cache does not show it, the API server is
+// asked: it may have been written a moment ago.
+func (k *kind) exportGone(ctx context.Context, e *lsv1alpha1.Execution) (bool, error) {
+	reference := e.Status.ExportReference
+	if reference == nil || e.Status.Phase != lsv1alpha1.PhaseSucceeded || !e.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	var object lsv1alpha1.DataObject
+	key := client.ObjectKey{Namespace: e.Namespace, Name: reference.Name}
+	err := k.cluster.Get(ctx, key, &object)
+	if apierrors.IsNotFound(err) {
+		err = k.live.Get(ctx, key, &object)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read DataObject %s with the exports: %w", reference.Name, err)
+	}
+	return err != nil, nil
 }

@@ -15,7 +15,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/confidential"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/execution"
@@ -33,7 +32,7 @@ type Options struct {
 	Workers int
 }
 
-type executionLoop = loop.Loop[*lsv1alpha1.Execution, continuous.Execution, lsv1alpha1.Phase, execution.Effect]
+type executionLoop = loop.Loop[*lsv1alpha1.Execution, execution.Observed, lsv1alpha1.Phase, execution.Effect]
 
 // Setup adds the controller that runs the jobs of executions.
 func Setup(mgr ctrl.Manager, opts Options) error {
@@ -42,7 +41,7 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	l := &executionLoop{
 		Name:     "execution",
-		Kind:     flows{&kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr)}},
+		Kind:     &kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr)},
 		New:      func() *lsv1alpha1.Execution { return &lsv1alpha1.Execution{} },
 		Reader:   mgr.GetClient(),
 		Writer:   mgr.GetClient(),

@@ -9,7 +9,7 @@ const (
 	runJob             = "internal/run/settle.go"
 	installationDecide = "internal/installation/decide.go"
 	installationRun    = "internal/installation/rules_run.go"
-	executionRun       = "internal/execution/rules_run.go"
+	executionRun       = "internal/execution/rules_job_run.go"
 	itemDecide         = "internal/deployitem/decide.go"
 	continuousInstall  = "internal/continuous/installation.go"
 	continuousDecide   = "internal/continuous/installation_decide.go"
@@ -159,7 +159,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "continuous: items are written before what they depend on",
-		Edits: []faults.Edit{{File: "internal/continuous/execution.go", Old: "if pairs[i].Class == Due && (missing || pairs[i].Replaced) {", New: "if pairs[i].Class == Due && (missing && pairs[i].Replaced) {"}},
+		Edits: []faults.Edit{{File: "internal/execution/classes.go", Old: "if pairs[i].Class == ClassDue && (missing || pairs[i].Replaced) {", New: "if pairs[i].Class == ClassDue && (missing && pairs[i].Replaced) {"}},
 		Runs:  []string{"blight "},
 	},
 	{

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package execution_test
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
 )
@@ -38,7 +37,7 @@ var (
 	redo    = &[2]int64{}
 )
 
-var shapes = []shape{
+var kinds = []shape{
 	{name: "absent", state: execution.StateAbsent, writes: true, differs: true},
 	{name: "deployed", state: execution.StateSucceeded, recorded: present},
 	{name: "broken", state: execution.StateFailed, recorded: present},
@@ -59,7 +58,7 @@ var shapes = []shape{
 	{name: "replaced", state: execution.StateAbsent, writes: true, differs: true, replaced: true},
 }
 
-// paired is how many shapes are combined with each other.
+// paired is how many kinds are combined with each other.
 const paired = 7
 
 func (s shape) item(name string, dependsOn ...string) execution.Item {
@@ -102,11 +101,11 @@ func (s spec) with(sh shape, name string, dependsOn ...string) spec {
 // everySpec is no item, one of each shape, and one that depends on another one.
 func everySpec() []spec {
 	all := []spec{{}}
-	for _, s := range shapes {
+	for _, s := range kinds {
 		all = append(all, spec{}.with(s, "a"))
 	}
-	for _, a := range shapes[:paired] {
-		for _, b := range shapes[:paired] {
+	for _, a := range kinds[:paired] {
+		for _, b := range kinds[:paired] {
 			all = append(all, spec{}.with(a, "a").with(b, "b", "a"))
 		}
 	}
@@ -142,12 +141,16 @@ var executionPhases = []lsv1alpha1.Phase{
 	"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed,
 }
 
+var operations = []lsv1alpha1.Operation{
+	"", lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile, lsv1alpha1.OperationAbort, lsv1alpha1.OperationInterrupt,
+}
+
 var errInvalid = failure.Terminalf(failure.Details{Reason: "Invalid"}, "a depends on itself")
 
 const executionSwitches = 9
 
 // executionFacts sets what is either so or not, and tells whether that is a combination of its own.
-func executionFacts(bits int, o continuous.Execution) (continuous.Execution, bool) {
+func executionFacts(bits int, o execution.Observed) (execution.Observed, bool) {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.UpToDate, o.Accepted, o.Own, o.Aborted, o.Complete = on(0), on(1), on(2), on(3), on(4)
 	o.Chosen, o.Finalizer, o.Ignored = lsv1alpha1.FlowContinuous, !on(5), on(6)
@@ -171,18 +174,18 @@ func executionFacts(bits int, o continuous.Execution) (continuous.Execution, boo
 }
 
 // everyExecution calls with all combinations of facts.
-func everyExecution(call func(continuous.Execution)) {
+func everyExecution(call func(execution.Observed)) {
 	specs := everySpec()
 	for _, phase := range executionPhases {
 		for _, operation := range operations {
 			for _, leaving := range departures {
 				for _, s := range specs {
-					everyCircumstance(phase, operation, func(o continuous.Execution) {
+					everyCircumstance(phase, operation, func(o execution.Observed) {
 						o.Orphaned, o.Wanted, o.Generations = leaving, s.wanted, s.generations
 						call(o)
 					}, false)
 				}
-				everyCircumstance(phase, operation, func(o continuous.Execution) {
+				everyCircumstance(phase, operation, func(o execution.Observed) {
 					o.Orphaned = leaving
 					call(o)
 				}, true)
@@ -191,9 +194,9 @@ func everyExecution(call func(continuous.Execution)) {
 	}
 }
 
-func everyCircumstance(phase lsv1alpha1.Phase, operation lsv1alpha1.Operation, call func(continuous.Execution), deleted bool) {
+func everyCircumstance(phase lsv1alpha1.Phase, operation lsv1alpha1.Operation, call func(execution.Observed), deleted bool) {
 	for bits := range 1 << executionSwitches {
-		o := continuous.Execution{Operation: operation, Generation: executionGeneration}
+		o := execution.Observed{Operation: operation, Generation: executionGeneration}
 		o.Continuous, o.Phase, o.Deleted, o.Now = true, phase, deleted, noon
 		if o, telling := executionFacts(bits, o); telling {
 			call(o)
@@ -219,7 +222,7 @@ func doesTo[E execution.Effect](d execution.Decision) bool {
 var errNoEnd = errors.New("no end")
 
 // passOfExecution does what the loop does, and returns the facts at its end and all decisions.
-func passOfExecution(o continuous.Execution) (continuous.Execution, []execution.Decision, error) {
+func passOfExecution(o execution.Observed) (execution.Observed, []execution.Decision, error) {
 	e := &lsv1alpha1.Execution{}
 	e.Generation, e.Spec.Flow, e.Status.Phase = o.Generation, o.Chosen, o.Phase
 	e.Status.DeployItemGenerations = o.Generations
@@ -228,7 +231,7 @@ func passOfExecution(o continuous.Execution) (continuous.Execution, []execution.
 	}
 	var all []execution.Decision
 	for range 20 {
-		d := continuous.DecideExecution(o)
+		d := execution.Decide(o)
 		all = append(all, d)
 		var err error
 		for _, effect := range d.Do {
@@ -236,9 +239,9 @@ func passOfExecution(o continuous.Execution) (continuous.Execution, []execution.
 				err = refusal.Err
 				break
 			}
-			o.Observed = execution.After(o.Observed, effect, versionsAfter(effect))
+			o = execution.After(o, effect, versionsAfter(effect))
 		}
-		o = continuous.SettleExecution(e, o, d, err)
+		o = execution.Settle(e, o, d, err)
 		if d.Wait || err != nil {
 			return o, all, nil
 		}

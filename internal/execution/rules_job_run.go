@@ -52,29 +52,6 @@ func overtaken(o Observed) Decision {
 	return fail(o, failing{doing: "run the job", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})
 }
 
-// writes creates and updates the objects that are not as they should be. A replaced one is created when the old one is
-// gone.
-func writes(items []Item) []Effect {
-	var create, update []Item
-	for _, item := range items {
-		switch {
-		case item.Write == nil || item.Replaced || item.State == StateUnseen:
-		case item.State == StateAbsent:
-			create = append(create, item)
-		default:
-			update = append(update, item)
-		}
-	}
-	var do []Effect
-	if len(create) > 0 {
-		do = append(do, CreateItems{Items: create})
-	}
-	if len(update) > 0 {
-		do = append(do, UpdateItems{Items: update})
-	}
-	return do
-}
-
 // refuseSpec fails because of the spec, once nothing runs that a job of an earlier spec may have started.
 func refuseSpec(o Observed) Decision {
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
@@ -131,7 +108,7 @@ func uninformed(o Observed) []Item {
 	if !o.DeletionAsked {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(o.Wanted), func(i Item) bool { return i.State != StateRunning || i.DeletionAsked })
+	return filter(o.Wanted, func(i Item) bool { return i.State == StateRunning && !i.DeletionAsked })
 }
 
 // finishLeaving goes on with objects that somebody else has left half deleted.
@@ -167,7 +144,7 @@ func (i Item) lost() bool {
 }
 
 func failItems(o Observed, blocked []Item) Decision {
-	lost := slices.DeleteFunc(slices.Clone(o.Wanted), func(i Item) bool { return !i.lost() })
+	lost := filter(o.Wanted, Item.lost)
 	message := problemsOf(lost)
 	if len(blocked) > 0 {
 		message += "; not started because of that: " + list(blocked)
@@ -176,24 +153,4 @@ func failItems(o Observed, blocked []Item) Decision {
 		doing: "deploy the items", code: ReasonDeployItemsFailed,
 		err: failed(operationDeploy, ReasonDeployItemsFailed, codesOf(lost), message),
 	})
-}
-
-// complete collects the exports.
-func complete(o Observed) Decision {
-	switch x := o.Export; {
-	case x.Unread:
-		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonReadingExports, "the exports of the deploy items are about to be read")}
-	case x.Err != nil:
-		return fail(o, failing{doing: "collect the exports", err: x.Err, code: ReasonExportsUnusable})
-	case x.Write != nil:
-		return succeed(WriteExport{Object: x.Write, Update: x.Exists})
-	case x.Leftover != "":
-		return succeed(RemoveExport{Name: x.Leftover})
-	default:
-		return succeed()
-	}
-}
-
-func succeed(do ...Effect) Decision {
-	return Decision{Do: do, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "all deploy items have succeeded")}
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package execution_test
 
 import (
 	"errors"
@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/execution"
 )
 
@@ -47,11 +46,11 @@ func newGarden(seed uint64) *garden {
 	g.execution = &lsv1alpha1.Execution{}
 	g.execution.Namespace, g.execution.Name, g.execution.UID, g.execution.Generation = "ns", "e", "uid", 1
 	g.execution.Spec.Flow = lsv1alpha1.FlowContinuous
-	g.execution.Spec.DeployItems = []lsv1alpha1.DeployItemTemplate{template("a", "1"), template("b", "1", "a"), template("c", "1")}
+	g.execution.Spec.DeployItems = []lsv1alpha1.DeployItemTemplate{configured("a", "1"), configured("b", "1", "a"), configured("c", "1")}
 	return g
 }
 
-func template(name, config string, dependsOn ...string) lsv1alpha1.DeployItemTemplate {
+func configured(name, config string, dependsOn ...string) lsv1alpha1.DeployItemTemplate {
 	return lsv1alpha1.DeployItemTemplate{
 		Name: name, Type: "example.org/t", DependsOn: dependsOn,
 		Configuration: &runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"C","value":"` + config + `"}`)},
@@ -73,19 +72,13 @@ func (g *garden) pass(crashes bool) {
 	for _, name := range slices.Sorted(maps.Keys(g.items)) {
 		s.Items = append(s.Items, *g.items[name].DeepCopy())
 	}
-	if execution.FlowOf(e) == lsv1alpha1.FlowJob {
-		o := execution.NewObserved(s)
-		execution.Settle(e, o, execution.Decide(o), nil)
-		g.store(e)
-		return
-	}
-	o := continuous.LookAtExecution(s)
+	o := execution.NewObserved(s)
 	for step := 0; ; step++ {
 		if step > 20 {
-			g.violated("no end: %+v", continuous.DecideExecution(o))
+			g.violated("no end: %+v", execution.Decide(o))
 			return
 		}
-		d := continuous.DecideExecution(o)
+		d := execution.Decide(o)
 		if d.SaveFirst {
 			g.store(e)
 		}
@@ -95,7 +88,7 @@ func (g *garden) pass(crashes bool) {
 			if objects, err = g.act(e, effect); err != nil {
 				break
 			}
-			o.Observed = execution.After(o.Observed, effect, objects)
+			o = execution.After(o, effect, objects)
 			if crashes && g.random.IntN(8) == 0 || g.dead {
 				return
 			}
@@ -103,7 +96,7 @@ func (g *garden) pass(crashes bool) {
 		if g.execution == nil {
 			return
 		}
-		o = continuous.SettleExecution(e, o, d, err)
+		o = execution.Settle(e, o, d, err)
 		if d.Wait || err != nil {
 			g.store(e)
 			return

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package execution_test
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/run"
 )
@@ -30,7 +29,7 @@ func (g *garden) phase() lsv1alpha1.Phase { return g.execution.Status.Phase }
 
 func TestCON53_OnlyWhatHasChangedIsDeployed(t *testing.T) {
 	g := finishedGarden(t)
-	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = template("c", "2") })
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = configured("c", "2") })
 	g.settle()
 	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 4 {
 		t.Errorf("phase %s after %d deployments", g.phase(), g.deployments)
@@ -50,7 +49,7 @@ func TestCON54_DriftOfItemsIsRepairedOnce(t *testing.T) {
 	edited := g.items[execution.ItemName("e", "a")]
 	edited.Spec.Configuration.Raw, edited.Generation = []byte(`{"by":"hand"}`), edited.Generation+1
 	g.settle()
-	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployed[edited.Name] != string(template("a", "1").Configuration.Raw) {
+	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployed[edited.Name] != string(configured("a", "1").Configuration.Raw) {
 		t.Errorf("phase %s, %s", g.phase(), g.deployed[edited.Name])
 	}
 	deployments := g.deployments
@@ -69,8 +68,8 @@ func TestCON52_ForceDeploysEverythingAgainAndReconcileWhatHasFailed(t *testing.T
 	if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 6 || len(g.execution.Annotations) > 0 {
 		t.Errorf("force: phase %s after %d deployments, %v", g.phase(), g.deployments, g.execution.Annotations)
 	}
-	g.broken[string(template("c", "bad").Configuration.Raw)] = true
-	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = template("c", "bad") })
+	g.broken[string(configured("c", "bad").Configuration.Raw)] = true
+	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.DeployItems[2] = configured("c", "bad") })
 	g.settle()
 	if g.phase() != lsv1alpha1.PhaseFailed || g.deployments != 7 {
 		t.Errorf("broken: phase %s after %d deployments", g.phase(), g.deployments)
@@ -155,20 +154,20 @@ func TestCON05_CON52_ClassesOfAPair(t *testing.T) {
 		state     execution.State
 		recorded  []lsv1alpha1.DeployItemGeneration
 		dependsOn []string
-		want      continuous.Class
+		want      execution.Class
 	}{
-		"succeeded":                {execution.StateSucceeded, recorded(2, 3), nil, continuous.Deployed},
-		"failed":                   {execution.StateFailed, recorded(2, 3), nil, continuous.Broken},
-		"in work":                  {execution.StateRunning, recorded(2, 3), nil, continuous.InWork},
-		"not visible yet":          {execution.StateUnseen, recorded(2, 3), nil, continuous.InWork},
-		"not there":                {execution.StateAbsent, recorded(2, 3), nil, continuous.Due},
-		"never updated":            {execution.StateSucceeded, nil, nil, continuous.Due},
-		"a new execution":          {execution.StateSucceeded, recorded(1, 3), nil, continuous.Due},
-		"changed by somebody":      {execution.StateSucceeded, recorded(2, 2), nil, continuous.Due},
-		"the same, but depends":    {execution.StateSucceeded, recorded(2, 2), []string{"b"}, continuous.Pending},
-		"depends, but is deployed": {execution.StateSucceeded, recorded(2, 3), []string{"b"}, continuous.Deployed},
+		"succeeded":                {execution.StateSucceeded, recorded(2, 3), nil, execution.ClassDeployed},
+		"failed":                   {execution.StateFailed, recorded(2, 3), nil, execution.ClassBroken},
+		"in work":                  {execution.StateRunning, recorded(2, 3), nil, execution.ClassInWork},
+		"not visible yet":          {execution.StateUnseen, recorded(2, 3), nil, execution.ClassInWork},
+		"not there":                {execution.StateAbsent, recorded(2, 3), nil, execution.ClassDue},
+		"never updated":            {execution.StateSucceeded, nil, nil, execution.ClassDue},
+		"a new execution":          {execution.StateSucceeded, recorded(1, 3), nil, execution.ClassDue},
+		"changed by somebody":      {execution.StateSucceeded, recorded(2, 2), nil, execution.ClassDue},
+		"the same, but depends":    {execution.StateSucceeded, recorded(2, 2), []string{"b"}, execution.ClassPending},
+		"depends, but is deployed": {execution.StateSucceeded, recorded(2, 3), []string{"b"}, execution.ClassDeployed},
 	} {
-		o := continuous.Execution{Generation: 2, Generations: test.recorded}
+		o := execution.Observed{Generation: 2, Generations: test.recorded}
 		o.Wanted = []execution.Item{
 			{Name: "a", State: test.state, DependsOn: test.dependsOn, Object: execution.Object{Name: "x", Generation: 3}},
 			{Name: "b", State: execution.StateAbsent},
@@ -205,7 +204,7 @@ func (g *garden) disturb() {
 	case 8:
 		i := g.random.IntN(3)
 		g.edit(func(s *lsv1alpha1.ExecutionSpec) {
-			s.DeployItems[i] = template(s.DeployItems[i].Name, fmt.Sprint(g.random.IntN(5)), s.DeployItems[i].DependsOn...)
+			s.DeployItems[i] = configured(s.DeployItems[i].Name, fmt.Sprint(g.random.IntN(5)), s.DeployItems[i].DependsOn...)
 		})
 	case 9:
 		for _, item := range g.items {
@@ -245,7 +244,7 @@ func TestCON16_FlowsChangeThereAndBack(t *testing.T) {
 	for seed := range uint64(400) {
 		g := newGarden(seed)
 		if seed%2 == 1 {
-			g.broken[string(template("", "1").Configuration.Raw)] = true
+			g.broken[string(configured("", "1").Configuration.Raw)] = true
 		}
 		g.settle()
 		if seed%4 == 3 {
@@ -306,7 +305,7 @@ func TestCON51_WhichOperation(t *testing.T) {
 	for _, phase := range []lsv1alpha1.Phase{"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed} {
 		for _, operation := range operations[:3] {
 			for bits := range 4 {
-				o := continuous.Execution{Chosen: lsv1alpha1.FlowContinuous, Operation: operation, UpToDate: bits&1 == 0}
+				o := execution.Observed{Continuous: true, Chosen: lsv1alpha1.FlowContinuous, Operation: operation, UpToDate: bits&1 == 0}
 				o.Phase, o.Deleted, o.Finalizer, o.Complete, o.Own = phase, bits&2 != 0, true, true, true
 				want := rechecks
 				switch {
@@ -316,7 +315,7 @@ func TestCON51_WhichOperation(t *testing.T) {
 					want = reconciles
 				}
 				got := reconciles
-				switch d := continuous.DecideExecution(o); {
+				switch d := execution.Decide(o); {
 				case d.Next == lsv1alpha1.PhaseDeleting || o.Deleted && len(d.Do) > 0:
 					got = deletes
 				case d.Wait && d.Why.Code == run.ReasonIdle:

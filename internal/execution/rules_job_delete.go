@@ -4,8 +4,6 @@
 package execution
 
 import (
-	"espalier.dev/internal/graph"
-
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
@@ -33,49 +31,6 @@ func remove(o Observed) Decision {
 	default:
 		return letGo(o)
 	}
-}
-
-// decideEnding decides in a namespace that is being deleted: everything in it was asked to go, or will be, and is let go without a job. The
-// deploy items go first.
-func decideEnding(o Observed) Decision {
-	why := because(ReasonNamespaceEnds, "the namespace is being deleted, and nothing is begun in it any more")
-	switch {
-	case !o.Deleted || !o.Finalizer:
-		return Decision{Wait: true, Why: why}
-	case len(o.Orphaned) > 0:
-		return Decision{Wait: true, RequeueAfter: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned))}
-	case !o.Complete:
-		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet")}
-	default:
-		return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: why}
-	}
-}
-
-func letGo(o Observed) Decision {
-	d := Decision{Wait: true, Why: because(ReasonDeleted, "all deploy items are gone")}
-	if o.Export.Leftover != "" {
-		d.Do = append(d.Do, RemoveExport{Name: o.Export.Leftover})
-	}
-	if o.Finalizer {
-		d.Do = append(d.Do, RemoveFinalizer{})
-	}
-	return d
-}
-
-func keepDeployed(o Observed) []Effect {
-	if !o.WithoutUninstall {
-		return nil
-	}
-	var items []Item
-	for _, item := range o.Orphaned {
-		if !item.WithoutUninstall {
-			items = append(items, item)
-		}
-	}
-	if len(items) == 0 {
-		return nil
-	}
-	return []Effect{KeepDeployed{Items: items}}
 }
 
 // removal is what can be done about objects that have to go: each goes when none that depends on it is left. One that was
@@ -112,31 +67,6 @@ func removalOf(items []Item) removal {
 		r.awaited.Terminating = true // the decision that waits for it deletes it: saying so at once spares a write
 	}
 	return r
-}
-
-// neededObjects are those that another one depends on. An order that contradicts itself is none: it arises when a crash
-// came between the updates that turn a dependency round.
-func neededObjects(items []Item) map[string]bool {
-	objects := map[string][]string{}
-	for _, item := range items {
-		objects[item.Name] = append(objects[item.Name], item.Object.Name)
-	}
-	needed := map[string]bool{}
-	nodes := make([]graph.Node, len(items))
-	for i, item := range items {
-		nodes[i].Name = item.Object.Name
-		for _, name := range item.DependsOn {
-			for _, object := range objects[name] {
-				needed[object] = true
-				nodes[i].DependsOn = append(nodes[i].DependsOn, object)
-			}
-		}
-	}
-	g, err := graph.New(nodes)
-	if err != nil || g.Cycle() != nil {
-		return nil
-	}
-	return needed
 }
 
 // over tells whether nothing happens any more by itself: all are gone, or those that are left have failed.

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package execution
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/run"
+)
+
+// decideContinuously says what an execution of the continuous flow does next. It is total.
+func decideContinuously(o Observed) Decision {
+	switch {
+	case o.Ignored && o.Phase.IsCompleted():
+		return idle(run.ReasonIgnored, "annotation "+lsv1alpha1.IgnoreAnnotation+" freezes it")
+	case !o.Deleted && !o.Finalizer:
+		return Decision{Do: []Effect{AddFinalizer{}}, Why: because(run.ReasonHeld, "the finalizer comes before everything else")}
+	case o.leaves():
+		return leave(o)
+	case o.Deleted:
+		return deleteContinuously(o)
+	case o.Operation != "":
+		return answer(o)
+	case o.follows():
+		return follow(o)
+	case o.Phase.IsCompleted() && o.UpToDate:
+		return recheckItems(o)
+	default:
+		return reconcile(o)
+	}
+}
+
+// answer decides what an annotation leads to. It goes once that is stored.
+func answer(o Observed) Decision {
+	switch {
+	case !run.Asked(o.Operation) || o.Accepted:
+		return Decision{Do: []Effect{DropOperation{}}, SaveFirst: o.Accepted, Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is answered")}
+	case o.Operation == lsv1alpha1.OperationAbort:
+		return abort(o)
+	default:
+		return accept(o)
+	}
+}
+
+func idle(code, message string) Decision {
+	return Decision{Wait: true, Why: because(code, message)}
+}
+
+// accept takes up a request: with force all items are deployed again, otherwise those that have failed.
+func accept(o Observed) Decision {
+	redo := filter(o.Wanted, func(i Item) bool { return o.Operation == lsv1alpha1.OperationForceReconcile || i.State == StateFailed })
+	return Decision{
+		Do: []Effect{RedoItems{Items: redo}}, Next: lsv1alpha1.PhaseProgressing,
+		Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is asked for"),
+	}
+}
+
+// recheckItems goes on only if something has happened to the items since they were completed. While one has failed and
+// nothing was asked for, a reconcile would come to the same end.
+func recheckItems(o Observed) Decision {
+	pairs := o.Pairs()
+	switch {
+	case o.Own:
+		return idle(run.ReasonIdle, "it stays in phase "+string(o.Phase)+" until it is asked to reconcile or its spec changes")
+	case o.Phase == lsv1alpha1.PhaseFailed && len(ofClass(pairs, ClassBroken)) > 0 && len(workedOn(o, pairs)) == 0:
+		return idle(run.ReasonIdle, "deploy items have failed: "+list(ofClass(pairs, ClassBroken)))
+	case o.Phase == lsv1alpha1.PhaseSucceeded && o.ExportGone:
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonExportsGone, "the object with its exports has vanished and is written anew")}
+	case o.Phase == lsv1alpha1.PhaseSucceeded && len(ofClass(pairs, ClassDeployed)) == len(pairs) && len(o.Orphaned) == 0:
+		return idle(run.ReasonIdle, "nothing has changed")
+	default:
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "deploy items have changed: "+list(moved(o, pairs)))}
+	}
+}
+
+// moved are the items that are not as an execution which has come to an end has left them.
+func moved(o Observed, pairs []Pair) []Item {
+	items := slices.Clone(o.Orphaned)
+	for _, pair := range pairs {
+		if pair.Class != ClassDeployed || o.Phase != lsv1alpha1.PhaseSucceeded {
+			items = append(items, pair.Item)
+		}
+	}
+	return items
+}
+
+// reconcile brings the items in line with the spec. It does so from Progressing, so that an error on the way is told.
+func reconcile(o Observed) Decision {
+	if o.Phase != lsv1alpha1.PhaseProgressing {
+		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(string(lsv1alpha1.PhaseProgressing), "its deploy items are brought in line with the spec")}
+	}
+	if o.Invalid != nil {
+		return fail(o, failing{doing: "read spec.deployItems", err: o.Invalid, code: failure.DetailsOf(o.Invalid).Reason})
+	}
+	if orphans := deletable(o.Orphaned); len(orphans) > 0 {
+		return Decision{Do: []Effect{DeleteItems{Items: orphans}}, Why: because(run.ReasonUpdated, "deploy items that the spec does not contain are deleted")}
+	}
+	if strange := strangersGoing(o.Orphaned); len(strange) > 0 {
+		return Decision{Do: []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(run.ReasonUpdated, "deploy items of another flow are deleted")}
+	}
+	pairs := o.Pairs()
+	if turning := turning(pairs); len(turning) > 0 {
+		return Decision{
+			Do:  []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: turning}},
+			Why: because(run.ReasonUpdated, "deploy items come from another flow: "+list(turning)),
+			// That this has begun is known before.
+			SaveFirst: len(o.Generations) == 0,
+		}
+	}
+	if broken := append(ofClass(pairs, ClassBroken), failedDeletions(o.Orphaned)...); len(broken) > 0 {
+		text := problemsOf(broken)
+		if busy := workedOn(o, pairs); len(busy) > 0 {
+			return waitForItems(o, "waiting for deploy items "+list(busy)+"; then it fails: "+text)
+		}
+		err := failed(operationDeploy, run.ReasonSubObjectFailed, codesOf(broken), text)
+		return fail(o, failing{doing: "deploy the items", err: err, code: run.ReasonSubObjectFailed})
+	}
+	if len(ofClass(pairs, ClassDeployed)) == len(pairs) && len(o.Orphaned) == 0 {
+		return complete(o)
+	}
+	if do := updates(pairs); len(do) > 0 {
+		return Decision{Do: do, Why: because(run.ReasonUpdated, "deploy items are updated: "+list(ofClass(pairs, ClassDue)))}
+	}
+	return awaitPairs(o, pairs)
+}
+
+// turning are the items that have nothing to change but their flow. They do so whatever the others are doing, for nothing is deployed.
+func turning(pairs []Pair) []Item {
+	var items []Item
+	for _, pair := range pairs {
+		if (pair.Class == ClassDue || pair.Class == ClassPending) && taskOf(pair) == convertIt {
+			items = append(items, pair.Item)
+		}
+	}
+	return items
+}
+
+// workedOn are the items on which deployers work: nothing is called failed before they have come to their end.
+func workedOn(o Observed, pairs []Pair) []Item {
+	going := filter(o.Orphaned, func(i Item) bool { return i.Terminating && i.State != StateFailed })
+	return append(ofClass(pairs, ClassInWork), going...)
+}
+
+// updates are what makes all items of class 2A as the spec wants them. What is so already is noted.
+func updates(pairs []Pair) []Effect {
+	work := map[task][]Item{}
+	for _, pair := range pairs {
+		if pair.Class != ClassDue {
+			continue
+		}
+		t := taskOf(pair)
+		if t == writeIt && pair.Redo && !pair.SpecDiffers {
+			pair.Write = askedFor(pair.Write)
+		}
+		work[t] = append(work[t], pair.Item)
+	}
+	do := writes(work[writeIt])
+	if items := work[askIt]; len(items) > 0 {
+		do = append(do, AskItems{Operation: lsv1alpha1.OperationReconcile, Items: items})
+	}
+	if items := work[noteIt]; len(items) > 0 {
+		do = append(do, NoteItems{Items: items})
+	}
+	return do
+}
+
+// task is what makes an item as the spec wants it.
+type task int
+
+const (
+	noteIt task = iota
+	writeIt
+	convertIt
+	askIt
+)
+
+// taskOf chooses the least that has to be done. An item of another flow that somebody has deployed before changes its flow
+// and is not deployed again.
+func taskOf(pair Pair) task {
+	settled := pair.State == StateSucceeded || pair.State == StateFailed
+	switch {
+	case pair.OnlyFlow && settled && !pair.Redo:
+		return convertIt
+	case pair.Write != nil:
+		return writeIt
+	case pair.Redo:
+		return askIt
+	default:
+		return noteIt
+	}
+}
+
+func askedFor(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
+	item = item.DeepCopy()
+	if item.Annotations == nil {
+		item.Annotations = map[string]string{}
+	}
+	item.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
+	return item
+}
+
+// awaitPairs waits for items, and says which others wait for them.
+func awaitPairs(o Observed, pairs []Pair) Decision {
+	message := "waiting for "
+	switch inWork, pending := ofClass(pairs, ClassInWork), ofClass(pairs, ClassPending); {
+	case len(inWork) > 0:
+		message += "deploy items " + list(inWork)
+		if len(pending) > 0 {
+			message += "; then come " + list(pending)
+		}
+	default:
+		message += "the deletion of deploy items " + list(o.Orphaned)
+	}
+	return waitForItems(o, message)
+}
+
+func waitForItems(o Observed, message string) Decision {
+	return Decision{Wait: true, RequeueAfter: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, message)}
+}
+
+// abort ends the work on all items, and stays.
+func abort(o Observed) Decision {
+	if o.Aborted && o.UpToDate {
+		return Decision{SaveFirst: true, Do: []Effect{DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "it is aborted")}
+	}
+	if !o.Complete {
+		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet")}
+	}
+	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil && !i.Terminating })
+	message := fmt.Sprintf("aborted by annotation %s=%s; a reconcile or a change of the spec goes on", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationAbort)
+	d := Decision{Next: lsv1alpha1.PhaseFailed, Why: because(lsv1alpha1.ReasonAborted, message)}
+	if len(cut) > 0 {
+		d.Do = []Effect{InterruptItems{Items: cut}}
+	}
+	return d
+}
