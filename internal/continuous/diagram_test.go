@@ -12,22 +12,9 @@ import (
 	"espalier.dev/internal/testkit/diagram"
 )
 
-var update = flag.Bool("update", false, "write the diagrams into the documentation")
+var update = flag.Bool("update", false, "write the diagram into the documentation")
 
-// The diagram in the documentation is what DecideInstallation does, over all observations.
-func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
-	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of installations in the continuous flow", Order: everyPhase}
-	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
-	everyInstallation(func(o continuous.Installation) {
-		impossible := o.Phase == lsv1alpha1.PhaseDeleting && !o.Deleting || o.Phase == lsv1alpha1.PhaseInit
-		if decided := continuous.DecideInstallation(o); decided.Next != "" && !impossible {
-			d.Step(o.Phase, decided.Next, "")
-		}
-	})
-	d.Check(t, *update)
-}
-
-// So is the one of executions.
+// The diagram in the documentation is what DecideExecution does, over all observations.
 func TestTheDiagramShowsWhatDecideExecutionDoes(t *testing.T) {
 	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of executions in the continuous flow", Order: everyPhase}
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")

@@ -34,8 +34,8 @@ func (o Observed) Damaged() bool {
 	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && (len(o.Lost) > 0 || !o.Finalizer && o.Job.ID != "")
 }
 
-// Mend restores what somebody has taken away, in either flow.
-func Mend(o Observed) Decision {
+// mend restores what somebody has taken away, in either flow.
+func mend(o Observed) Decision {
 	why := because(reasonDamaged, "somebody has removed the finalizer, or the label that names the parent")
 	if o.LabelLost {
 		// What is known of a root does not hold for a nested installation: the write brings it back.

@@ -14,9 +14,20 @@ import (
 
 // Settle writes the outcome of a decision into the status and returns the facts as they stand then.
 func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
-	if o.NamespaceEnds {
+	switch {
+	case o.NamespaceEnds:
 		return o
+	case o.Continuous:
+		o = settleContinuously(inst, o, d, err)
+	default:
+		o = settleJob(inst, o, d, err)
 	}
+	noteFlow(inst, o.Now)
+	return o
+}
+
+// settleJob is Settle in the job flow.
+func settleJob(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
 	status := &inst.Status
 	if err == nil {
 		o = settleSteps(inst, o, d)
@@ -40,8 +51,8 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		startJob(inst, &o)
 	}
 	o = settleRequest(inst, o, d)
-	if len(o.Untold) > 0 && does[Notify](d) {
-		status.DependentsToTrigger, o.Untold = nil, nil
+	if len(o.UntoldSuccessors) > 0 && does[Notify](d) {
+		status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 	}
 	if o.Prepared != nil {
 		o.Prepared.Record(status)
@@ -49,7 +60,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		o.Prepared.Warn(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
-	if observes(d) {
+	if does[Observe](d) {
 		ObserveSpec(inst)
 		o.FlowOnly = false
 	}
@@ -104,11 +115,7 @@ func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 	o.Changed, o.FlowOnly = false, false
 	// From here on the job counts, and what it exports.
 	status.ConfigGeneration, status.Imports = "", nil
-	status.DependentsToTrigger, o.Untold = nil, nil
-}
-
-func observes(d Decision) bool {
-	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, observes := e.(Observe); return observes })
+	status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 }
 
 // countAutomatic remembers a job that has started by itself because it was due.

@@ -25,6 +25,9 @@ import (
 // export writes the exports of an installation whose children have all succeeded, unless its imports have changed since
 // the job began.
 func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
+	if o.Continuous {
+		return k.exportContinuously(ctx, marked(inst, inst.Status.ConfigGeneration), o)
+	}
 	in, err := k.unchangedInput(ctx, inst)
 	if err != nil {
 		return o, err
@@ -211,5 +214,49 @@ func (k *kind) notify(ctx context.Context, inst *lsv1alpha1.Installation, succes
 				lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile), installation.HeardAnnotation: told,
 			}))
 		})
+	})
+}
+
+// exportContinuously writes the exports with the version of the last update.
+func (k *kind) exportContinuously(ctx context.Context, view *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
+	in, err := k.input(ctx, view, asked(view))
+	if err != nil {
+		return o, err
+	}
+	if len(view.Spec.Exports.Data)+len(view.Spec.Exports.Targets) > 0 {
+		if err := k.writeExports(ctx, in); err != nil {
+			return o, err
+		}
+		o.Done = append(o.Done, lsv1alpha1.ConditionCreateExports)
+	}
+	return o, k.removeLeftovers(ctx, view)
+}
+
+// trigger asks successors to look at their imports. Those of the job flow are asked for a job.
+func (k *kind) trigger(ctx context.Context, view *lsv1alpha1.Installation, successors []string) error {
+	return child.Each(ctx, successors, func(ctx context.Context, name string) error {
+		var successor lsv1alpha1.Installation
+		if err := k.cluster.Get(ctx, client.ObjectKey{Namespace: view.Namespace, Name: name}, &successor); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		switch continuously := installation.FlowOf(&successor) == lsv1alpha1.FlowContinuous; {
+		case continuously && successor.Status.Phase == lsv1alpha1.PhaseAborted:
+			return nil // somebody wants it to stay as it is
+		case continuously:
+			return k.requestReconcile(ctx, &successor)
+		case installation.IsRoot(&successor):
+			return k.notify(ctx, view, []string{name})
+		default:
+			return nil
+		}
+	})
+}
+
+func (k *kind) requestReconcile(ctx context.Context, successor *lsv1alpha1.Installation) error {
+	if successor.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+		return nil
+	}
+	return loop.PatchMetadata(ctx, k.cluster, successor, func(m metav1.Object) {
+		m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile)}))
 	})
 }

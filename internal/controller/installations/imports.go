@@ -14,7 +14,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 )
@@ -58,7 +57,7 @@ func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation)
 	}
 	for _, sibling := range predecessors {
 		for _, id := range exportsOf(sibling) {
-			if mark := continuous.Mark(sibling); sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && mark != "" {
+			if mark := installation.ExportMark(&sibling.Status); sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && mark != "" {
 				scope.Exported[id] = mark
 			}
 		}

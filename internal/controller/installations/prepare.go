@@ -19,8 +19,26 @@ import (
 
 // prepare renders the blueprint and writes everything that it asks for. Nothing is written unless all of it can be.
 func (k *kind) prepare(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	o, _, err := k.prepareWith(ctx, inst, o)
+	if o.Continuous {
+		return k.prepareContinuously(ctx, inst, o)
+	}
+	o, _, err := k.prepareWith(ctx, following(inst, lsv1alpha1.FlowJob), o)
 	return o, err
+}
+
+func (k *kind) prepareContinuously(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
+	view := marked(inst, o.UpdateVersion())
+	after, resolved, err := k.prepareWith(ctx, view, o)
+	if err != nil {
+		return o, err
+	}
+	read, err := k.versions(ctx, inst, resolved)
+	if err != nil {
+		return o, err
+	}
+	o = after
+	o.Prepared.Imports, o.Prepared.ConfigGeneration = read.Versions, o.UpdateVersion()
+	return o, nil
 }
 
 // prepareWith returns the imports that it has used, too.
@@ -230,4 +248,22 @@ func (p *plan) report(inst *lsv1alpha1.Installation, o *installation.Observed) {
 			*o = o.With(c, leaves)
 		}
 	}
+}
+
+// marked is an installation whose objects carry a version where those of a job carry its ID.
+func marked(inst *lsv1alpha1.Installation, version string) *lsv1alpha1.Installation {
+	inst = following(inst, lsv1alpha1.FlowContinuous).DeepCopy()
+	inst.Status.JobID, inst.Status.JobIDFinished = version, version
+	return inst
+}
+
+// following is an installation as it is to those below it: they get the flow that it follows at present, whatever its spec
+// wants for later.
+func following(inst *lsv1alpha1.Installation, flow lsv1alpha1.Flow) *lsv1alpha1.Installation {
+	if inst.Spec.Flow.OrDefault() == flow {
+		return inst
+	}
+	inst = inst.DeepCopy()
+	inst.Spec.Flow = flow
+	return inst
 }

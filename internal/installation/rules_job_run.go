@@ -197,16 +197,21 @@ func decideCompletion(o Observed) Decision {
 		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
 	}
 	d := Decision{Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "everything is installed")}
-	var successors []string
-	for _, s := range o.Successors {
-		if !s.Deleting {
-			successors = append(successors, s.Name)
-		}
-	}
-	if o.Root && len(successors) > 0 {
+	if successors := o.importers(); o.Root && len(successors) > 0 {
 		d.Do = append(d.Do, Notify{Successors: successors})
 	}
 	return d
+}
+
+// importers are the successors that want to know of new exports.
+func (o Observed) importers() []string {
+	var names []string
+	for _, s := range o.Successors {
+		if !s.Deleting {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func present(children []Child) []Child {
