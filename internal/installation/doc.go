@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installation decides what an installation does, in either flow: in the job flow a request is the trigger and the ID of the job tells
-// what has been done, in the continuous flow a change of the spec or of an import is the trigger and generations tell it. The files of the
-// flows are rules_job*.go and rules_continuous*.go; facts, children and effects are the same ones.
+// Package installation decides what an installation does, in either flow. In the job flow a request is the trigger, and the ID of the job
+// tells what has been done; in the continuous flow a change of the spec or of an import is the trigger, and generations tell it. The rules
+// of the flows are in rules_job*.go and rules_continuous*.go; facts, children and effects are the same ones.
 //
 // Words:
 //

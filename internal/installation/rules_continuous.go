@@ -202,9 +202,9 @@ func afterUpdate(o Observed) Decision {
 	return standard(o)
 }
 
-// AskedByUpdate are the children that have to be told of an update that has just been made, and what they are asked for: their specs need not
-// have changed. Force is for all. Else one at rest that has failed tries again, and a nested installation looks at its imports if they are
-// other ones.
+// AskedByUpdate are the children that have to be told of an update that has just been made, and what they are asked for: their specs need
+// not have changed. Force is for all. Else one at rest that has failed tries again, and a nested installation looks at its imports if they
+// are other ones.
 func (o Observed) AskedByUpdate() Ask {
 	if o.forced() {
 		return Ask{Operation: o.Operation, Children: filter(o.below(), func(c Child) bool {

@@ -24,9 +24,6 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 	case installation.Export:
 		return k.export(ctx, inst, o)
 	case installation.Notify:
-		if o.Continuous {
-			return o, k.trigger(ctx, marked(inst, inst.Status.ConfigGeneration), e.Successors)
-		}
 		return o, k.notify(ctx, inst, e.Successors)
 	case installation.Restore:
 		return o, k.restore(ctx, inst, e.Objects)

@@ -89,11 +89,12 @@ func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) (err 
 // readImports finds out which versions the imports have now.
 func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error {
 	inst := s.Installation
-	scope, err := k.expectedScope(ctx, inst)
+	run := runOf(inst)
+	scope, err := k.expectedScope(ctx, inst, run)
 	if err != nil {
 		return err
 	}
-	facts, err := k.importFacts(ctx, scope, inst, asked(inst))
+	facts, err := k.importFacts(ctx, scope, inst, asked(inst, run))
 	if err != nil {
 		return err
 	}

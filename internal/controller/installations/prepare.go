@@ -19,16 +19,13 @@ import (
 
 // prepare renders the blueprint and writes everything that it asks for. Nothing is written unless all of it can be.
 func (k *kind) prepare(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	if o.Continuous {
-		return k.prepareContinuously(ctx, inst, o)
+	run := runOf(inst)
+	if !o.Continuous {
+		o, _, err := k.prepareFor(ctx, inst, o, run)
+		return o, err
 	}
-	o, _, err := k.prepareWith(ctx, following(inst, lsv1alpha1.FlowJob), o)
-	return o, err
-}
-
-func (k *kind) prepareContinuously(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	view := marked(inst, o.UpdateVersion())
-	after, resolved, err := k.prepareWith(ctx, view, o)
+	run.Version = o.UpdateVersion()
+	after, resolved, err := k.prepareFor(ctx, inst, o, run)
 	if err != nil {
 		return o, err
 	}
@@ -36,14 +33,25 @@ func (k *kind) prepareContinuously(ctx context.Context, inst *lsv1alpha1.Install
 	if err != nil {
 		return o, err
 	}
-	o = after
-	o.Prepared.Imports, o.Prepared.ConfigGeneration = read.Versions, o.UpdateVersion()
-	return o, nil
+	after.Prepared.Imports, after.Prepared.ConfigGeneration = read.Versions, run.Version
+	return after, nil
 }
 
-// prepareWith returns the imports that it has used, too.
-func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, dataflow.Resolved, error) {
-	in, err := k.input(ctx, inst, asked(inst))
+// runOf is the present job of an installation, or its last update in the continuous flow.
+func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
+	run := dataflow.Run{Version: inst.Status.JobID, Flow: inst.Spec.Flow}
+	if flow := installation.FlowOf(inst); run.Flow.OrDefault() != flow {
+		run.Flow = flow
+	}
+	if run.Flow == lsv1alpha1.FlowContinuous {
+		run.Version = inst.Status.ConfigGeneration
+	}
+	return run
+}
+
+// prepareFor prepares for a run, and returns the imports that it has used, too.
+func (k *kind) prepareFor(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, run dataflow.Run) (installation.Observed, dataflow.Resolved, error) {
+	in, err := k.input(ctx, inst, run, asked(inst, run))
 	if err != nil {
 		return o, nil, err
 	}
@@ -55,11 +63,11 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 	if err != nil {
 		return o, nil, err
 	}
-	plan, err := k.plan(ctx, inst, out)
+	plan, err := k.plan(ctx, in, out)
 	if err != nil {
 		return o, nil, err
 	}
-	for _, stage := range plan.stages(inst) {
+	for _, stage := range plan.stages(run) {
 		if err := child.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
 			return o, nil, err
 		}
@@ -108,27 +116,24 @@ type wantedSub struct {
 	write  write
 }
 
-func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output) (*plan, error) {
+func (k *kind) plan(ctx context.Context, in input, out *blueprint.Output) (*plan, error) {
 	p := &plan{}
-	objects, err := out.Imports.Objects(ownerOf(inst))
+	objects, err := out.Imports.Objects(in.owner())
 	if err != nil {
 		return nil, err
 	}
 	p.context = append(p.context, k.contextWrites(objects)...)
-	if p.states, err = k.stateWrites(inst, out.States); err != nil {
+	if p.states, err = k.stateWrites(in.Installation, out.States); err != nil {
 		return nil, err
 	}
-	if err := k.planExecution(ctx, inst, out, p); err != nil {
+	if err := k.planExecution(ctx, in, out, p); err != nil {
 		return nil, err
 	}
-	return p, k.planSubs(ctx, inst, out, p)
+	return p, k.planSubs(ctx, in, out, p)
 }
 
-func ownerOf(inst *lsv1alpha1.Installation) dataflow.Owner {
-	return dataflow.Owner{Namespace: inst.Namespace, Name: inst.Name, UID: inst.UID, JobID: inst.Status.JobID}
-}
-
-func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, p *plan) error {
+func (k *kind) planExecution(ctx context.Context, in input, out *blueprint.Output, p *plan) error {
+	inst := in.Installation
 	existing, err := k.execution(ctx, k.cluster, inst)
 	if err == nil && existing != nil && k.newest.Behind(existing) {
 		existing, err = k.execution(ctx, k.live, inst)
@@ -146,13 +151,15 @@ func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation,
 	if err := wanted.Spec.SetItems(wanted.Spec.DeployItems); err != nil {
 		return err
 	}
+	wanted.Spec.Flow = in.run.Flow
 	own(inst, wanted)
 	p.execution = wanted
 	p.writeExecution = func(ctx context.Context) error { return k.writeExecution(ctx, inst, wanted, existing) }
 	return nil
 }
 
-func (k *kind) planSubs(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, p *plan) error {
+func (k *kind) planSubs(ctx context.Context, in input, out *blueprint.Output, p *plan) error {
+	inst := in.Installation
 	existing, err := k.subinstallations(ctx, k.cluster, inst)
 	if err == nil && slices.ContainsFunc(existing, func(sub *lsv1alpha1.Installation) bool { return k.newest.Behind(sub) }) {
 		existing, err = k.subinstallations(ctx, k.live, inst)
@@ -169,6 +176,7 @@ func (k *kind) planSubs(ctx context.Context, inst *lsv1alpha1.Installation, out 
 		}
 		taken[sub.ObjectName] = true
 		object := sub.Object(inst)
+		object.Spec.Flow = in.run.Flow
 		own(inst, object)
 		p.subs = append(p.subs, wantedSub{name: sub.Name, object: object, write: func(ctx context.Context) error {
 			return k.writeSub(ctx, inst, object, before)
@@ -248,22 +256,4 @@ func (p *plan) report(inst *lsv1alpha1.Installation, o *installation.Observed) {
 			*o = o.With(c, leaves)
 		}
 	}
-}
-
-// marked is an installation whose objects carry a version where those of a job carry its ID.
-func marked(inst *lsv1alpha1.Installation, version string) *lsv1alpha1.Installation {
-	inst = following(inst, lsv1alpha1.FlowContinuous).DeepCopy()
-	inst.Status.JobID, inst.Status.JobIDFinished = version, version
-	return inst
-}
-
-// following is an installation as it is to those below it: they get the flow that it follows at present, whatever its spec
-// wants for later.
-func following(inst *lsv1alpha1.Installation, flow lsv1alpha1.Flow) *lsv1alpha1.Installation {
-	if inst.Spec.Flow.OrDefault() == flow {
-		return inst
-	}
-	inst = inst.DeepCopy()
-	inst.Spec.Flow = flow
-	return inst
 }
