@@ -14,12 +14,9 @@ import (
 // come. Decide puts the time in its place.
 const safetyNet time.Duration = -1
 
-// Reasons of decisions beside those of the API.
+// Reasons of decisions beside those of the API and of package run.
 const (
-	reasonIdle              = "Idle"
-	reasonNotRequested      = run.ReasonNotRequested
 	reasonPredecessorFailed = "PredecessorFailed"
-	reasonSubObjectFailed   = "SubObjectFailed"
 	reasonSubObjectGone     = "SubObjectDeleted"
 	reasonSpecChanged       = "SpecChanged"
 	reasonOrphanNotDeleted  = "OrphanNotDeleted"
@@ -56,7 +53,7 @@ func stay(code, message string) Decision {
 
 // rest has nothing to do.
 func rest(why string) Decision {
-	return stay(reasonIdle, why)
+	return stay(run.ReasonIdle, why)
 }
 
 // wait waits for something that an event tells about.

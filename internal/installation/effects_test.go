@@ -7,7 +7,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -20,11 +22,10 @@ func TestEveryEffectIsExecuted(t *testing.T) {
 		}
 	})
 	inspect(t, "../controller/installations/act.go", func(node ast.Node) {
-		if clause, ok := node.(*ast.CaseClause); ok {
-			for _, of := range clause.List {
-				if selector, ok := of.(*ast.SelectorExpr); ok {
-					named = append(named, selector.Sel.Name)
-				}
+		clause, ok := node.(*ast.CaseClause)
+		for i := 0; ok && i < len(clause.List); i++ {
+			if name, found := strings.CutPrefix(types.ExprString(clause.List[i]), "installation."); found {
+				named = append(named, name)
 			}
 		}
 	})

@@ -17,15 +17,15 @@ func decideJob(o Observed) Decision {
 	case o.StrayRequest:
 		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
 	case !o.Job.Running() && o.FlowOnly:
-		return Decision{Do: []Effect{Observe{}}, Why: because(reasonIdle, "nothing but the flow has changed")}
+		return Decision{Do: []Effect{Observe{}}, Why: because(run.ReasonIdle, "nothing but the flow has changed")}
 	case !o.Job.Running():
 		return decideBeginning(o)
 	case o.Phase == "" || o.Phase.IsFinal():
 		return begin(o, "the job was handed down")
 	case o.Phase.IsDeletion():
-		return afterChildren(o, decideDeletion(o))
+		return afterChildren(o, decideJobDeletion(o))
 	default:
-		return afterChildren(o, decideRun(o))
+		return afterChildren(o, decideJobRun(o))
 	}
 }
 
@@ -58,13 +58,13 @@ func thenMore(o Observed, d Decision) Decision {
 func decideBeginning(o Observed) Decision {
 	switch {
 	case o.Interrupt:
-		return Decision{Do: []Effect{DropOperation{}}, Why: because(reasonIdle, "there is nothing to interrupt")}
+		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonIdle, "there is nothing to interrupt")}
 	case o.Deleting && !o.Finalizer:
 		return rest("the installation is gone as soon as others let it go")
 	case !o.Root:
 		return awaitParent(o)
 	case len(o.UntoldSuccessors) > 0 && !o.Deleting:
-		return Decision{Do: []Effect{Notify{Successors: o.UntoldSuccessors}}, Why: because(reasonIdle, "the controller before this one has not told the successors")}
+		return Decision{Do: []Effect{Notify{Successors: o.UntoldSuccessors}}, Why: because(run.ReasonIdle, "the controller before this one has not told the successors")}
 	case o.beginsDeletion():
 		return begin(o, "the installation is being deleted")
 	}
@@ -91,7 +91,7 @@ func awaitParent(o Observed) Decision {
 		d.RequeueAfter = wait
 		return d
 	}
-	d.Why = because(reasonNotRequested, fmt.Sprintf("No job handed down yet: installation %s, which this one is nested in, does that with its next job", o.Parent))
+	d.Why = because(run.ReasonNotRequested, fmt.Sprintf("No job handed down yet: installation %s, which this one is nested in, does that with its next job", o.Parent))
 	return d
 }
 
@@ -124,7 +124,7 @@ func decideByItself(o Observed) Decision {
 	case o.IfChanged && o.Changed:
 		return held(o, begin(o, "the spec has changed"))
 	case o.Automatic.Due.IsZero() && o.Job.ID == "" && o.Phase == "":
-		return Decision{Wait: true, Why: because(reasonNotRequested,
+		return Decision{Wait: true, Why: because(run.ReasonNotRequested,
 			fmt.Sprintf("No job requested yet: set the annotation %s=%s", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile))}
 	case o.Automatic.Due.IsZero():
 		return rest("no job was requested")

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
 )
 
-// decideRun decides in the phases of a job that installs.
-func decideRun(o Observed) Decision {
+// decideJobRun decides in the phases of a job that installs.
+func decideJobRun(o Observed) Decision {
 	if unaware := uninformed(o); len(unaware) > 0 {
 		return Decision{Do: []Effect{Tell{Children: unaware}}, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "those below are told of the deletion")}
 	}
@@ -175,7 +176,7 @@ func decideProgress(o Observed) Decision {
 		return wait(why.Code, why.Message)
 	}
 	if failed := failed(o.Children); len(failed) > 0 {
-		return fail(o, reasonSubObjectFailed, problems(failed))
+		return fail(o, run.ReasonSubObjectFailed, problems(failed))
 	}
 	return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(string(lsv1alpha1.PhaseCompleting), "all sub-objects have succeeded")}
 }

@@ -80,7 +80,7 @@ func settleRequest(inst *lsv1alpha1.Installation, o Observed, d Decision) Observ
 		run.Announce(&inst.Status.RunStatus, o.Now)
 		o.Announced = true
 	}
-	if d.Why.Code == reasonNotRequested {
+	if d.Why.Code == run.ReasonNotRequested {
 		run.AwaitRequest(&inst.Status.RunStatus, d.Why.Message, o.Now)
 	}
 	return o
