@@ -126,8 +126,8 @@ func ObserveSpec(inst *lsv1alpha1.Installation) {
 	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
-// RememberSpec has a status of before it remembered the spec do so.
-func RememberSpec(inst *lsv1alpha1.Installation) {
+// rememberSpec has a status of before it remembered the spec do so.
+func rememberSpec(inst *lsv1alpha1.Installation) {
 	run.RememberSpec(&inst.Status.RunStatus, inst.Generation, func(generation int64) string { return specMark(inst, generation) })
 }
 

@@ -29,7 +29,7 @@ func (o *Observed) observeContinuously(s Snapshot) {
 	}
 	if read := s.Imports; read != nil {
 		o.ImportsChanged, o.ImportsMissing = changedImports(status, *read), read.Err
-		o.attempt.ImportsHash, o.attempt.Imports, o.attempt.ConfigGeneration = read.Hash, read.Versions, ConfigGeneration(inst, *read)
+		o.attempt.ImportsHash, o.attempt.Imports, o.attempt.ConfigGeneration = read.Hash, read.Versions, configGeneration(inst, *read)
 	}
 }
 

@@ -108,9 +108,9 @@ func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 // maxMark is how long a version may be to serve as the value of a label.
 const maxMark = 40
 
-// ConfigGeneration is the version of an update: another one for each spec and each set of imports, and always the same for
+// configGeneration is the version of an update: another one for each spec and each set of imports, and always the same for
 // the same, so that an update which is repeated after a crash is no new one.
-func ConfigGeneration(inst *lsv1alpha1.Installation, read ImportsRead) string {
+func configGeneration(inst *lsv1alpha1.Installation, read ImportsRead) string {
 	text := fmt.Sprintf("%s/%d/%s", inst.UID, inst.Generation, read.Hash)
 	for _, version := range read.Versions {
 		text += fmt.Sprintf("/%s=%s", version.Name, version.ConfigGeneration)

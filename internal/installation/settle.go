@@ -33,7 +33,7 @@ func settleJob(inst *lsv1alpha1.Installation, o Observed, d Decision, err error)
 		o = settleSteps(inst, o, d)
 	}
 	if !status.IsFinished() {
-		MarkSteps(status, o.Now, o.Done, err)
+		markSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: o.Phase.IsDeletion(), Now: o.Now})
@@ -55,9 +55,9 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 	}
 	if o.Prepared != nil {
-		o.Prepared.Record(status)
+		o.Prepared.record(status)
 		ObserveSpec(inst)
-		o.Prepared.Warn(status, o.Now)
+		o.Prepared.warn(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
 	if does[Observe](d) {
@@ -131,8 +131,8 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 	inst.Status.AutomaticReconcileStatus = next
 }
 
-// Record puts into a status what the effect Prepare came to.
-func (p Prepared) Record(status *lsv1alpha1.InstallationStatus) {
+// record puts into a status what the effect Prepare came to.
+func (p Prepared) record(status *lsv1alpha1.InstallationStatus) {
 	status.ObservedGeneration, status.ImportsHash = p.Generation, p.ImportsHash
 	status.SubInstCache, status.ExecutionReference = p.Subs, p.ExecutionRef
 }

@@ -14,7 +14,7 @@ import (
 // settleContinuously is Settle in the continuous flow.
 func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
 	status := &inst.Status
-	RememberSpec(inst)
+	rememberSpec(inst)
 	if err == nil {
 		o = record(inst, o, d)
 	} else if failure.KindOf(err) == failure.Terminal && (status.Phase == lsv1alpha1.PhasePendingDependencies || o.Deleting) {
@@ -25,7 +25,7 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 		o.Changed, o.FlowOnly = false, false
 	}
 	if !status.Phase.IsFinal() {
-		MarkSteps(status, o.Now, o.Done, err)
+		markSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
 	run.SettleContinuously(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
@@ -52,8 +52,8 @@ func concludes(o Observed, d Decision) bool {
 func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	status := &inst.Status
 	if o.Prepared != nil {
-		o.Prepared.Record(status)
-		o.Prepared.Warn(status, o.Now)
+		o.Prepared.record(status)
+		o.Prepared.warn(status, o.Now)
 		remember(status, *o.Prepared)
 		ObserveSpec(inst)
 		o.Updated, o.Entered, o.Changed, o.FlowOnly, o.ImportsChanged, o.UsedHash, o.Prepared = true, true, false, false, nil, status.ImportsHash, nil
@@ -71,7 +71,7 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 // giveUp remembers that an update has failed for good: it is not tried again with the same spec and the same imports, and a deletion
 // goes on without.
 func giveUp(inst *lsv1alpha1.Installation, o Observed) Observed {
-	o.attempt.Record(&inst.Status)
+	o.attempt.record(&inst.Status)
 	remember(&inst.Status, o.attempt)
 	ObserveSpec(inst)
 	o.Entered, o.Changed, o.FlowOnly, o.ImportsChanged = true, false, false, nil
@@ -88,7 +88,7 @@ func recordEffect(inst *lsv1alpha1.Installation, o Observed, effect Effect) Obse
 		ObserveSpec(inst)
 		o.FlowOnly = false
 	case EnterFlow:
-		Enter(status, ConfigGeneration(inst, ImportsRead{}))
+		Enter(status, configGeneration(inst, ImportsRead{}))
 		o.Entered = true
 	case LeaveFlow:
 		Leave(status)
