@@ -15,11 +15,19 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// Owner is who writes context objects, and for which job.
+// Run is what an installation writes objects for: a job, or an update in the continuous flow.
+type Run struct {
+	// Version tells what it writes from what others have written: the ID of the job, or the version of the update.
+	Version string
+	// Flow is the one that it is of. What is below follows it too, whatever the spec wants for later.
+	Flow lsv1alpha1.Flow
+}
+
+// Owner is who writes context objects, and for which run.
 type Owner struct {
 	Namespace, Name string
 	UID             types.UID
-	// JobID is empty in the continuous flow.
+	// JobID is the version of the run.
 	JobID string
 }
 

@@ -20,15 +20,11 @@ var steps = []lsv1alpha1.ConditionType{
 	lsv1alpha1.ConditionEnsureExecutions, lsv1alpha1.ConditionValidateExport, lsv1alpha1.ConditionCreateExports,
 }
 
-// MarkSteps records which steps were done, and which one failed.
-func MarkSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1alpha1.ConditionType, err error) {
-	at := metav1.NewTime(now)
-	markSteps(status, lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}, done, err)
-}
-
 // markSteps records which steps were done, and which one failed: errors name it as their operation. A condition that
 // stays as it was keeps its times, so that nothing has to be written.
-func markSteps(status *lsv1alpha1.InstallationStatus, stamp lsv1alpha1.Condition, done []lsv1alpha1.ConditionType, err error) {
+func markSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1alpha1.ConditionType, err error) {
+	at := metav1.NewTime(now)
+	stamp := lsv1alpha1.Condition{ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at}
 	for _, step := range done {
 		c := stamp
 		c.Type, c.Status, c.Reason = step, lsv1alpha1.ConditionTrue, lsv1alpha1.ReasonSucceeded
@@ -48,8 +44,8 @@ func markSteps(status *lsv1alpha1.InstallationStatus, stamp lsv1alpha1.Condition
 // maxWarnings bounds the message about warnings, in bytes.
 const maxWarnings = 1000
 
-// Warn says in a status what has no effect in the blueprint, if there is anything.
-func (p Prepared) Warn(status *lsv1alpha1.InstallationStatus, now time.Time) {
+// warn says in a status what has no effect in the blueprint, if there is anything.
+func (p Prepared) warn(status *lsv1alpha1.InstallationStatus, now time.Time) {
 	if len(p.Warnings) == 0 {
 		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c lsv1alpha1.Condition) bool {
 			return c.Type == lsv1alpha1.ConditionBlueprintWarnings

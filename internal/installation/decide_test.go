@@ -32,11 +32,6 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	"something happens or it waits": func(_ installation.Observed, d installation.Decision) bool {
 		return d.Wait || d.Next != "" || len(d.Do) > 0
 	},
-	"the continuous flow is left alone": func(o installation.Observed, _ installation.Decision) bool {
-		o.Continuous = true
-		d := installation.Decide(o)
-		return len(d.Do) == 0 && d.Next == "" && d.Wait
-	},
 	"JOB-05 a job begins only when none runs": func(o installation.Observed, d installation.Decision) bool {
 		return !o.Job.Running() || !does[installation.Grant](d)
 	},

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/testkit/diagram"
 )
 
-var update = flag.Bool("update", false, "write the diagram into the documentation")
+var update = flag.Bool("update", false, "write the diagrams into the documentation")
 
 // The diagram in the documentation is what Decide does, over all observations.
 func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
@@ -20,6 +20,19 @@ func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
 	everything(func(o installation.Observed) {
 		if decided := installation.Decide(o); possible(o) && decided.Next != "" {
+			d.Step(o.Phase, decided.Next, "")
+		}
+	})
+	d.Check(t, *update)
+}
+
+// So is the one of the continuous flow.
+func TestTheDiagramShowsWhatDecideDoesInTheContinuousFlow(t *testing.T) {
+	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of installations in the continuous flow", Order: everyPhase}
+	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
+	everyContinuous(func(o installation.Observed) {
+		impossible := o.Phase == lsv1alpha1.PhaseDeleting && !o.Deleting || o.Phase == lsv1alpha1.PhaseInit
+		if decided := installation.Decide(o); decided.Next != "" && !impossible {
 			d.Step(o.Phase, decided.Next, "")
 		}
 	})

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installation decides what an installation does in the job flow.
+// Package installation decides what an installation does, in either flow. In the job flow a request is the trigger, and the ID of the job
+// tells what has been done; in the continuous flow a change of the spec or of an import is the trigger, and generations tell it. The rules
+// of the flows are in rules_job*.go and rules_continuous*.go; facts, children and effects are the same ones.
 //
 // Words:
 //
@@ -10,6 +12,15 @@
 //     or because somebody has deleted it.
 //   - predecessor: a sibling that exports what the installation imports; successor is the reverse.
 //   - hand down: make the installation's job the current one of a child.
+//
+// Words of the continuous flow:
+//
+//   - completed: Succeeded, Failed or Aborted.
+//   - up to date: the status speaks of the present generation of the spec.
+//   - busy: not completed, not up to date, or asked for something by an annotation.
+//   - outdated: the spec or an import has changed since what is below was last updated.
+//   - own: a phase that the installation has reached by itself, because it was aborted or its update failed. All other completed
+//     phases follow from what is below.
 //
 // A job of an installation passes these phases. Only Init, CleanupOrphaned, Progressing and Deleting wait for others.
 //
@@ -23,4 +34,11 @@
 //	InitDelete        no successor is left, children are deleted
 //	TriggerDelete     everything is marked
 //	Deleting          the job is handed down, all children are gone
+//
+// In the continuous flow it goes through these:
+//
+//	PendingDependencies   it is outdated, and waits for predecessors and imports
+//	Progressing           what is below is busy
+//	Succeeded | Failed | Aborted
+//	Deleting              what is below is deleted, or something keeps it from being deleted
 package installation

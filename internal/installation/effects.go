@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"fmt"
 	"strings"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -14,8 +15,11 @@ import (
 // Decision is what an installation does next.
 type Decision = decision.Of[lsv1alpha1.Phase, Effect]
 
-// Effect is something that an installation has done to the world. The types of this file are all there are.
-type Effect interface{ String() string }
+// Effect is something that an installation has done to the world, in either flow. The types of this file are all there are.
+type Effect interface {
+	fmt.Stringer
+	effect()
+}
 
 type (
 	// Announce has the status say that a job was requested. It is done by the status write alone.
@@ -58,11 +62,18 @@ type (
 		Operation lsv1alpha1.Operation
 		Children  []Child
 	}
+	// TellOfUpdate asks children what AskedByUpdate says once it is its turn, in the continuous flow. It belongs to the update: one that not
+	// all know of counts as not made.
+	TellOfUpdate struct{}
 	// Convert changes the flow of children, and nothing else about them.
 	Convert struct {
 		Flow     lsv1alpha1.Flow
 		Children []Child
 	}
+	// LeaveFlow has the installation leave the continuous flow. The status write does it.
+	LeaveFlow struct{}
+	// EnterFlow has an installation that does nothing come back to the continuous flow. The status write does it.
+	EnterFlow struct{}
 )
 
 // String implements Effect.
@@ -123,6 +134,38 @@ func (e Ask) String() string { return "ask " + names(e.Children) + " to " + stri
 func (e Convert) String() string {
 	return "change the flow of " + names(e.Children) + " to " + string(e.Flow)
 }
+
+// String implements Effect.
+func (TellOfUpdate) String() string { return "tell what is below of the update" }
+
+// String implements Effect.
+func (LeaveFlow) String() string { return "leave the continuous flow" }
+
+// String implements Effect.
+func (EnterFlow) String() string { return "enter the continuous flow" }
+
+func (Announce) effect()        {}
+func (Grant) effect()           {}
+func (AddFinalizer) effect()    {}
+func (DropOperation) effect()   {}
+func (Fail) effect()            {}
+func (Prepare) effect()         {}
+func (PropagateJob) effect()    {}
+func (Interrupt) effect()       {}
+func (Export) effect()          {}
+func (Notify) effect()          {}
+func (DeleteChildren) effect()  {}
+func (Tell) effect()            {}
+func (Relabel) effect()         {}
+func (Restore) effect()         {}
+func (CleanUp) effect()         {}
+func (RemoveFinalizer) effect() {}
+func (Observe) effect()         {}
+func (Ask) effect()             {}
+func (Convert) effect()         {}
+func (TellOfUpdate) effect()    {}
+func (LeaveFlow) effect()       {}
+func (EnterFlow) effect()       {}
 
 // maxNames is how many children a message names.
 const maxNames = 5

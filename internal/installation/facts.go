@@ -6,7 +6,6 @@ package installation
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +36,11 @@ type Snapshot struct {
 
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
+
+	// Imports and ExportsGone matter in the continuous flow. Imports are as they were read; nil if nobody has read them, which counts as if
+	// they had not changed. ExportsGone names objects that the installation has exported and that do not exist.
+	Imports     *ImportsRead
+	ExportsGone []string
 
 	NewJobID string
 	Now      time.Time
@@ -71,10 +75,13 @@ func NewObserved(s Snapshot) Observed {
 		o.Since = status.PhaseTransitionTime.Time
 	}
 	if root {
-		o.Untold = untoldSuccessors(status)
+		o.UntoldSuccessors = untoldSuccessors(status)
 		o.Request = run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}
 	}
 	o.Children, o.Orphaned = Children(s)
+	if o.Continuous {
+		o.observeContinuously(s)
+	}
 	return o
 }
 
@@ -119,8 +126,8 @@ func ObserveSpec(inst *lsv1alpha1.Installation) {
 	run.Observe(&inst.Status.RunStatus, inst.Generation, specMark(inst, inst.Generation))
 }
 
-// RememberSpec has a status of before it remembered the spec do so.
-func RememberSpec(inst *lsv1alpha1.Installation) {
+// rememberSpec has a status of before it remembered the spec do so.
+func rememberSpec(inst *lsv1alpha1.Installation) {
 	run.RememberSpec(&inst.Status.RunStatus, inst.Generation, func(generation int64) string { return specMark(inst, generation) })
 }
 
@@ -138,47 +145,6 @@ func MayRestore(inst *lsv1alpha1.Installation) bool {
 	default:
 		return status.IsFinished() || !status.Phase.IsFinal()
 	}
-}
-
-// FlowOf tells which flow an installation follows at present. One that the continuous flow has worked on stays in it until
-// what is below has been told of the change, too.
-func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
-	if inst.Status.IsFinished() && Entered(&inst.Status) {
-		return lsv1alpha1.FlowContinuous
-	}
-	return run.FlowOf(inst.Spec.Flow, &inst.Status.RunStatus)
-}
-
-// left marks a version of which nothing but the exports is left: the installation has left the continuous flow since.
-const left = ".left"
-
-// Entered tells whether the continuous flow has worked on an installation that has not left it.
-func Entered(status *lsv1alpha1.InstallationStatus) bool {
-	return status.ConfigGeneration != "" && !strings.HasSuffix(status.ConfigGeneration, left)
-}
-
-// Leave has the status say that the installation has left the continuous flow. What it exports stays as it is.
-func Leave(status *lsv1alpha1.InstallationStatus) {
-	if Entered(status) {
-		status.ConfigGeneration += left
-	}
-	status.Imports = nil
-}
-
-// Enter takes back that the installation has left the continuous flow; without a version of before it has the given one.
-func Enter(status *lsv1alpha1.InstallationStatus, version string) {
-	if status.ConfigGeneration = strings.TrimSuffix(status.ConfigGeneration, left); status.ConfigGeneration == "" {
-		status.ConfigGeneration = version
-	}
-}
-
-// ExportMark is what the objects that an installation exports carry: the version of its last update in the continuous flow
-// unless there was a job since, else its last job.
-func ExportMark(status *lsv1alpha1.InstallationStatus) string {
-	if version := strings.TrimSuffix(status.ConfigGeneration, left); version != "" {
-		return version
-	}
-	return status.JobIDFinished
 }
 
 // IsRoot tells whether an installation is nested in no other one.

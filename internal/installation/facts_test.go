@@ -212,7 +212,7 @@ func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) 
 				t.Fatalf("decided %+v", d)
 			}
 			o = installation.Settle(c.inst, o, d, nil)
-			if c.told && (len(c.inst.Status.DependentsToTrigger) > 0 || len(o.Untold) > 0 || !installation.Decide(o).Wait) {
+			if c.told && (len(c.inst.Status.DependentsToTrigger) > 0 || len(o.UntoldSuccessors) > 0 || !installation.Decide(o).Wait) {
 				t.Errorf("after they were told: %+v", c.inst.Status)
 			}
 		})

@@ -17,7 +17,7 @@ type Observed struct {
 	Name string
 	// Root is set unless the installation is nested in another one.
 	Root bool
-	// Continuous is set if the installation follows the continuous flow, which is decided elsewhere.
+	// Continuous is set if the installation follows the continuous flow, else it follows jobs.
 	Continuous bool
 
 	Phase   lsv1alpha1.Phase
@@ -67,8 +67,8 @@ type Observed struct {
 	Predecessors    []Sibling
 	Successors      []Sibling
 	Children        []Child
-	// Untold are successors that an earlier controller was about to ask for a job when it stopped.
-	Untold []string
+	// UntoldSuccessors are those that an earlier controller was about to ask for a job when it stopped.
+	UntoldSuccessors []string
 	// Orphaned are children that the blueprint no longer contains.
 	Orphaned []Child
 
@@ -82,6 +82,33 @@ type Observed struct {
 	// Since is when the present phase began.
 	Since time.Time
 	Now   time.Time
+
+	// What follows is known in the continuous flow only.
+
+	// Chosen is the flow that the spec names.
+	Chosen lsv1alpha1.Flow
+	// Operation is what the annotation asks for.
+	Operation lsv1alpha1.Operation
+	// Ignored is set if the annotation freezes the installation.
+	Ignored bool
+	// Own is set if the completed phase is the installation's own.
+	Own bool
+	// Entered is set once the continuous flow has updated what is below.
+	Entered bool
+	// ImportsChanged names imports of which the last update has used another version, ImportsMissing says why they cannot
+	// be used at all.
+	ImportsChanged []string
+	ImportsMissing error
+	// ExportsGone names what the installation has exported and somebody has deleted.
+	ExportsGone []string
+	// Stuck names the nested installations that only wait for what has ended badly beside them.
+	Stuck map[string]bool
+	// UsedHash is a hash of the imports that the last update has used.
+	UsedHash string
+	// Updated is set once this pass has updated what is below, Exported once it has written the exports.
+	Updated, Exported bool
+	// attempt is what the status remembers of an update of this pass that fails for good.
+	attempt Prepared
 }
 
 // Automatic is a job that starts on time.

@@ -14,15 +14,26 @@ import (
 
 // Settle writes the outcome of a decision into the status and returns the facts as they stand then.
 func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
-	if o.NamespaceEnds {
+	switch {
+	case o.NamespaceEnds:
 		return o
+	case o.Continuous:
+		o = settleContinuously(inst, o, d, err)
+	default:
+		o = settleJob(inst, o, d, err)
 	}
+	noteFlow(inst, o.Now)
+	return o
+}
+
+// settleJob is Settle in the job flow.
+func settleJob(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
 	status := &inst.Status
 	if err == nil {
 		o = settleSteps(inst, o, d)
 	}
 	if !status.IsFinished() {
-		MarkSteps(status, o.Now, o.Done, err)
+		markSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
 	run.Settle(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Deleting: o.Phase.IsDeletion(), Now: o.Now})
@@ -40,16 +51,16 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		startJob(inst, &o)
 	}
 	o = settleRequest(inst, o, d)
-	if len(o.Untold) > 0 && does[Notify](d) {
-		status.DependentsToTrigger, o.Untold = nil, nil
+	if len(o.UntoldSuccessors) > 0 && does[Notify](d) {
+		status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 	}
 	if o.Prepared != nil {
-		o.Prepared.Record(status)
+		o.Prepared.record(status)
 		ObserveSpec(inst)
-		o.Prepared.Warn(status, o.Now)
+		o.Prepared.warn(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
-	if observes(d) {
+	if does[Observe](d) {
 		ObserveSpec(inst)
 		o.FlowOnly = false
 	}
@@ -69,7 +80,7 @@ func settleRequest(inst *lsv1alpha1.Installation, o Observed, d Decision) Observ
 		run.Announce(&inst.Status.RunStatus, o.Now)
 		o.Announced = true
 	}
-	if d.Why.Code == reasonNotRequested {
+	if d.Why.Code == run.ReasonNotRequested {
 		run.AwaitRequest(&inst.Status.RunStatus, d.Why.Message, o.Now)
 	}
 	return o
@@ -104,11 +115,7 @@ func startJob(inst *lsv1alpha1.Installation, o *Observed) {
 	o.Changed, o.FlowOnly = false, false
 	// From here on the job counts, and what it exports.
 	status.ConfigGeneration, status.Imports = "", nil
-	status.DependentsToTrigger, o.Untold = nil, nil
-}
-
-func observes(d Decision) bool {
-	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, observes := e.(Observe); return observes })
+	status.DependentsToTrigger, o.UntoldSuccessors = nil, nil
 }
 
 // countAutomatic remembers a job that has started by itself because it was due.
@@ -124,8 +131,8 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 	inst.Status.AutomaticReconcileStatus = next
 }
 
-// Record puts into a status what the effect Prepare came to.
-func (p Prepared) Record(status *lsv1alpha1.InstallationStatus) {
+// record puts into a status what the effect Prepare came to.
+func (p Prepared) record(status *lsv1alpha1.InstallationStatus) {
 	status.ObservedGeneration, status.ImportsHash = p.Generation, p.ImportsHash
 	status.SubInstCache, status.ExecutionReference = p.Subs, p.ExecutionRef
 }

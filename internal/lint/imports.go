@@ -30,7 +30,7 @@ var (
 	// decisions are the pure packages of the kinds. They never see each other: an installation knows an execution
 	// as a fact about a child.
 	decisions = []string{
-		"internal/installation", "internal/continuous", "internal/execution", "internal/deployitem", "internal/pipeline",
+		"internal/installation", "internal/execution", "internal/deployitem", "internal/pipeline",
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
@@ -122,12 +122,8 @@ var layers = slices.Concat(
 
 func decisionLayers() []layer {
 	var result []layer
+	sees := []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"}
 	for _, folder := range decisions {
-		sees := []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"}
-		if folder == "internal/continuous" {
-			// The other flow of the same kinds: their facts and effects are its own.
-			sees = append(sees, "internal/installation", "internal/execution")
-		}
 		result = append(result, layer{
 			folders:   []string{folder},
 			sees:      sees,

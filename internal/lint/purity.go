@@ -12,7 +12,6 @@ import (
 var purePackages = []string{
 	"internal/blueprint",
 	"internal/component",
-	"internal/continuous",
 	"internal/dataflow",
 	"internal/decision",
 	"internal/deployitem",

@@ -11,7 +11,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/objecttree"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/deployitem/watchdog"
@@ -19,9 +18,20 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// installation asks the decision about installations. All that is below a node was read from the API server itself, so
-// what is missing there is gone.
+// installation asks the decision about installations.
 func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation, bool) {
+	o := installation.NewObserved(c.snapshot(node))
+	if o.Continuous && node.State() == objecttree.Failed {
+		return objecttree.Explanation{}, false
+	}
+	// What somebody has taken away is put back at once, and holds nothing up. In the continuous flow the finalizer is a step of its own.
+	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting && !o.Continuous, false
+	return verdict(node, staying(installation.Decide(o), o.Phase))
+}
+
+// snapshot is what a node tells of an installation. All that is below it was read from the API server itself, so what is missing there is
+// gone.
+func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
 	object, _ := node.Installation()
 	s := installation.Snapshot{Installation: object, Now: c.Now, ExecutionGone: true}
 	for _, below := range node.Below {
@@ -41,16 +51,7 @@ func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation
 	if hints == nil || !hints.HasNoSiblingExports {
 		s.Successors = installations(node.Successors())
 	}
-	if installation.FlowOf(object) == lsv1alpha1.FlowContinuous {
-		if node.State() == objecttree.Failed {
-			return objecttree.Explanation{}, false
-		}
-		d := continuous.DecideInstallation(continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: s}))
-		return verdict(node, staying(d, object.Status.Phase))
-	}
-	o := installation.NewObserved(s)
-	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting, false // what somebody has taken away is put back at once, and holds nothing up
-	return verdict(node, installation.Decide(o))
+	return s
 }
 
 func installations(nodes []*objecttree.Node) []*lsv1alpha1.Installation {

@@ -21,24 +21,40 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 	switch e := effect.(type) {
 	case installation.Prepare:
 		return k.prepare(ctx, inst, o)
-	case installation.PropagateJob:
-		return k.propagateJob(ctx, inst, o, e.Children)
-	case installation.Interrupt:
-		return o, k.interrupt(ctx, inst, e.Children)
 	case installation.Export:
 		return k.export(ctx, inst, o)
 	case installation.Notify:
 		return o, k.notify(ctx, inst, e.Successors)
-	case installation.DeleteChildren:
-		return k.deleteChildren(ctx, inst, o, e.Children)
-	case installation.Tell:
-		return k.tell(ctx, inst, o, e.Children)
+	case installation.Restore:
+		return o, k.restore(ctx, inst, e.Objects)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
 	case installation.Fail:
 		return o, e.Err
-	case installation.Announce, installation.Observe: // the status write alone does it
+	case installation.Announce, installation.Observe, installation.LeaveFlow, installation.EnterFlow: // the status write alone does it
 		return o, nil
+	default:
+		return k.changeChildren(ctx, inst, o, effect)
+	}
+}
+
+// changeChildren executes the effects on children that exist.
+func (k *kind) changeChildren(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+	switch e := effect.(type) {
+	case installation.PropagateJob:
+		return k.propagateJob(ctx, inst, o, e.Children)
+	case installation.Interrupt:
+		return o, k.interrupt(ctx, inst, e.Children)
+	case installation.DeleteChildren:
+		return k.deleteChildren(ctx, inst, o, e.Children)
+	case installation.Tell:
+		return k.tell(ctx, inst, o, e.Children)
+	case installation.TellOfUpdate:
+		return k.ask(ctx, inst, o, o.AskedByUpdate())
+	case installation.Ask:
+		return k.ask(ctx, inst, o, e)
+	case installation.Convert:
+		return k.convert(ctx, inst, o, e)
 	default:
 		return k.changeMetadata(ctx, inst, o, effect)
 	}
@@ -62,7 +78,7 @@ func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation
 		o.Finalizer = true
 		change = addFinalizer
 	case installation.DropOperation:
-		o.Interrupt, o.StrayRequest = false, false
+		o.Interrupt, o.StrayRequest, o.Operation = false, false, ""
 		change = dropOperation
 	case installation.Relabel:
 		o.LabelLost = false

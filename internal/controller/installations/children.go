@@ -246,3 +246,54 @@ func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, o
 	}
 	return child.Delete(ctx, k.cluster, object)
 }
+
+// ask sets the operation annotation of children, and returns the facts as they are then.
+func (k *kind) ask(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Ask) (installation.Observed, error) {
+	return k.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
+		return child.Annotate(ctx, k.cluster, object, lsv1alpha1.OperationAnnotation, string(e.Operation))
+	}, func(c *installation.Child) { c.Operation = e.Operation }})
+}
+
+// convert changes the flow of children, unless they have changed meanwhile.
+func (k *kind) convert(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Convert) (installation.Observed, error) {
+	return k.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
+		patch, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()},
+			"spec":     map[string]any{"flow": e.Flow},
+		})
+		if err != nil {
+			return failure.NewTerminal(failure.Details{Operation: "ChangeFlow"}, err)
+		}
+		if err := k.cluster.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); err != nil {
+			return fmt.Errorf("change the flow of %s: %w", object.GetName(), err)
+		}
+		return nil
+	}, func(c *installation.Child) { c.Flow, c.UpToDate = e.Flow, false }})
+}
+
+// childWrite is something that is done to children, and how the facts about each are changed by it.
+type childWrite struct {
+	children []installation.Child
+	do       func(context.Context, client.Object) error
+	change   func(*installation.Child)
+}
+
+// eachChild does something to children, and returns the facts as they are then.
+func (k *kind) eachChild(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, w childWrite) (installation.Observed, error) {
+	objects := make([]client.Object, len(w.children))
+	for i, c := range w.children {
+		objects[i] = objectOf(inst, c)
+	}
+	err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return client.IgnoreNotFound(w.do(ctx, object)) })
+	if err != nil {
+		return o, err
+	}
+	for i, c := range w.children {
+		k.newest.Note(objects[i])
+		o = o.With(c, func(c *installation.Child) {
+			c.Version = objects[i].GetResourceVersion()
+			w.change(c)
+		})
+	}
+	return o, nil
+}

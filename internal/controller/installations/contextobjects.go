@@ -115,9 +115,9 @@ func sameMetadata(a, b metav1.Object) bool {
 		equality.Semantic.DeepEqual(a.GetFinalizers(), b.GetFinalizers())
 }
 
-// removeLeftovers deletes the context objects of an installation that are of another job than the present one: the spec
+// removeLeftovers deletes the context objects of an installation that are of another run than the present one: the spec
 // or the blueprint no longer has them. An object that was written meanwhile is none of them.
-func (k *kind) removeLeftovers(ctx context.Context, inst *lsv1alpha1.Installation) error {
+func (k *kind) removeLeftovers(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run) error {
 	var objects []client.Object
 	var data lsv1alpha1.DataObjectList
 	var targets lsv1alpha1.TargetList
@@ -135,7 +135,7 @@ func (k *kind) removeLeftovers(ctx context.Context, inst *lsv1alpha1.Installatio
 		objects = append(objects, &targets.Items[i])
 	}
 	for _, object := range objects {
-		if object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] == inst.Status.JobID {
+		if object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] == run.Version {
 			continue
 		}
 		uid, version := object.GetUID(), object.GetResourceVersion()

@@ -22,10 +22,17 @@ import (
 	"espalier.dev/internal/loop"
 )
 
-// export writes the exports of an installation whose children have all succeeded, unless its imports have changed since
-// the job began.
+// export writes the exports of an installation whose children have all succeeded. A job does so unless the imports have changed since it
+// began; in the continuous flow a change leads to another update.
 func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	in, err := k.unchangedInput(ctx, inst)
+	run := runOf(inst)
+	var in input
+	var err error
+	if o.Continuous {
+		in, err = k.input(ctx, inst, run, asked(inst, run))
+	} else {
+		in, err = k.unchangedInput(ctx, inst, run)
+	}
 	if err != nil {
 		return o, err
 	}
@@ -35,16 +42,16 @@ func (k *kind) export(ctx context.Context, inst *lsv1alpha1.Installation, o inst
 		}
 		o.Done = append(o.Done, lsv1alpha1.ConditionCreateExports)
 	}
-	return o, k.removeLeftovers(ctx, inst)
+	return o, k.removeLeftovers(ctx, inst, run)
 }
 
 // unchangedInput is what the job began with. The cache may show imports from before the job: the API server is asked only if they differ.
-func (k *kind) unchangedInput(ctx context.Context, inst *lsv1alpha1.Installation) (blueprint.Input, error) {
-	in, err := k.input(ctx, inst, fromCache)
+func (k *kind) unchangedInput(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run) (input, error) {
+	in, err := k.input(ctx, inst, run, fromCache)
 	if err != nil || k.checkImports(ctx, in) == nil {
 		return in, err
 	}
-	if in, err = k.input(ctx, inst, fromServer); err != nil {
+	if in, err = k.input(ctx, inst, run, fromServer); err != nil {
 		return in, err
 	}
 	return in, k.checkImports(ctx, in)
@@ -52,7 +59,7 @@ func (k *kind) unchangedInput(ctx context.Context, inst *lsv1alpha1.Installation
 
 // checkImports compares the imports with those that the job began with. Of a job that an earlier controller began it is
 // not known which they were.
-func (k *kind) checkImports(ctx context.Context, in blueprint.Input) error {
+func (k *kind) checkImports(ctx context.Context, in input) error {
 	hasher, err := k.keys.get(ctx)
 	if err != nil {
 		return err
@@ -71,8 +78,7 @@ func changed(err error) error {
 	return failure.NewTerminal(failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: "ImportsChanged"}, err)
 }
 
-func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
-	inst := in.Installation
+func (k *kind) writeExports(ctx context.Context, in input) error {
 	values, err := k.exportValues(ctx, in)
 	if err != nil {
 		return err
@@ -85,11 +91,11 @@ func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
 	if err != nil {
 		return err
 	}
-	objects, err := exports.Objects(in.Scope, ownerOf(inst), existing)
+	objects, err := exports.Objects(in.Scope, in.owner(), existing)
 	if err != nil {
 		return err
 	}
-	writes, err := k.stateWrites(inst, states)
+	writes, err := k.stateWrites(in.Installation, states)
 	if err != nil {
 		return err
 	}
@@ -103,7 +109,7 @@ func (k *kind) writeExports(ctx context.Context, in blueprint.Input) error {
 }
 
 // exportValues collects what export executions see.
-func (k *kind) exportValues(ctx context.Context, in blueprint.Input) (values blueprint.ExportValues, err error) {
+func (k *kind) exportValues(ctx context.Context, in input) (values blueprint.ExportValues, err error) {
 	inst := in.Installation
 	if values.DeployItems, err = k.deployItemExports(ctx, inst); err != nil {
 		return values, err
@@ -113,34 +119,34 @@ func (k *kind) exportValues(ctx context.Context, in blueprint.Input) (values blu
 	var data lsv1alpha1.DataObjectList
 	var targets lsv1alpha1.TargetList
 	for _, list := range []client.ObjectList{&data, &targets} {
-		err := k.live.List(ctx, list, client.InNamespace(inst.Namespace), exportedTo(inst))
+		err := k.live.List(ctx, list, client.InNamespace(inst.Namespace), in.exportedTo())
 		if err != nil {
 			return values, fmt.Errorf("list the objects of the own context: %w", err)
 		}
 	}
-	job := inst.Status.JobID
-	if installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
+	job := in.run.Version
+	if in.run.Flow == lsv1alpha1.FlowContinuous {
 		job = ""
 	}
-	values.ContextValues, err = dataflow.CollectContext(inst.Name, job, currentOf(inst, pointers(data.Items)), currentOf(inst, pointers(targets.Items)))
+	values.ContextValues, err = dataflow.CollectContext(inst.Name, job, currentOf(in, pointers(data.Items)), currentOf(in, pointers(targets.Items)))
 	return values, err
 }
 
 // exportedTo selects the objects of the context that an installation opens: those of its job, and in the continuous flow,
 // where each object carries the version of whoever has written it, all.
-func exportedTo(inst *lsv1alpha1.Installation) client.MatchingLabels {
-	labels := client.MatchingLabels{lsv1alpha1.DataObjectContextLabel: dataflow.ContextOf(inst.Name)}
-	if installation.FlowOf(inst) == lsv1alpha1.FlowJob {
-		labels[lsv1alpha1.DataObjectJobIDLabel] = inst.Status.JobID
+func (in input) exportedTo() client.MatchingLabels {
+	labels := client.MatchingLabels{lsv1alpha1.DataObjectContextLabel: dataflow.ContextOf(in.Installation.Name)}
+	if in.run.Flow != lsv1alpha1.FlowContinuous {
+		labels[lsv1alpha1.DataObjectJobIDLabel] = in.run.Version
 	}
 	return labels
 }
 
 // currentOf leaves out what the installation itself has written for an earlier job or update.
-func currentOf[T client.Object](inst *lsv1alpha1.Installation, objects []T) []T {
+func currentOf[T client.Object](in input, objects []T) []T {
 	return slices.DeleteFunc(objects, func(object T) bool {
 		labels := object.GetLabels()
-		return labels[lsv1alpha1.DataObjectSourceLabel] == dataflow.ContextOf(inst.Name) && labels[lsv1alpha1.DataObjectJobIDLabel] != inst.Status.JobID
+		return labels[lsv1alpha1.DataObjectSourceLabel] == dataflow.ContextOf(in.Installation.Name) && labels[lsv1alpha1.DataObjectJobIDLabel] != in.run.Version
 	})
 }
 
@@ -174,7 +180,7 @@ func (k *kind) deployItemExports(ctx context.Context, inst *lsv1alpha1.Installat
 }
 
 // ownersOfExports reads who owns the objects that the exports are going to be.
-func (k *kind) ownersOfExports(ctx context.Context, in blueprint.Input) (dataflow.Existing, error) {
+func (k *kind) ownersOfExports(ctx context.Context, in input) (dataflow.Existing, error) {
 	existing := dataflow.Existing{}
 	for _, id := range exportsOf(in.Installation) {
 		object := emptyOf(id)
@@ -190,26 +196,48 @@ func (k *kind) ownersOfExports(ctx context.Context, in blueprint.Input) (dataflo
 	return existing, nil
 }
 
-// notify asks successors for a job, once for each job of this installation. A successor remembers whom it has heard of
-// which job, so that a repetition after a crash starts no second job.
+// notify asks successors to look at their imports. A job asks for a job; an update asks those of the continuous flow to reconcile.
 func (k *kind) notify(ctx context.Context, inst *lsv1alpha1.Installation, successors []string) error {
+	run := runOf(inst)
 	return child.Each(ctx, successors, func(ctx context.Context, name string) error {
 		var successor lsv1alpha1.Installation
 		if err := k.cluster.Get(ctx, client.ObjectKey{Namespace: inst.Namespace, Name: name}, &successor); err != nil {
 			return client.IgnoreNotFound(err)
 		}
-		told, news := installation.Hear(successor.Annotations[installation.HeardAnnotation], inst.Name, inst.Status.JobID)
-		if !news {
+		switch continuously := installation.FlowOf(&successor) == lsv1alpha1.FlowContinuous; {
+		case run.Flow != lsv1alpha1.FlowContinuous, !continuously && installation.IsRoot(&successor):
+			return k.requestJob(ctx, &successor, inst.Name, run)
+		case !continuously, successor.Status.Phase == lsv1alpha1.PhaseAborted: // its parent asks it, or somebody wants it to stay as it is
 			return nil
+		default:
+			return k.requestReconcile(ctx, &successor)
 		}
-		operation := successor.Annotations[lsv1alpha1.OperationAnnotation]
-		if operation != "" && operation != string(lsv1alpha1.OperationReconcile) {
-			return &failure.Wait{Reason: "WaitingForOperation", For: fmt.Sprintf("operation %s of installation %s", operation, name)}
-		}
-		return loop.PatchMetadata(ctx, k.cluster, &successor, func(m metav1.Object) {
-			m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{
-				lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile), installation.HeardAnnotation: told,
-			}))
-		})
+	})
+}
+
+// requestJob asks a successor for a job, once for each run of its predecessor. It remembers whom it has heard of which run, so that a
+// repetition after a crash starts no second job.
+func (k *kind) requestJob(ctx context.Context, successor *lsv1alpha1.Installation, predecessor string, run dataflow.Run) error {
+	told, news := installation.Hear(successor.Annotations[installation.HeardAnnotation], predecessor, run.Version)
+	if !news {
+		return nil
+	}
+	operation := successor.Annotations[lsv1alpha1.OperationAnnotation]
+	if operation != "" && operation != string(lsv1alpha1.OperationReconcile) {
+		return &failure.Wait{Reason: "WaitingForOperation", For: fmt.Sprintf("operation %s of installation %s", operation, successor.Name)}
+	}
+	return loop.PatchMetadata(ctx, k.cluster, successor, func(m metav1.Object) {
+		m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{
+			lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile), installation.HeardAnnotation: told,
+		}))
+	})
+}
+
+func (k *kind) requestReconcile(ctx context.Context, successor *lsv1alpha1.Installation) error {
+	if successor.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+		return nil
+	}
+	return loop.PatchMetadata(ctx, k.cluster, successor, func(m metav1.Object) {
+		m.SetAnnotations(merged(m.GetAnnotations(), map[string]string{lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile)}))
 	})
 }

@@ -14,7 +14,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 )
@@ -29,26 +28,38 @@ const (
 	fromServer trust = true
 )
 
+// input is an installation with everything that its objects depend on, and the run that they are written for.
+type input struct {
+	blueprint.Input
+	run dataflow.Run
+}
+
+// owner is who writes context objects.
+func (in input) owner() dataflow.Owner {
+	inst := in.Installation
+	return dataflow.Owner{Namespace: inst.Namespace, Name: inst.Name, UID: inst.UID, JobID: in.run.Version}
+}
+
 // input collects everything that the objects of an installation depend on.
-func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation, imports trust) (blueprint.Input, error) {
-	in, err := k.subject(ctx, inst)
-	if err != nil {
+func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run, imports trust) (in input, err error) {
+	in.run = run
+	if in.Input, err = k.subject(ctx, inst); err != nil {
 		return in, err
 	}
-	if in.Scope, err = k.expectedScope(ctx, inst); err != nil {
+	if in.Scope, err = k.expectedScope(ctx, inst, run); err != nil {
 		return in, err
 	}
 	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, imports); err != nil {
 		return in, err
 	}
-	return in, k.loadStates(ctx, &in, inst, fromCache)
+	return in, k.loadStates(ctx, &in, fromCache)
 }
 
 // expectedScope is the scope of an installation with the jobs that its imports have to be of.
-func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation) (dataflow.Scope, error) {
+func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run) (dataflow.Scope, error) {
 	scope := scopeOf(inst)
-	if !scope.IsRoot() && installation.FlowOf(inst) == lsv1alpha1.FlowJob {
-		scope.JobID = inst.Status.JobID
+	if !scope.IsRoot() && run.Flow != lsv1alpha1.FlowContinuous {
+		scope.JobID = run.Version
 		return scope, nil
 	}
 	scope.Exported = map[dataflow.ObjectID]string{}
@@ -58,7 +69,7 @@ func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation)
 	}
 	for _, sibling := range predecessors {
 		for _, id := range exportsOf(sibling) {
-			if mark := continuous.Mark(sibling); sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && mark != "" {
+			if mark := installation.ExportMark(&sibling.Status); sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && mark != "" {
 				scope.Exported[id] = mark
 			}
 		}
@@ -116,8 +127,8 @@ type sought struct {
 
 // asked is how far an installation trusts the cache when it begins. A job was asked for; in the continuous flow a change is noticed, unless
 // somebody has asked to look.
-func asked(inst *lsv1alpha1.Installation) trust {
-	return trust(installation.FlowOf(inst) == lsv1alpha1.FlowJob || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
+func asked(inst *lsv1alpha1.Installation, run dataflow.Run) trust {
+	return trust(run.Flow != lsv1alpha1.FlowContinuous || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }
 
 // contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or another one, or shows

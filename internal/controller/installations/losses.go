@@ -113,11 +113,8 @@ func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, lost 
 	if inst.Generation != inst.Status.ObservedGeneration {
 		return failure.Terminalf(failure.Details{Operation: "Restore", Reason: "SpecChanged"}, "the spec has changed")
 	}
-	continuously := installation.FlowOf(inst) == lsv1alpha1.FlowContinuous
-	if continuously {
-		inst = marked(inst, inst.Status.ConfigGeneration)
-	}
-	in, err := k.unchangedInput(ctx, inst)
+	run := runOf(inst)
+	in, err := k.unchangedInput(ctx, inst, run)
 	if err != nil {
 		return err
 	}
@@ -125,7 +122,7 @@ func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, lost 
 	if err != nil {
 		return err
 	}
-	objects, err := out.Imports.Objects(ownerOf(inst))
+	objects, err := out.Imports.Objects(in.owner())
 	if err != nil {
 		return err
 	}
@@ -135,7 +132,7 @@ func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, lost 
 		}
 	}
 	exported := slices.ContainsFunc(lost, func(id dataflow.ObjectID) bool { return slices.Contains(exportsOf(inst), id) })
-	if continuously || !exported || inst.Status.Phase != lsv1alpha1.PhaseSucceeded {
+	if run.Flow == lsv1alpha1.FlowContinuous || !exported || inst.Status.Phase != lsv1alpha1.PhaseSucceeded {
 		return nil // the continuous flow sees by itself which exports are missing
 	}
 	return k.writeExports(ctx, in)

@@ -23,6 +23,50 @@ const installationKind = "Installation"
 
 // Observe implements loop.Kind.
 func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
+	ends, err := k.namespaces.Ends(ctx, inst.Namespace)
+	if err != nil {
+		return installation.NewObserved(installation.Snapshot{Installation: inst, Now: now}), err
+	}
+	if ends {
+		return k.observeEnding(ctx, inst, now)
+	}
+	if o, damaged, err := k.observeDamage(ctx, inst, now); damaged || err != nil {
+		return o, err
+	}
+	if installation.FlowOf(inst) == lsv1alpha1.FlowContinuous {
+		return k.observeContinuously(ctx, inst, now)
+	}
+	return k.observeJob(ctx, inst, now)
+}
+
+// observeDamage looks for what somebody has taken away and others know of. It is mended before anything else is looked at.
+func (k *kind) observeDamage(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (o installation.Observed, damaged bool, err error) {
+	s := installation.Snapshot{Installation: inst, Now: now}
+	if s.RecordedBy, err = recordedParent(ctx, k.cluster, inst); err == nil {
+		s.Lost, err = k.confirmLost(ctx, inst)
+	}
+	if s.RecordedBy == "" && len(s.Lost) == 0 && err == nil {
+		return o, false, nil
+	}
+	o = installation.NewObserved(s)
+	return o, o.Damaged(), err
+}
+
+// observeEnding reads what is below an installation whose namespace is being deleted. When nothing is seen any more, the API server is asked.
+func (k *kind) observeEnding(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
+	s := installation.Snapshot{Installation: inst, Now: now, NamespaceEnds: true}
+	var err error
+	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, inst); err == nil {
+		s.Execution, err = k.execution(ctx, k.cluster, inst)
+	}
+	if err == nil && len(s.Subinstallations) == 0 && s.Execution == nil {
+		err = k.confirmNothingLeft(ctx, &s)
+	}
+	return installation.NewObserved(s), err
+}
+
+// observeJob reads everything that a decision of the job flow may depend on.
+func (k *kind) observeJob(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
 	s := installation.Snapshot{Installation: inst, Now: now, NewJobID: uuid.NewString()}
 	o := installation.NewObserved(s)
 	if !o.Job.Running() && installation.Decide(o).Wait && !o.MayGiveUp() {

@@ -19,13 +19,39 @@ import (
 
 // prepare renders the blueprint and writes everything that it asks for. Nothing is written unless all of it can be.
 func (k *kind) prepare(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, error) {
-	o, _, err := k.prepareWith(ctx, inst, o)
-	return o, err
+	run := runOf(inst)
+	if !o.Continuous {
+		o, _, err := k.prepareFor(ctx, inst, o, run)
+		return o, err
+	}
+	run.Version = o.UpdateVersion()
+	after, resolved, err := k.prepareFor(ctx, inst, o, run)
+	if err != nil {
+		return o, err
+	}
+	read, err := k.versions(ctx, inst, resolved)
+	if err != nil {
+		return o, err
+	}
+	after.Prepared.Imports, after.Prepared.ConfigGeneration = read.Versions, run.Version
+	return after, nil
 }
 
-// prepareWith returns the imports that it has used, too.
-func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) (installation.Observed, dataflow.Resolved, error) {
-	in, err := k.input(ctx, inst, asked(inst))
+// runOf is the present job of an installation, or its last update in the continuous flow.
+func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
+	run := dataflow.Run{Version: inst.Status.JobID, Flow: inst.Spec.Flow}
+	if flow := installation.FlowOf(inst); run.Flow.OrDefault() != flow {
+		run.Flow = flow
+	}
+	if run.Flow == lsv1alpha1.FlowContinuous {
+		run.Version = inst.Status.ConfigGeneration
+	}
+	return run
+}
+
+// prepareFor prepares for a run, and returns the imports that it has used, too.
+func (k *kind) prepareFor(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, run dataflow.Run) (installation.Observed, dataflow.Resolved, error) {
+	in, err := k.input(ctx, inst, run, asked(inst, run))
 	if err != nil {
 		return o, nil, err
 	}
@@ -37,11 +63,11 @@ func (k *kind) prepareWith(ctx context.Context, inst *lsv1alpha1.Installation, o
 	if err != nil {
 		return o, nil, err
 	}
-	plan, err := k.plan(ctx, inst, out)
+	plan, err := k.plan(ctx, in, out)
 	if err != nil {
 		return o, nil, err
 	}
-	for _, stage := range plan.stages(inst) {
+	for _, stage := range plan.stages(run) {
 		if err := child.Each(ctx, stage, func(ctx context.Context, write write) error { return write(ctx) }); err != nil {
 			return o, nil, err
 		}
@@ -90,27 +116,24 @@ type wantedSub struct {
 	write  write
 }
 
-func (k *kind) plan(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output) (*plan, error) {
+func (k *kind) plan(ctx context.Context, in input, out *blueprint.Output) (*plan, error) {
 	p := &plan{}
-	objects, err := out.Imports.Objects(ownerOf(inst))
+	objects, err := out.Imports.Objects(in.owner())
 	if err != nil {
 		return nil, err
 	}
 	p.context = append(p.context, k.contextWrites(objects)...)
-	if p.states, err = k.stateWrites(inst, out.States); err != nil {
+	if p.states, err = k.stateWrites(in.Installation, out.States); err != nil {
 		return nil, err
 	}
-	if err := k.planExecution(ctx, inst, out, p); err != nil {
+	if err := k.planExecution(ctx, in, out, p); err != nil {
 		return nil, err
 	}
-	return p, k.planSubs(ctx, inst, out, p)
+	return p, k.planSubs(ctx, in, out, p)
 }
 
-func ownerOf(inst *lsv1alpha1.Installation) dataflow.Owner {
-	return dataflow.Owner{Namespace: inst.Namespace, Name: inst.Name, UID: inst.UID, JobID: inst.Status.JobID}
-}
-
-func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, p *plan) error {
+func (k *kind) planExecution(ctx context.Context, in input, out *blueprint.Output, p *plan) error {
+	inst := in.Installation
 	existing, err := k.execution(ctx, k.cluster, inst)
 	if err == nil && existing != nil && k.newest.Behind(existing) {
 		existing, err = k.execution(ctx, k.live, inst)
@@ -128,13 +151,15 @@ func (k *kind) planExecution(ctx context.Context, inst *lsv1alpha1.Installation,
 	if err := wanted.Spec.SetItems(wanted.Spec.DeployItems); err != nil {
 		return err
 	}
+	wanted.Spec.Flow = in.run.Flow
 	own(inst, wanted)
 	p.execution = wanted
 	p.writeExecution = func(ctx context.Context) error { return k.writeExecution(ctx, inst, wanted, existing) }
 	return nil
 }
 
-func (k *kind) planSubs(ctx context.Context, inst *lsv1alpha1.Installation, out *blueprint.Output, p *plan) error {
+func (k *kind) planSubs(ctx context.Context, in input, out *blueprint.Output, p *plan) error {
+	inst := in.Installation
 	existing, err := k.subinstallations(ctx, k.cluster, inst)
 	if err == nil && slices.ContainsFunc(existing, func(sub *lsv1alpha1.Installation) bool { return k.newest.Behind(sub) }) {
 		existing, err = k.subinstallations(ctx, k.live, inst)
@@ -151,6 +176,7 @@ func (k *kind) planSubs(ctx context.Context, inst *lsv1alpha1.Installation, out 
 		}
 		taken[sub.ObjectName] = true
 		object := sub.Object(inst)
+		object.Spec.Flow = in.run.Flow
 		own(inst, object)
 		p.subs = append(p.subs, wantedSub{name: sub.Name, object: object, write: func(ctx context.Context) error {
 			return k.writeSub(ctx, inst, object, before)

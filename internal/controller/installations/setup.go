@@ -18,7 +18,6 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/confidential"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
@@ -41,7 +40,7 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-type installationLoop = loop.Loop[*lsv1alpha1.Installation, continuous.Installation, lsv1alpha1.Phase, installation.Effect]
+type installationLoop = loop.Loop[*lsv1alpha1.Installation, installation.Observed, lsv1alpha1.Phase, installation.Effect]
 
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
@@ -58,7 +57,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), namespaces: ending.Of(mgr), recorder: mgr.GetEventRecorder(Name),
 	}
 	l := &installationLoop{
-		Name: Name, Kind: flows{k}, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
+		Name: Name, Kind: k, New: func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: options.Clock,
 		Announce:     warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
@@ -112,3 +111,11 @@ func (k *kind) Phase(inst *lsv1alpha1.Installation) lsv1alpha1.Phase { return in
 
 // Status implements loop.Kind.
 func (k *kind) Status(inst *lsv1alpha1.Installation) any { return &inst.Status }
+
+// Decide implements loop.Kind.
+func (k *kind) Decide(o installation.Observed) installation.Decision { return installation.Decide(o) }
+
+// Settle implements loop.Kind.
+func (k *kind) Settle(inst *lsv1alpha1.Installation, o installation.Observed, d installation.Decision, err error) installation.Observed {
+	return installation.Settle(inst, o, d, err)
+}

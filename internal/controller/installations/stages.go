@@ -18,7 +18,7 @@ type write func(context.Context) error
 // continuous flow, whatever was written when prepare is cut short must be able to come to an end by itself, because nothing is written
 // again before it has: so what children import comes before them, and a nested installation after those that it imports from. What
 // templates keep comes first of all: a value that was generated has to be stored before anybody can use it.
-func (p *plan) stages(inst *lsv1alpha1.Installation) [][]write {
+func (p *plan) stages(run dataflow.Run) [][]write {
 	var children [][]write
 	for _, generation := range generations(p.subs) {
 		var writes []write
@@ -31,7 +31,7 @@ func (p *plan) stages(inst *lsv1alpha1.Installation) [][]write {
 		children = append(children, []write{p.writeExecution})
 	}
 	stages := slices.Concat([][]write{p.context}, children)
-	if inst.Spec.Flow != lsv1alpha1.FlowContinuous {
+	if run.Flow != lsv1alpha1.FlowContinuous {
 		stages = [][]write{slices.Concat(p.context, slices.Concat(children...))}
 	}
 	if len(p.states) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/testkit"
 )
 
@@ -44,7 +45,7 @@ func TestWhatIsImportedIsWrittenFirst(t *testing.T) {
 	}
 	sizes := func(flow lsv1alpha1.Flow) (all []int) {
 		written = nil
-		for _, stage := range p.stages(&lsv1alpha1.Installation{Spec: lsv1alpha1.InstallationSpec{Flow: flow}}) {
+		for _, stage := range p.stages(dataflow.Run{Flow: flow}) {
 			all = append(all, len(stage))
 			for _, write := range stage {
 				if err := write(t.Context()); err != nil {

@@ -23,7 +23,8 @@ import (
 // loadStates reads what templates have left, and gives them what they can generate further values from: always the same for
 // a job, so that a pass that was cut off generates nothing else when it is repeated. Whoever deletes the state gets other
 // values from the next job.
-func (k *kind) loadStates(ctx context.Context, in *blueprint.Input, inst *lsv1alpha1.Installation, from trust) error {
+func (k *kind) loadStates(ctx context.Context, in *input, from trust) error {
+	inst := in.Installation
 	secrets, err := k.contents.reader(bool(from)).all(ctx, kindSecret, inst.Namespace, in.Blueprint.StateSecrets(inst.Name))
 	if err != nil {
 		return err
@@ -39,33 +40,33 @@ func (k *kind) loadStates(ctx context.Context, in *blueprint.Input, inst *lsv1al
 	if inst.Status.PhaseTransitionTime != nil {
 		since = *inst.Status.PhaseTransitionTime
 	}
-	in.Entropy = template.NewEntropy(hasher.Seed(string(inst.UID)+"/"+inst.Status.JobID), since.Time)
+	in.Entropy = template.NewEntropy(hasher.Seed(string(inst.UID)+"/"+in.run.Version), since.Time)
 	return nil
 }
 
 // render renders a blueprint. If that generates values, what the cache shows of the states may be too old to know that there
 // are some: then they are read from the API server.
-func (k *kind) render(ctx context.Context, in blueprint.Input) (*blueprint.Output, error) {
-	out, err := k.engine.Render(in)
+func (k *kind) render(ctx context.Context, in input) (*blueprint.Output, error) {
+	out, err := k.engine.Render(in.Input)
 	if err != nil || !in.Entropy.Used() || out.States.Within(in.States) {
 		return out, err
 	}
-	if err := k.loadStates(ctx, &in, in.Installation, fromServer); err != nil {
+	if err := k.loadStates(ctx, &in, fromServer); err != nil {
 		return nil, err
 	}
-	return k.engine.Render(in)
+	return k.engine.Render(in.Input)
 }
 
 // renderExports is render for exports.
-func (k *kind) renderExports(ctx context.Context, in blueprint.Input, values blueprint.ExportValues) (*dataflow.Exports, blueprint.States, error) {
-	exports, states, err := k.engine.Exports(in, values)
+func (k *kind) renderExports(ctx context.Context, in input, values blueprint.ExportValues) (*dataflow.Exports, blueprint.States, error) {
+	exports, states, err := k.engine.Exports(in.Input, values)
 	if err != nil || !in.Entropy.Used() || states.Within(in.States) {
 		return exports, states, err
 	}
-	if err := k.loadStates(ctx, &in, in.Installation, fromServer); err != nil {
+	if err := k.loadStates(ctx, &in, fromServer); err != nil {
 		return nil, nil, err
 	}
-	return k.engine.Exports(in, values)
+	return k.engine.Exports(in.Input, values)
 }
 
 // stateWrites are the writes of what templates keep for the next job.

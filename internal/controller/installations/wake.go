@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 )
@@ -54,7 +53,7 @@ func continuousNews(before, after client.Object) bool {
 // standsStill tells whether nothing below an installation goes on by itself.
 func standsStill(object client.Object) bool {
 	inst, ok := object.(*lsv1alpha1.Installation)
-	return ok && continuous.StandsStill(inst)
+	return ok && installation.StandsStill(inst)
 }
 
 // mark is the version of an installation's exports.

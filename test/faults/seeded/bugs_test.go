@@ -6,13 +6,14 @@ package seeded
 import "espalier.dev/internal/testkit/faults"
 
 const (
-	runJob             = "internal/run/settle.go"
-	installationDecide = "internal/installation/decide.go"
-	installationRun    = "internal/installation/rules_run.go"
-	executionRun       = "internal/execution/rules_job_run.go"
-	itemDecide         = "internal/deployitem/decide.go"
-	continuousInstall  = "internal/continuous/installation.go"
-	continuousDecide   = "internal/continuous/installation_decide.go"
+	runJob           = "internal/run/settle.go"
+	installationJob  = "internal/installation/rules_job.go"
+	installationRun  = "internal/installation/rules_job_run.go"
+	executionRun     = "internal/execution/rules_job_run.go"
+	itemDecide       = "internal/deployitem/decide.go"
+	continuousFacts  = "internal/installation/facts_continuous.go"
+	continuousRules  = "internal/installation/rules_continuous.go"
+	continuousDelete = "internal/installation/rules_continuous_delete.go"
 )
 
 var bugs = []faults.Bug{
@@ -21,7 +22,7 @@ var bugs = []faults.Bug{
 		Edits: []faults.Edit{
 			{File: installationRun, Old: "return c.Presence != Gone && !c.finished(job) })", New: "return false })"},
 			{File: installationRun, Old: "return c.Phase != lsv1alpha1.PhaseSucceeded })", New: "return false })"},
-			{File: installationDecide, Old: "if len(working) == 0 {", New: "if len(working) >= 0 {"},
+			{File: installationJob, Old: "if len(working) == 0 {", New: "if len(working) >= 0 {"},
 		},
 		Runs: []string{"repair ", "prune "},
 	},
@@ -77,7 +78,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "a deletion does not wait for those who import",
-		Edits: []faults.Edit{{File: "internal/installation/rules_delete.go", Old: "if !o.IgnoreSuccessors && len(o.Successors) > 0 {", New: "if false {"}},
+		Edits: []faults.Edit{{File: "internal/installation/rules_job_delete.go", Old: "if !o.IgnoreSuccessors && len(o.Successors) > 0 {", New: "if false {"}},
 		Runs:  []string{"dependents "},
 	},
 	{
@@ -92,7 +93,7 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "nobody is told of new exports",
-		Edits: []faults.Edit{{File: installationRun, Old: "if o.Root && len(successors) > 0 {", New: "if false {"}},
+		Edits: []faults.Edit{{File: installationRun, Old: "o.Root && len(successors) > 0 {", New: "o.Root && len(successors) < 0 {"}},
 		Runs:  []string{"successor "},
 	},
 	{
@@ -112,7 +113,7 @@ var bugs = []faults.Bug{
 	{
 		Name: "a new job while one runs",
 		Edits: []faults.Edit{
-			{File: installationDecide, Old: "case !o.Job.Running():\n\t\treturn decideBeginning(o)", New: "case !o.Job.Running() || o.Root && !o.Deleting && o.Job.Open(o.Request) != run.OpenNot:\n\t\treturn decideBeginning(o)"},
+			{File: installationJob, Old: "case !o.Job.Running():\n\t\treturn decideBeginning(o)", New: "case !o.Job.Running() || o.Root && !o.Deleting && o.Job.Open(o.Request) != run.OpenNot:\n\t\treturn decideBeginning(o)"},
 			{File: "internal/run/job.go", Old: "case j.Running():\n\t\treturn OpenNot", New: "case false:\n\t\treturn OpenNot"},
 			{File: "internal/installation/settle.go", Old: "case o.Job.Running():\n\t\trun.Begin(", New: "case o.Job.Running() && o.Job.Open(o.Request) != run.OpenByAdoption:\n\t\trun.Begin("},
 			{File: "internal/installation/settle.go", Old: `return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())`, New: "return first"},
@@ -121,19 +122,19 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "continuous: what is busy is updated",
-		Edits: []faults.Edit{{File: continuousDecide, Old: "if busy := o.busy(); len(busy) > 0 {\n\t\tmessage", New: "if busy := o.busy(); len(busy) < 0 {\n\t\tmessage"}},
+		Edits: []faults.Edit{{File: continuousRules, Old: "if busy := o.busy(); len(busy) > 0 {\n\t\tmessage", New: "if busy := o.busy(); len(busy) < 0 {\n\t\tmessage"}},
 		Runs:  []string{"graft ", "growth "},
 	},
 	{
 		Name:  "continuous: the success of an earlier spec is taken for that of the present one",
-		Edits: []faults.Edit{{File: continuousInstall, Old: "!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting", New: "!c.Phase.IsCompleted() || c.Deleting"}},
+		Edits: []faults.Edit{{File: continuousFacts, Old: "!c.Phase.IsCompleted() || !c.UpToDate || c.Deleting", New: "!c.Phase.IsCompleted() || c.Deleting"}},
 		Runs:  []string{"graft ", "growth "},
 	},
 	{
 		Name: "continuous: who leaves the flow does not take note of it",
 		Edits: []faults.Edit{
-			{File: "internal/continuous/installation_settle.go", Old: "if o.FlowOnly || status.ObservedSpec == \"\" {", New: "if false {"},
-			{File: installationDecide, Old: "case !o.Job.Running() && o.FlowOnly:", New: "case false:"},
+			{File: "internal/installation/settle_continuous.go", Old: "if o.FlowOnly || status.ObservedSpec == \"\" {", New: "if false {"},
+			{File: installationJob, Old: "case !o.Job.Running() && o.FlowOnly:", New: "case false:"},
 		},
 		Runs: []string{"seasons "},
 	},
@@ -144,17 +145,17 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name:  "continuous: what waits for a failure is never touched",
-		Edits: []faults.Edit{{File: "internal/continuous/standstill.go", Old: "return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)", New: "return false && len(busy) > 0"}},
+		Edits: []faults.Edit{{File: "internal/installation/standstill.go", Old: "return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)", New: "return false && len(busy) > 0"}},
 		Runs:  []string{"blocked "},
 	},
 	{
 		Name:  "continuous: a deletion waits for what waits",
-		Edits: []faults.Edit{{File: "internal/continuous/installation_delete.go", Old: "return Busy(c) && !o.onlyWaits(c) })", New: "return Busy(c) })"}},
+		Edits: []faults.Edit{{File: continuousDelete, Old: "return c.Busy() && !o.onlyWaits(c) })", New: "return c.Busy() })"}},
 		Runs:  []string{"blocked "},
 	},
 	{
 		Name:  "continuous: a deletion does not wait for those who import",
-		Edits: []faults.Edit{{File: "internal/continuous/installation_delete.go", Old: "return !begun && !o.forced()", New: "return false && !begun && !o.forced()"}},
+		Edits: []faults.Edit{{File: continuousDelete, Old: "return !begun && !o.forced()", New: "return false && !begun && !o.forced()"}},
 		Runs:  []string{"stream "},
 	},
 	{

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous
+package installation
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
-	"espalier.dev/internal/installation"
 	"espalier.dev/internal/run"
 )
 
@@ -58,34 +57,34 @@ func StandsStill(sub *lsv1alpha1.Installation) bool {
 }
 
 // standstill tells whether the children that are busy only wait for what never comes.
-func (o Installation) standstill() bool {
-	busy := filter(o.every(), Busy)
+func (o Observed) standstill() bool {
+	busy := filter(o.below(), Child.Busy)
 	return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)
 }
 
-func (o Installation) stuck(c installation.Child) bool {
-	return c.Kind == installation.ChildInstallation && c.Presence == installation.Present && !c.Deleting && o.Stuck[c.Name]
+func (o Observed) stuck(c Child) bool {
+	return c.Kind == ChildInstallation && c.Presence == Present && !c.Deleting && o.Stuck[c.Name]
 }
 
 // standsStill tells whether a child that stands still has something below that can be tried again.
-func (o Installation) standsStill(c installation.Child) bool {
+func (o Observed) standsStill(c Child) bool {
 	return o.stuck(c) && c.Phase == lsv1alpha1.PhaseProgressing && c.UpToDate && !run.Asked(c.Operation)
 }
 
 // busy are the children that must not be touched: none at a standstill.
-func (o Installation) busy() []installation.Child {
+func (o Observed) busy() []Child {
 	if o.standstill() {
 		return nil
 	}
-	return filter(o.every(), Busy)
+	return filter(o.below(), Child.Busy)
 }
 
 // deadlock says what stands still and how that ends.
-func (o Installation) deadlock() string {
-	all := o.every()
-	ended := filter(all, func(c installation.Child) bool {
-		return !Busy(c) && (c.Phase == lsv1alpha1.PhaseFailed || c.Phase == lsv1alpha1.PhaseAborted)
+func (o Observed) deadlock() string {
+	all := o.below()
+	ended := filter(all, func(c Child) bool {
+		return !c.Busy() && (c.Phase == lsv1alpha1.PhaseFailed || c.Phase == lsv1alpha1.PhaseAborted)
 	})
 	return fmt.Sprintf("nothing below goes on by itself: %s waits for what has not succeeded (%s); correct the spec, or set annotation %s=%s",
-		names(filter(all, Busy)), problems(ended), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile)
+		listed(filter(all, Child.Busy)), problems(ended), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile)
 }

@@ -8,10 +8,11 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
+	"espalier.dev/internal/run"
 )
 
-// decideDeletion decides in the phases of a job that deletes.
-func decideDeletion(o Observed) Decision {
+// decideJobDeletion decides in the phases of a job that deletes.
+func decideJobDeletion(o Observed) Decision {
 	switch o.Phase {
 	case lsv1alpha1.PhaseInitDelete:
 		return decideInitDelete(o)
@@ -84,7 +85,7 @@ func decideDeleting(o Observed) Decision {
 		why := waitingForDeletion()
 		return wait(why.Code, why.Message)
 	}
-	return fail(o, reasonSubObjectFailed, problems(left))
+	return fail(o, run.ReasonSubObjectFailed, problems(left))
 }
 
 func everyChild(o Observed) []Child {

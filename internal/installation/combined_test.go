@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package installation_test
 
 import (
 	"slices"
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
+	"espalier.dev/internal/installation"
 )
 
 var everyPhase = []lsv1alpha1.Phase{
@@ -58,7 +58,7 @@ func combinations(length int, call func([]lsv1alpha1.Phase)) {
 func TestCON03_CombinedPhaseOfAllLists(t *testing.T) {
 	seen := map[lsv1alpha1.Phase]int{}
 	combinations(4, func(phases []lsv1alpha1.Phase) {
-		got := continuous.Combined(phases...)
+		got := installation.Combined(phases...)
 		if want := expected(phases); got != want {
 			t.Fatalf("%q together are %q, want %q", phases, got, want)
 		}
@@ -75,7 +75,7 @@ func TestCON03_PhasesOfJobs(t *testing.T) {
 		lsv1alpha1.PhaseCompleting: lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseInitDelete: lsv1alpha1.PhaseProgressing,
 		lsv1alpha1.PhaseDeleteFailed: lsv1alpha1.PhaseFailed,
 	} {
-		if got := continuous.Combined(lsv1alpha1.PhaseSucceeded, phase); got != want {
+		if got := installation.Combined(lsv1alpha1.PhaseSucceeded, phase); got != want {
 			t.Errorf("%s counts as %s", phase, got)
 		}
 	}

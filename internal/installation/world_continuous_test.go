@@ -1,20 +1,15 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package installation_test
 
 import (
 	"errors"
-	"slices"
-	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
 )
-
-var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 var operations = []lsv1alpha1.Operation{
 	"", lsv1alpha1.OperationReconcile, lsv1alpha1.OperationForceReconcile, lsv1alpha1.OperationAbort, lsv1alpha1.OperationInterrupt,
@@ -38,8 +33,8 @@ func stuck(c *installation.Child)   { c.Kind, c.Name = installation.ChildInstall
 func ofJobs(c *installation.Child)  { c.Flow = lsv1alpha1.FlowJob }
 func queued(c *installation.Child)  { c.Operation = lsv1alpha1.OperationReconcile }
 
-// families are what can be below an installation.
-var families = [][]installation.Child{
+// broods are what can be below an installation.
+var broods = [][]installation.Child{
 	nil,
 	{{Kind: installation.ChildExecution, Name: "e", Presence: installation.Unseen}},
 	{{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone}},
@@ -70,8 +65,8 @@ func sibling(phase lsv1alpha1.Phase, change ...func(*installation.Sibling)) inst
 	return s
 }
 
-// neighbourhoods are the siblings that there can be.
-var neighbourhoods = []installation.Observed{
+// surroundings are the siblings that there can be.
+var surroundings = []installation.Observed{
 	{},
 	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}},
 	{Predecessors: []installation.Sibling{sibling(lsv1alpha1.PhaseFailed)}},
@@ -84,10 +79,10 @@ var errMissing = error(&failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports,
 
 const switches = 11
 
-func facts(bits int, o continuous.Installation) continuous.Installation {
+func facts(bits int, o installation.Observed) installation.Observed {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.Deleting, o.Finalizer, o.Ignored, o.Changed, o.Entered, o.Updated = on(0), on(1), on(2), on(3), on(4), on(5)
-	o.Chosen, o.Now = lsv1alpha1.FlowContinuous, noon
+	o.Continuous, o.Chosen, o.Now = true, lsv1alpha1.FlowContinuous, noon
 	if on(6) {
 		o.ImportsChanged = []string{"a"}
 	}
@@ -105,7 +100,7 @@ func facts(bits int, o continuous.Installation) continuous.Installation {
 }
 
 // telling leaves out combinations in which a fact does not matter, and for which another one stands.
-func telling(bits int, o continuous.Installation) bool {
+func telling(bits int, o installation.Observed) bool {
 	switch {
 	case len(o.Predecessors) > 0 && o.Deleting, o.IgnoreSuccessors && !o.Deleting:
 		return false
@@ -120,15 +115,15 @@ func telling(bits int, o continuous.Installation) bool {
 	}
 }
 
-// everyInstallation calls with all combinations of facts.
-func everyInstallation(call func(continuous.Installation)) {
+// everyContinuous calls with all combinations of facts.
+func everyContinuous(call func(installation.Observed)) {
 	for _, phase := range everyPhase {
 		for _, operation := range operations {
-			for _, family := range families {
-				for _, around := range neighbourhoods {
+			for _, family := range broods {
+				for _, around := range surroundings {
 					for bits := range 1 << switches {
-						o := continuous.Installation{Observed: around, Operation: operation}
-						o.Phase, o.Children = phase, family
+						o := around
+						o.Operation, o.Phase, o.Children = operation, phase, family
 						if o = facts(bits, o); telling(bits, o) {
 							call(o)
 						}
@@ -139,15 +134,11 @@ func everyInstallation(call func(continuous.Installation)) {
 	}
 }
 
-func does[E installation.Effect](d installation.Decision) bool {
-	return slices.ContainsFunc(d.Do, func(e installation.Effect) bool { _, ok := e.(E); return ok })
-}
-
 // act is what effects do to the facts.
-func act(o continuous.Installation, effect installation.Effect) (continuous.Installation, error) {
+func act(o installation.Observed, effect installation.Effect) (installation.Observed, error) {
 	change := func(children []installation.Child, change func(*installation.Child)) {
 		for _, c := range children {
-			o.Observed = o.With(c, change)
+			o = o.With(c, change)
 		}
 	}
 	switch e := effect.(type) {
@@ -187,18 +178,18 @@ func act(o continuous.Installation, effect installation.Effect) (continuous.Inst
 var errEndless = errors.New("no end")
 
 // concrete are the effects of a decision, with what one of them comes to when it is its turn.
-func concrete(o continuous.Installation, effect installation.Effect) []installation.Effect {
-	if _, ok := effect.(continuous.Inform); !ok {
+func concrete(o installation.Observed, effect installation.Effect) []installation.Effect {
+	if _, ok := effect.(installation.TellOfUpdate); !ok {
 		return []installation.Effect{effect}
 	}
-	if ask := o.Untold(); len(ask.Children) > 0 {
+	if ask := o.AskedByUpdate(); len(ask.Children) > 0 {
 		return []installation.Effect{ask}
 	}
 	return nil
 }
 
 // pass does what the loop does, and returns the facts at its end and all decisions, with the effects that they have had.
-func pass(o continuous.Installation) (continuous.Installation, []installation.Decision, error) {
+func pass(o installation.Observed) (installation.Observed, []installation.Decision, error) {
 	inst := &lsv1alpha1.Installation{}
 	inst.Generation = 1
 	inst.Spec.Flow, inst.Status.Phase = o.Chosen, o.Phase
@@ -210,7 +201,7 @@ func pass(o continuous.Installation) (continuous.Installation, []installation.De
 	}
 	var all []installation.Decision
 	for range 12 {
-		d := continuous.DecideInstallation(o)
+		d := installation.Decide(o)
 		had, err := d, error(nil)
 		had.Do = nil
 		for _, planned := range d.Do {
@@ -222,7 +213,7 @@ func pass(o continuous.Installation) (continuous.Installation, []installation.De
 			}
 		}
 		all = append(all, had)
-		o = continuous.SettleInstallation(inst, o, d, err)
+		o = installation.Settle(inst, o, d, err)
 		if d.Wait || err != nil {
 			return o, all, nil
 		}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous
+package installation
 
 import lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package installation_test
 
 import (
 	"strings"
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
@@ -52,7 +51,7 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 		for kind, facts := range map[string]dataflow.Facts{
 			"DataObject": {DataObjects: []*lsv1alpha1.DataObject{object}}, "Target": {Targets: []*lsv1alpha1.Target{target}},
 		} {
-			err := continuous.Foreign(scope, facts, test.exporters)
+			err := installation.ForeignImports(scope, facts, test.exporters)
 			if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), kind+" "+object.Name+" "+test.want) || failure.KindOf(err) != failure.Waiting) {
 				t.Errorf("%s, %s: %v", name, kind, err)
 			}
@@ -62,7 +61,7 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 
 // A child that has yet to use what a sibling exports now is busy, whatever it says of itself: it will go on in a moment.
 func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
-	look := func(change func(importer *lsv1alpha1.Installation)) continuous.Installation {
+	look := func(change func(importer *lsv1alpha1.Installation)) installation.Observed {
 		sub := func(name, version string) *lsv1alpha1.Installation {
 			s := &lsv1alpha1.Installation{}
 			s.Name, s.Spec.Flow = name, lsv1alpha1.FlowContinuous
@@ -72,9 +71,9 @@ func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
 		importer := sub("importer", "1")
 		importer.Status.Imports = []lsv1alpha1.ImportStatus{{Name: "word", SourceReference: &lsv1alpha1.ObjectReference{Name: "exporter"}, ConfigGeneration: "old"}}
 		change(importer)
-		return continuous.LookAtInstallation(continuous.InstallationSnapshot{Snapshot: installation.Snapshot{
-			Installation: &lsv1alpha1.Installation{}, Subinstallations: []*lsv1alpha1.Installation{sub("exporter", "new"), importer},
-		}})
+		return installation.NewObserved(installation.Snapshot{
+			Installation: sub("parent", "1"), Subinstallations: []*lsv1alpha1.Installation{sub("exporter", "new"), importer},
+		})
 	}
 	for name, c := range map[string]struct {
 		change func(*lsv1alpha1.Installation)
@@ -90,7 +89,7 @@ func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			children := look(c.change).Children
-			if len(children) != 2 || continuous.Busy(children[0]) || continuous.Busy(children[1]) != c.busy {
+			if len(children) != 2 || children[0].Busy() || children[1].Busy() != c.busy {
 				t.Errorf("children %+v", children)
 			}
 		})

@@ -1,35 +1,34 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package installation_test
 
 import (
 	"testing"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/installation"
 )
 
-type installationRule func(continuous.Installation, installation.Decision) bool
+type continuousRule func(installation.Observed, installation.Decision) bool
 
-func busyBelow(o continuous.Installation) bool {
+func busyBelow(o installation.Observed) bool {
 	for _, c := range o.Children {
-		if continuous.Busy(c) && !o.Stuck[c.Name] {
+		if c.Busy() && !o.Stuck[c.Name] {
 			return true
 		}
 	}
 	return false
 }
 
-func forced(o continuous.Installation) bool { return o.Operation == lsv1alpha1.OperationForceReconcile }
+func forced(o installation.Observed) bool { return o.Operation == lsv1alpha1.OperationForceReconcile }
 
-// rules hold for every decision whatever the facts.
-var rules = map[string]installationRule{
-	"a wait says why": func(_ continuous.Installation, d installation.Decision) bool {
+// continuousRules hold for every decision whatever the facts.
+var continuousRules = map[string]continuousRule{
+	"a wait says why": func(_ installation.Observed, d installation.Decision) bool {
 		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
 	},
-	"success needs that everything below has succeeded with the present spec and imports": func(o continuous.Installation, d installation.Decision) bool {
+	"success needs that everything below has succeeded with the present spec and imports": func(o installation.Observed, d installation.Decision) bool {
 		if d.Next != lsv1alpha1.PhaseSucceeded {
 			return true
 		}
@@ -40,46 +39,46 @@ var rules = map[string]installationRule{
 		}
 		return !busyBelow(o) && !o.Changed && o.Entered && len(o.ImportsChanged) == 0 && does[installation.Export](d)
 	},
-	"what is busy is updated by force only": func(o continuous.Installation, d installation.Decision) bool {
+	"what is busy is updated by force only": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.Prepare](d) || !busyBelow(o) || forced(o)
 	},
-	"what changes its flow is at rest, or is of jobs and goes": func(o continuous.Installation, d installation.Decision) bool {
+	"what changes its flow is at rest, or is of jobs and goes": func(o installation.Observed, d installation.Decision) bool {
 		for _, effect := range d.Do {
 			convert, _ := effect.(installation.Convert)
 			for _, c := range convert.Children {
 				going := c.Deleting && c.Flow == lsv1alpha1.FlowJob
-				if c.Deleting = false; continuous.Busy(c) || (o.Deleting && !going) {
+				if c.Deleting = false; c.Busy() || (o.Deleting && !going) {
 					return false
 				}
 			}
 		}
 		return true
 	},
-	"what has nothing but another flow is neither updated nor asked for anything": func(o continuous.Installation, d installation.Decision) bool {
+	"what has nothing but another flow is neither updated nor asked for anything": func(o installation.Observed, d installation.Decision) bool {
 		asleep := o.FlowOnly && o.Entered && len(o.ImportsChanged) == 0 && o.ImportsMissing == nil && o.Operation == "" && o.Chosen == lsv1alpha1.FlowContinuous
 		for _, c := range o.Children {
 			asleep = asleep && c.Presence != installation.Gone
 		}
 		return !asleep || !does[installation.Prepare](d) && !does[installation.Ask](d)
 	},
-	"a deletion never waits for imports, nor for what only waits": func(o continuous.Installation, d installation.Decision) bool {
+	"a deletion never waits for imports, nor for what only waits": func(o installation.Observed, d installation.Decision) bool {
 		busy := busyBelow(o) || len(o.Successors) > 0 || o.Ignored
 		for _, c := range o.Children {
 			busy = busy || c.Deleting
 		}
 		return !o.Deleting || busy || !does[installation.Fail](d) && (len(d.Do) > 0 || d.Next == lsv1alpha1.PhaseDeleting || !o.Finalizer)
 	},
-	"an update needs its imports, and predecessors that are ready": func(o continuous.Installation, d installation.Decision) bool {
+	"an update needs its imports, and predecessors that are ready": func(o installation.Observed, d installation.Decision) bool {
 		ready := true
 		for _, p := range o.Predecessors {
 			ready = ready && p.Phase == lsv1alpha1.PhaseSucceeded && p.UpToDate
 		}
 		return !does[installation.Prepare](d) || o.ImportsMissing == nil && (ready || forced(o) || o.Deleting)
 	},
-	"nothing is deleted while others import": func(o continuous.Installation, d installation.Decision) bool {
+	"nothing is deleted while others import": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.DeleteChildren](d) || o.Deleting && (len(o.Successors) == 0 || forced(o) || o.IgnoreSuccessors)
 	},
-	"the finalizer goes when nothing is left": func(o continuous.Installation, d installation.Decision) bool {
+	"the finalizer goes when nothing is left": func(o installation.Observed, d installation.Decision) bool {
 		for _, c := range o.Children {
 			if does[installation.RemoveFinalizer](d) && c.Presence != installation.Gone {
 				return false
@@ -87,13 +86,13 @@ var rules = map[string]installationRule{
 		}
 		return !does[installation.RemoveFinalizer](d) || o.Deleting
 	},
-	"what is ignored and completed is left alone": func(o continuous.Installation, d installation.Decision) bool {
+	"what is ignored and completed is left alone": func(o installation.Observed, d installation.Decision) bool {
 		return !o.Ignored || !o.Phase.IsCompleted() || d.Wait && len(d.Do) == 0 && d.Next == ""
 	},
-	"only what was not asked for anything is exported without an end": func(o continuous.Installation, d installation.Decision) bool {
+	"only what was not asked for anything is exported without an end": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.Export](d) || d.Next == lsv1alpha1.PhaseSucceeded
 	},
-	"Aborted is left on request or with a new spec": func(o continuous.Installation, d installation.Decision) bool {
+	"Aborted is left on request or with a new spec": func(o installation.Observed, d installation.Decision) bool {
 		for _, c := range o.Children {
 			follows := !o.Entered || c.Presence == installation.Present && c.Flow == lsv1alpha1.FlowJob
 			if o.Phase == lsv1alpha1.PhaseAborted && follows && d.Next == "" && !does[installation.Prepare](d) {
@@ -107,10 +106,10 @@ var rules = map[string]installationRule{
 
 func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
 	seen := 0
-	everyInstallation(func(o continuous.Installation) {
+	everyContinuous(func(o installation.Observed) {
 		seen++
-		d := continuous.DecideInstallation(o)
-		for name, holds := range rules {
+		d := installation.Decide(o)
+		for name, holds := range continuousRules {
 			if !holds(o, d) {
 				t.Fatalf("%s: %+v decides %+v", name, o, d)
 			}
@@ -124,7 +123,7 @@ func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
 // A pass always ends, and a second one directly after it has nothing to do: nothing turns in circles.
 func TestCON14_PassesEndAndAUnchangedWorldIsLeftAlone(t *testing.T) {
 	n := 0
-	everyInstallation(func(o continuous.Installation) {
+	everyContinuous(func(o installation.Observed) {
 		wakes := !o.Finalizer && !o.Deleting || o.Operation == lsv1alpha1.OperationInterrupt || o.Deleting && o.Operation == lsv1alpha1.OperationAbort
 		if n++; n%23 != 0 || o.Updated || wakes {
 			return // A pass that ends with a write to the metadata is followed by another one.

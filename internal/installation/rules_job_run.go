@@ -9,10 +9,11 @@ import (
 	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/run"
 )
 
-// decideRun decides in the phases of a job that installs.
-func decideRun(o Observed) Decision {
+// decideJobRun decides in the phases of a job that installs.
+func decideJobRun(o Observed) Decision {
 	if unaware := uninformed(o); len(unaware) > 0 {
 		return Decision{Do: []Effect{Tell{Children: unaware}}, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "those below are told of the deletion")}
 	}
@@ -175,7 +176,7 @@ func decideProgress(o Observed) Decision {
 		return wait(why.Code, why.Message)
 	}
 	if failed := failed(o.Children); len(failed) > 0 {
-		return fail(o, reasonSubObjectFailed, problems(failed))
+		return fail(o, run.ReasonSubObjectFailed, problems(failed))
 	}
 	return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(string(lsv1alpha1.PhaseCompleting), "all sub-objects have succeeded")}
 }
@@ -197,16 +198,21 @@ func decideCompletion(o Observed) Decision {
 		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
 	}
 	d := Decision{Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "everything is installed")}
-	var successors []string
-	for _, s := range o.Successors {
-		if !s.Deleting {
-			successors = append(successors, s.Name)
-		}
-	}
-	if o.Root && len(successors) > 0 {
+	if successors := o.importers(); o.Root && len(successors) > 0 {
 		d.Do = append(d.Do, Notify{Successors: successors})
 	}
 	return d
+}
+
+// importers are the successors that want to know of new exports.
+func (o Observed) importers() []string {
+	var names []string
+	for _, s := range o.Successors {
+		if !s.Deleting {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func present(children []Child) []Child {

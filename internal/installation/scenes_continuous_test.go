@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous_test
+package installation_test
 
 import (
 	"slices"
@@ -11,13 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/continuous"
 	"espalier.dev/internal/installation"
 )
 
 // settled is an installation that has come to an end with what is below it.
-func settled(phase lsv1alpha1.Phase, change ...func(*continuous.Installation)) continuous.Installation {
-	o := continuous.Installation{Chosen: lsv1alpha1.FlowContinuous, Entered: true}
+func settled(phase lsv1alpha1.Phase, change ...func(*installation.Observed)) installation.Observed {
+	o := installation.Observed{Continuous: true, Chosen: lsv1alpha1.FlowContinuous, Entered: true}
 	o.Phase, o.Finalizer, o.Children, o.Now = phase, true, []installation.Child{child(phase)}, noon
 	for _, f := range change {
 		f(&o)
@@ -25,16 +24,16 @@ func settled(phase lsv1alpha1.Phase, change ...func(*continuous.Installation)) c
 	return o
 }
 
-func asks(operation lsv1alpha1.Operation) func(*continuous.Installation) {
-	return func(o *continuous.Installation) { o.Operation = operation }
+func asks(operation lsv1alpha1.Operation) func(*installation.Observed) {
+	return func(o *installation.Observed) { o.Operation = operation }
 }
 
-func below(children ...installation.Child) func(*continuous.Installation) {
-	return func(o *continuous.Installation) { o.Children = children }
+func below(children ...installation.Child) func(*installation.Observed) {
+	return func(o *installation.Observed) { o.Children = children }
 }
 
 // done are the effects of a pass in the order in which they happened, and the phase that it ended in.
-func done(o continuous.Installation) (effects []string, after continuous.Installation, why string) {
+func done(o installation.Observed) (effects []string, after installation.Observed, why string) {
 	after, decisions, err := pass(o)
 	if err != nil {
 		return []string{err.Error()}, after, ""
@@ -48,7 +47,7 @@ func done(o continuous.Installation) (effects []string, after continuous.Install
 }
 
 type scene struct {
-	o      continuous.Installation
+	o      installation.Observed
 	do     []string
 	phase  lsv1alpha1.Phase
 	saying string
@@ -64,13 +63,13 @@ func play(t *testing.T, scenes map[string]scene) {
 	}
 }
 
-func changed(o *continuous.Installation) { o.Changed = true }
+func changed(o *installation.Observed) { o.Changed = true }
 
 func TestCON10_CON11_CON13_CON15_Entry(t *testing.T) {
 	play(t, map[string]scene{
-		"ignored":            {settled(lsv1alpha1.PhaseSucceeded, changed, func(o *continuous.Installation) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
-		"ignored on its way": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *continuous.Installation) { o.Ignored = true }), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"no finalizer":       {settled("", changed, func(o *continuous.Installation) { o.Finalizer = false }), []string{"add the finalizer"}, "", "finalizer"},
+		"ignored":            {settled(lsv1alpha1.PhaseSucceeded, changed, func(o *installation.Observed) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
+		"ignored on its way": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Ignored = true }), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"no finalizer":       {settled("", changed, func(o *installation.Observed) { o.Finalizer = false }), []string{"add the finalizer"}, "", "finalizer"},
 		"a new spec":         {settled(lsv1alpha1.PhaseSucceeded, changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
 		"reconcile":          {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationReconcile)), []string{"export", "remove the operation annotation"}, lsv1alpha1.PhaseSucceeded, ""},
 		"an unknown wish":    {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationInterrupt)), []string{"remove the operation annotation"}, lsv1alpha1.PhaseSucceeded, "no effect"},
@@ -87,16 +86,16 @@ func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
 		"something has recovered":  {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
 		"something is gone":        {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone})), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting"},
 		"a new spec has to wait":   {settled(lsv1alpha1.PhaseProgressing, changed, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "the spec has changed, which has no effect before"},
-		"successors are triggered": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *continuous.Installation) { o.Successors = []installation.Sibling{sibling("")} }), []string{"export", "request a job of s"}, lsv1alpha1.PhaseSucceeded, ""},
-		"its own failure stays":    {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *continuous.Installation) { o.Own = true }), nil, lsv1alpha1.PhaseFailed, "until it is asked"},
+		"successors are triggered": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Successors = []installation.Sibling{sibling("")} }), []string{"export", "request a job of s"}, lsv1alpha1.PhaseSucceeded, ""},
+		"its own failure stays":    {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Own = true }), nil, lsv1alpha1.PhaseFailed, "until it is asked"},
 	})
 }
 
 func TestCON21_CON22_CON23_Updates(t *testing.T) {
-	imports := func(o *continuous.Installation) { o.ImportsChanged = []string{"password"} }
-	missing := func(o *continuous.Installation) { o.ImportsMissing = errMissing }
-	after := func(phase lsv1alpha1.Phase, change ...func(*installation.Sibling)) func(*continuous.Installation) {
-		return func(o *continuous.Installation) { o.Predecessors = []installation.Sibling{sibling(phase, change...)} }
+	imports := func(o *installation.Observed) { o.ImportsChanged = []string{"password"} }
+	missing := func(o *installation.Observed) { o.ImportsMissing = errMissing }
+	after := func(phase lsv1alpha1.Phase, change ...func(*installation.Sibling)) func(*installation.Observed) {
+		return func(o *installation.Observed) { o.Predecessors = []installation.Sibling{sibling(phase, change...)} }
 	}
 	wait := lsv1alpha1.PhasePendingDependencies
 	play(t, map[string]scene{
@@ -113,7 +112,7 @@ func TestCON21_CON22_CON23_Updates(t *testing.T) {
 }
 
 func TestCON25_Abort(t *testing.T) {
-	aborted := func(o *continuous.Installation) { o.Own = true }
+	aborted := func(o *installation.Observed) { o.Own = true }
 	play(t, map[string]scene{
 		"on its way":        {settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort)), []string{"ask execution e to abort", "remove the operation annotation"}, lsv1alpha1.PhaseAborted, "aborted"},
 		"at rest":           {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationAbort)), []string{"remove the operation annotation"}, lsv1alpha1.PhaseAborted, "aborted"},
@@ -127,7 +126,7 @@ func TestCON25_Abort(t *testing.T) {
 
 func TestCON30_CON31_Force(t *testing.T) {
 	force := asks(lsv1alpha1.OperationForceReconcile)
-	failed := func(o *continuous.Installation) {
+	failed := func(o *installation.Observed) {
 		o.Predecessors = []installation.Sibling{sibling(lsv1alpha1.PhaseFailed)}
 	}
 	all := []string{"prepare", "ask execution e to force-reconcile", "remove the operation annotation"}
@@ -135,17 +134,17 @@ func TestCON30_CON31_Force(t *testing.T) {
 		"at rest":      {settled(lsv1alpha1.PhaseSucceeded, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"while busy":   {settled(lsv1alpha1.PhaseProgressing, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"dependencies": {settled(lsv1alpha1.PhaseSucceeded, force, failed), all, lsv1alpha1.PhaseProgressing, ""},
-		"no imports":   {settled(lsv1alpha1.PhaseSucceeded, force, func(o *continuous.Installation) { o.ImportsMissing = errMissing }), []string{"check siblings"}, lsv1alpha1.PhasePendingDependencies, "DataObject ns/a"},
+		"no imports":   {settled(lsv1alpha1.PhaseSucceeded, force, func(o *installation.Observed) { o.ImportsMissing = errMissing }), []string{"check siblings"}, lsv1alpha1.PhasePendingDependencies, "DataObject ns/a"},
 	})
 }
 
 func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
-	gone := func(o *continuous.Installation) { o.Deleting = true }
+	gone := func(o *installation.Observed) { o.Deleting = true }
 	force := asks(lsv1alpha1.OperationForceReconcile)
-	imported := func(o *continuous.Installation) {
+	imported := func(o *installation.Observed) {
 		o.Successors = []installation.Sibling{sibling(lsv1alpha1.PhaseSucceeded)}
 	}
-	missing := func(o *continuous.Installation) { o.ImportsMissing = errMissing }
+	missing := func(o *installation.Observed) { o.ImportsMissing = errMissing }
 	deleting := lsv1alpha1.PhaseDeleting
 	vanished := below(installation.Child{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone})
 	play(t, map[string]scene{
@@ -162,18 +161,18 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 		"force is passed on":   {settled(deleting, gone, imported, force, below(child(lsv1alpha1.PhaseProgressing, leaving))), []string{"ask execution e to force-reconcile", "remove the operation annotation"}, deleting, "waiting for the deletion of execution e"},
 		"could not be deleted": {settled(deleting, gone, below(child(lsv1alpha1.PhaseFailed, leaving))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
 		"asked to try again":   {settled(lsv1alpha1.PhaseFailed, gone, below(child(lsv1alpha1.PhaseFailed, leaving)), asks(lsv1alpha1.OperationReconcile)), []string{"ask execution e to reconcile", "remove the operation annotation"}, deleting, "waiting"},
-		"ignored":              {settled(lsv1alpha1.PhaseSucceeded, gone, func(o *continuous.Installation) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
+		"ignored":              {settled(lsv1alpha1.PhaseSucceeded, gone, func(o *installation.Observed) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
 	})
 }
 
 // Who leaves the flow tells those below, once nothing is on its way.
 func TestChangingTheFlow(t *testing.T) {
-	jobs := func(o *continuous.Installation) { o.Chosen = lsv1alpha1.FlowJob }
+	jobs := func(o *installation.Observed) { o.Chosen = lsv1alpha1.FlowJob }
 	play(t, map[string]scene{
 		"leaves":             {settled(lsv1alpha1.PhaseSucceeded, jobs, changed), []string{"change the flow of execution e to Job", "leave the continuous flow"}, lsv1alpha1.PhaseSucceeded, "Job"},
 		"not on its way":     {settled(lsv1alpha1.PhaseProgressing, jobs), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"nor with busy ones": {settled(lsv1alpha1.PhaseFailed, jobs, below(child(""))), nil, lsv1alpha1.PhaseFailed, "once it is completed"},
-		"enters":             {settled(lsv1alpha1.PhaseSucceeded, changed, below(child(lsv1alpha1.PhaseSucceeded, ofJobs)), func(o *continuous.Installation) { o.Entered = false }), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"enters":             {settled(lsv1alpha1.PhaseSucceeded, changed, below(child(lsv1alpha1.PhaseSucceeded, ofJobs)), func(o *installation.Observed) { o.Entered = false }), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 	})
 }
 
@@ -193,12 +192,14 @@ func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
 	} {
 		inst := &lsv1alpha1.Installation{}
 		inst.Spec.Flow, inst.Status.Phase, inst.Status.JobID, inst.Status.JobIDFinished = test.chosen, test.phase, "job", test.finished
-		inst.Status.Conditions = []lsv1alpha1.Condition{{Type: continuous.ConditionFlow, LastTransitionTime: metav1.NewTime(noon)}}
-		continuous.NoteFlow(inst, noon)
-		told := slices.ContainsFunc(inst.Status.Conditions, func(c lsv1alpha1.Condition) bool {
-			return c.Type == continuous.ConditionFlow && strings.Contains(c.Message, "spec.flow cannot become "+string(test.chosen))
-		})
-		if got := installation.FlowOf(inst); got != test.follows || told != test.told || len(inst.Status.Conditions) == 1 != told {
+		inst.Status.Conditions = []lsv1alpha1.Condition{{Type: installation.ConditionFlow, LastTransitionTime: metav1.NewTime(noon)}}
+		installation.Settle(inst, installation.NewObserved(installation.Snapshot{Installation: inst, Now: noon}), installation.Decision{Wait: true}, nil)
+		noted, told := false, false
+		for _, c := range inst.Status.Conditions {
+			noted = noted || c.Type == installation.ConditionFlow
+			told = told || c.Type == installation.ConditionFlow && strings.Contains(c.Message, "spec.flow cannot become "+string(test.chosen))
+		}
+		if got := installation.FlowOf(inst); got != test.follows || told != test.told || noted != told {
 			t.Errorf("%+v: follows %s, conditions %+v", test, got, inst.Status.Conditions)
 		}
 	}
@@ -208,10 +209,10 @@ func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
 func TestCON01_CON02_CON04_CompletedAndUpToDateIsNotBusy(t *testing.T) {
 	for _, phase := range everyPhase {
 		completed := slices.Contains([]lsv1alpha1.Phase{lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseAborted}, phase)
-		if got := continuous.Busy(child(phase)); got == completed {
+		if got := child(phase).Busy(); got == completed {
 			t.Errorf("phase %q, up to date: busy %v", phase, got)
 		}
-		if !continuous.Busy(child(phase, behind)) {
+		if !child(phase, behind).Busy() {
 			t.Errorf("phase %q, not up to date: not busy", phase)
 		}
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package continuous
+package installation
 
 import (
 	"crypto/sha256"
@@ -14,11 +14,10 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/installation"
 )
 
-// Read is what was found when the imports of an installation were read.
-type Read struct {
+// ImportsRead is what was found when the imports of an installation were read.
+type ImportsRead struct {
 	// Versions tells which version of each import was found, in the order of names; Hash is a hash of all contents.
 	Versions []lsv1alpha1.ImportStatus
 	Hash     string
@@ -26,11 +25,11 @@ type Read struct {
 	Err error
 }
 
-// Foreign says which objects of the imports belong to an installation that does not give them to this one, nil if there are
+// ForeignImports says which objects of the imports belong to an installation that does not give them to this one, nil if there are
 // none. What is in a scope was imported there by the parent or is exported by a sibling, and a global object is exported by
 // anybody; whatever else an installation has written is its own affair, and may vanish at any time. Exporters are the
 // installations that export objects of these names.
-func Foreign(scope dataflow.Scope, facts dataflow.Facts, exporters []*lsv1alpha1.Installation) error {
+func ForeignImports(scope dataflow.Scope, facts dataflow.Facts, exporters []*lsv1alpha1.Installation) error {
 	given := map[string]bool{}
 	for _, e := range exporters {
 		own := dataflow.Scope{Namespace: e.Namespace, Parent: e.Labels[lsv1alpha1.EncompassedByLabel]}
@@ -64,13 +63,9 @@ func elsewhere(scope dataflow.Scope, name string, labels map[string]string) bool
 	return context != "" && context != scope.Context() && name != labels[lsv1alpha1.DataObjectKeyLabel]
 }
 
-// Mark is what the objects that an installation exports carry, and by which its importers know that they are of its
-// present state: the version of its last update, or its last job.
-func Mark(exporter *lsv1alpha1.Installation) string { return installation.ExportMark(&exporter.Status) }
-
-// Versions tells of all imports which version they have. Imports that installations export have the versions of those,
+// ImportVersions tells of all imports which version they have. Imports that installations export have the versions of those,
 // marks by name; all others have a hash of their content.
-func Versions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks map[string]string) []lsv1alpha1.ImportStatus {
+func ImportVersions(resolved dataflow.Resolved, hashes dataflow.Hashes, marks map[string]string) []lsv1alpha1.ImportStatus {
 	var versions []lsv1alpha1.ImportStatus
 	for _, name := range slices.Sorted(maps.Keys(resolved)) {
 		version := lsv1alpha1.ImportStatus{Name: name, ConfigGeneration: hashes.ByImport[name]}
@@ -95,7 +90,7 @@ func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 	marks := map[string]string{}
 	for _, sub := range subs {
 		if sub.Status.Phase == lsv1alpha1.PhaseSucceeded {
-			marks[sub.Name] = Mark(sub)
+			marks[sub.Name] = ExportMark(&sub.Status)
 		}
 	}
 	behind := map[string]bool{}
@@ -113,9 +108,9 @@ func behindSiblings(subs []*lsv1alpha1.Installation) map[string]bool {
 // maxMark is how long a version may be to serve as the value of a label.
 const maxMark = 40
 
-// ConfigGeneration is the version of an update: another one for each spec and each set of imports, and always the same for
+// configGeneration is the version of an update: another one for each spec and each set of imports, and always the same for
 // the same, so that an update which is repeated after a crash is no new one.
-func ConfigGeneration(inst *lsv1alpha1.Installation, read Read) string {
+func configGeneration(inst *lsv1alpha1.Installation, read ImportsRead) string {
 	text := fmt.Sprintf("%s/%d/%s", inst.UID, inst.Generation, read.Hash)
 	for _, version := range read.Versions {
 		text += fmt.Sprintf("/%s=%s", version.Name, version.ConfigGeneration)
@@ -126,7 +121,7 @@ func ConfigGeneration(inst *lsv1alpha1.Installation, read Read) string {
 
 // changedImports names the imports of which the last update has used another version. The content of exports may change
 // while the version of the exporter stays; then all that can be said is that something has changed.
-func changedImports(status *lsv1alpha1.InstallationStatus, read Read) []string {
+func changedImports(status *lsv1alpha1.InstallationStatus, read ImportsRead) []string {
 	if read.Err != nil {
 		return nil
 	}

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
+)
+
+// observeContinuously reads everything that a decision of the continuous flow may depend on.
+func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
+	s := installation.Snapshot{Installation: inst, Now: now}
+	o := installation.NewObserved(s)
+	if o.Ignored && o.Phase.IsCompleted() || !o.Finalizer {
+		return o, nil
+	}
+	for _, read := range []func(context.Context, *installation.Snapshot) error{k.readSiblings, k.readChildren, k.readImports, k.readExported} {
+		if err := read(ctx, &s); err != nil {
+			return o, err
+		}
+	}
+	if o = installation.NewObserved(s); !o.NeedsCertainty() {
+		return o, nil
+	}
+	// The replica before this one may have written what the cache does not show yet.
+	err := k.askFor(ctx, &s, k.newest.Unknown)
+	return installation.NewObserved(s), err
+}
+
+// askFor reads children at the API server if the cache does not show them well enough. Nested installations are read all together: one of
+// them tells others to look at their imports before it is called completed, and seen one by one they might not have been told yet.
+func (k *kind) askFor(ctx context.Context, s *installation.Snapshot, unclear func(client.Object) bool) (err error) {
+	if slices.ContainsFunc(s.Subinstallations, func(sub *lsv1alpha1.Installation) bool { return unclear(sub) }) {
+		if s.Subinstallations, err = k.subinstallations(ctx, k.live, s.Installation); err != nil {
+			return err
+		}
+		for _, sub := range s.Subinstallations {
+			k.newest.Note(sub)
+		}
+	}
+	if s.Execution != nil && unclear(s.Execution) {
+		if s.Execution, err = k.execution(ctx, k.live, s.Installation); err != nil {
+			return err
+		}
+		if s.Execution != nil {
+			k.newest.Note(s.Execution)
+		}
+	}
+	return k.confirmMissing(ctx, s)
+}
+
+func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
+	inst := s.Installation
+	if s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, exportsOf(inst)); err != nil || !inst.DeletionTimestamp.IsZero() {
+		return err
+	}
+	if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst)); err != nil {
+		return err
+	}
+	s.DependencyError, err = k.trouble(ctx, inst, s.Predecessors)
+	return err
+}
+
+// readChildren reads what is below an installation. What the cache does not show is asked for at the API server.
+func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) (err error) {
+	inst := s.Installation
+	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, inst); err != nil {
+		return err
+	}
+	if s.Execution, err = k.execution(ctx, k.cluster, inst); err != nil {
+		return err
+	}
+	if !inst.DeletionTimestamp.IsZero() && len(s.Subinstallations) == 0 && s.Execution == nil {
+		return k.confirmNothingLeft(ctx, s)
+	}
+	return k.askFor(ctx, s, k.newest.Behind)
+}
+
+// readImports finds out which versions the imports have now.
+func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error {
+	inst := s.Installation
+	run := runOf(inst)
+	scope, err := k.expectedScope(ctx, inst, run)
+	if err != nil {
+		return err
+	}
+	facts, err := k.importFacts(ctx, scope, inst, asked(inst, run))
+	if err != nil {
+		return err
+	}
+	resolved, err := dataflow.Resolve(scope, inst.Spec.Imports, facts)
+	if err != nil {
+		s.Imports = &installation.ImportsRead{Err: err}
+		return nil
+	}
+	exporters, err := k.exporters(ctx, inst)
+	if err != nil {
+		return err
+	}
+	if err := installation.ForeignImports(scope, facts, exporters); err != nil {
+		s.Imports = &installation.ImportsRead{Err: err}
+		return nil
+	}
+	s.Imports, err = k.versions(ctx, inst, resolved)
+	return err
+}
+
+// readExported finds out whether what an installation has exported still exists. What the cache does not show is asked for at the
+// API server: it may have been written a moment ago.
+func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error {
+	inst := s.Installation
+	if inst.Status.Phase != lsv1alpha1.PhaseSucceeded || !inst.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	for _, id := range exportsOf(inst) {
+		object := emptyOf(id)
+		key := client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}
+		err := k.cluster.Get(ctx, key, object)
+		if apierrors.IsNotFound(err) {
+			err = k.live.Get(ctx, key, object)
+		}
+		switch {
+		case apierrors.IsNotFound(err):
+			s.ExportsGone = append(s.ExportsGone, fmt.Sprintf("%s %s", id.Kind, id.Name))
+		case err != nil:
+			return fmt.Errorf("read %s %s, which it exports: %w", id.Kind, id.Name, err)
+		}
+	}
+	return nil
+}
+
+// exporters returns the installations of the namespace that export what this one imports, wherever they are.
+func (k *kind) exporters(ctx context.Context, inst *lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
+	var all []*lsv1alpha1.Installation
+	for _, key := range keysOf(importsOf(inst)) {
+		var list lsv1alpha1.InstallationList
+		err := k.cluster.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{exportsIndex: key}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, fmt.Errorf("find who exports %s: %w", key, err)
+		}
+		all = append(all, pointers(list.Items)...)
+	}
+	return all, nil
+}
+
+// versions tells which versions imports have.
+func (k *kind) versions(ctx context.Context, inst *lsv1alpha1.Installation, resolved dataflow.Resolved) (*installation.ImportsRead, error) {
+	hasher, err := k.keys.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	predecessors, err := relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst))
+	if err != nil {
+		return nil, err
+	}
+	marks := map[string]string{}
+	for _, p := range predecessors {
+		marks[p.Name] = installation.ExportMark(&p.Status)
+	}
+	hashes := hasher.Hash(resolved)
+	return &installation.ImportsRead{Versions: installation.ImportVersions(resolved, hashes, marks), Hash: hashes.All}, nil
+}
