@@ -52,7 +52,7 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	}
 }
 
-// unreachable tells whether an error says that there is no way to the target at present.
+// unreachable reports whether an error says that there is no way to the target at present.
 func unreachable(err error) bool {
 	return slices.Contains([]string{target.ReasonUnreachable, target.ReasonSecretMissing, target.ReasonTokenRefused}, failure.DetailsOf(err).Reason)
 }
@@ -71,7 +71,13 @@ func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deploy
 
 // inside calls into the deployer: with a limit, an end as soon as the item is no longer its own, and without letting a
 // panic out. A call ends before the item's time does: what it failed with has to be told before the time is up.
-func (k *kind) inside(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed, do func(context.Context, Work) error, name string) error {
+func (k *kind) inside(
+	ctx context.Context,
+	item *lsv1alpha1.DeployItem,
+	o deployitem.Observed,
+	do func(context.Context, Work) error,
+	name string,
+) error {
 	limit := k.opts.CallTimeout
 	if !o.Deadline.IsZero() && o.Running() {
 		limit = min(limit, o.Deadline.Sub(o.Now)*9/10)

@@ -17,13 +17,13 @@ import (
 // watches of single objects.
 type Cluster = target.Cluster
 
-// Clusters leads from Targets to their clusters. It keeps one client per credential, and drops it when nobody has used it for a while or the
-// credential rotates.
+// Clusters leads from Targets to their clusters. It keeps one client per credential, and drops it when nobody has used it for a while or
+// the credential rotates.
 type Clusters = target.Clusters
 
-// NewClusters returns the way to the clusters of all Targets that a manager can read, for Options.Clusters. Secrets of Targets are read when
-// they are needed and never cached: a cache would hold all Secrets there are. Targets lead to loopback only if the manager's own API server
-// is there. Clients and watches end with the manager.
+// NewClusters returns the way to the clusters of all Targets that a manager can read, for Options.Clusters. Secrets of Targets are read
+// when they are needed and never cached: a cache would hold all Secrets there are. Targets lead to loopback only if the manager's own API
+// server is there. Clients and watches end with the manager.
 func NewClusters(mgr ctrl.Manager) (*Clusters, error) {
 	clusters := target.NewClusters(target.Options{
 		Host:       mgr.GetAPIReader(),

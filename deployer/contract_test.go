@@ -159,7 +159,10 @@ func TestErrorsAreRetriedOrEndTheJob(t *testing.T) {
 	var calls int
 	d := &scripted{deploy: func(_ context.Context, work deployer.Work) (deployer.Progress, error) {
 		if work.Item.Name == "broken" {
-			return deployer.Progress{ProviderStatus: remembered("kept")}, failure.Terminalf(failure.Details{Operation: "Apply", Reason: "Broken"}, "it is broken")
+			return deployer.Progress{ProviderStatus: remembered("kept")}, failure.Terminalf(failure.Details{
+				Operation: "Apply",
+				Reason:    "Broken",
+			}, "it is broken")
 		}
 		if calls++; calls < 3 {
 			return deployer.Progress{}, failure.NewRetryable(failure.Details{Operation: "Apply", Reason: "Flaky"}, errors.New("not now"))
@@ -218,7 +221,10 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "credential"}, Data: map[string][]byte{"kubeconfig": kubeconfig}}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "credential"},
+		Data:       map[string][]byte{"kubeconfig": kubeconfig},
+	}
 	d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 		if work.Item.Name != "db" {
 			return deployer.Progress{Done: true}, nil
@@ -229,7 +235,10 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 		return deployer.Progress{Done: now.Annotations["rotated"] != "", Waiting: waiting, Recheck: time.Hour}, err
 	}}
 	testkit.Create(t, w.APIServer, secret, testkit.Target(w.ns, "place").Secret("credential", "kubeconfig").Build())
-	w.run(d, deployer.Options{Workers: 1, Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}})})
+	w.run(d, deployer.Options{
+		Workers:  1,
+		Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}}),
+	})
 	item := w.waits(w.item("db", on("place")), lsv1alpha1.ReasonWaitingForReadiness)
 	// The only worker has seen what the item itself has written when it is done with one that came later.
 	w.succeeds(w.item("later", on("place")))

@@ -68,7 +68,7 @@ func (k *kind) replaceExports(ctx context.Context, item *lsv1alpha1.DeployItem, 
 	return k.client.Update(ctx, secret)
 }
 
-// belongs tells whether a Secret holds the exports of an item: it is owned by it, or the item says so, as items of
+// belongs reports whether a Secret holds the exports of an item: it is owned by it, or the item says so, as items of
 // earlier controllers do.
 func belongs(secret *corev1.Secret, item *lsv1alpha1.DeployItem) bool {
 	ref := item.Status.ExportReference

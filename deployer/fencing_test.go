@@ -46,8 +46,15 @@ func TestJOB50_DeployerDoesNotOverwriteAnInterrupt(t *testing.T) {
 			item := w.item("db", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.NoDuration) })
 			<-began
 			w.setStatus(item, map[string]any{
-				"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "first",
-				"lastError": lsv1alpha1.Error{Operation: "Interrupt", Reason: lsv1alpha1.ReasonInterrupted, Message: "interrupted", LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now()},
+				"phase":         lsv1alpha1.PhaseFailed,
+				"jobIDFinished": "first",
+				"lastError": lsv1alpha1.Error{
+					Operation:          "Interrupt",
+					Reason:             lsv1alpha1.ReasonInterrupted,
+					Message:            "interrupted",
+					LastTransitionTime: metav1.Now(),
+					LastUpdateTime:     metav1.Now(),
+				},
 			})
 			w.succeeds(w.item("later"))
 			recorder.Quiet(t, time.Second)

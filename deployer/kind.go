@@ -133,7 +133,12 @@ func readTarget(ctx context.Context, reader client.Reader, key client.ObjectKey)
 }
 
 // Act carries out one effect.
-func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed, effect deployitem.Effect) (deployitem.Observed, error) {
+func (k *kind) Act(
+	ctx context.Context,
+	item *lsv1alpha1.DeployItem,
+	o deployitem.Observed,
+	effect deployitem.Effect,
+) (deployitem.Observed, error) {
 	var err error
 	switch e := effect.(type) {
 	case deployitem.Intend:

@@ -152,7 +152,7 @@ func (m *memory) look(uid types.UID, at time.Time) {
 	m.update(uid, func(r *recollection) { r.looked = at })
 }
 
-// complain remembers why something failed, and tells whether that is news. An empty complaint means that all is well.
+// complain remembers why something failed, and reports whether that is news. An empty complaint means that all is well.
 func (m *memory) complain(uid types.UID, complaint string) (news bool) {
 	m.mu.Lock()
 	before := m.items[uid].complaint

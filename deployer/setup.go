@@ -135,7 +135,7 @@ func (k *kind) indexName() string { return "target of " + k.opts.Name }
 
 func (k *kind) secretIndexName() string { return "secret of " + k.opts.Name }
 
-// concerns tells whether an event of an object is of interest: items of this type that have a job to do, or that the
+// concerns reports whether an event of an object is of interest: items of this type that have a job to do, or that the
 // deployer looks after without one.
 func (k *kind) concerns(object client.Object) bool {
 	item, ok := object.(*lsv1alpha1.DeployItem)

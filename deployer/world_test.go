@@ -55,7 +55,11 @@ func (s *scripted) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 	return do(ctx, s.remove, work)
 }
 
-func do(ctx context.Context, f func(context.Context, deployer.Work) (deployer.Progress, error), work deployer.Work) (deployer.Progress, error) {
+func do(
+	ctx context.Context,
+	f func(context.Context, deployer.Work) (deployer.Progress, error),
+	work deployer.Work,
+) (deployer.Progress, error) {
 	if f == nil {
 		return deployer.Progress{Done: true}, nil
 	}

@@ -128,7 +128,7 @@ func (h *handler) authenticate(r *http.Request, current *pipelines.Pipeline, tar
 	return ask, nil
 }
 
-// apply approves in memory. It tells whether there is anything to write.
+// apply approves in memory. It reports whether there is anything to write.
 func apply(current *pipelines.Pipeline, ask pipeline.Ask, proof credential) (changed bool, err error) {
 	if indexOf(current, ask.Environment) < 0 {
 		return false, unprocessable(unknownEnvironment(current, ask.Environment), "")

@@ -345,7 +345,10 @@ func TestPIP26_ARotatedKeyCountsAtOnce(t *testing.T) {
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
 	w.waits(shop, "prod", "1.2.3", 1)
 	rotated := "rotated-" + canary
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "key"}, Data: map[string][]byte{keyEntry: []byte(rotated)}}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "key"},
+		Data:       map[string][]byte{keyEntry: []byte(rotated)},
+	}
 	call := sign(w.approvalPath(shop, "prod", "1.2.3"))
 	if err := w.api.Client().Update(t.Context(), secret); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,13 @@ func TestPIP26_WithoutAUsableKeyNobodyCanApprove(t *testing.T) {
 	w := newWorld(t)
 	w.secret("short", "too short")
 	testkit.Create(t, w.api, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "empty"}})
-	for name, secret := range map[string]string{"none": "", "missing": "missing", "without-entry": "empty", "short": "short", "invalid": "no/such"} {
+	for name, secret := range map[string]string{
+		"none":          "",
+		"missing":       "missing",
+		"without-entry": "empty",
+		"short":         "short",
+		"invalid":       "no/such",
+	} {
 		promotion := manualNotification(signedBy(secret))
 		if secret == "" {
 			promotion.Strategy.SecretRef = nil
@@ -205,7 +211,12 @@ func TestPIP26_TheKeyAppearsNowhere(t *testing.T) {
 	}
 	printed := fmt.Sprintf("%v %+v %#v %s %x %s", k, k, k, k, k, asJSON)
 	for where, text := range map[string]string{
-		"answers": seen.String(), "the log": w.logged(), "the status": string(stored), "metrics": fmt.Sprint(families), "events": fmt.Sprint(events), "print": printed,
+		"answers":    seen.String(),
+		"the log":    w.logged(),
+		"the status": string(stored),
+		"metrics":    fmt.Sprint(families),
+		"events":     fmt.Sprint(events),
+		"print":      printed,
 	} {
 		if strings.Contains(text, canary) || strings.Contains(text, hex.EncodeToString([]byte(canary))) {
 			t.Errorf("the key is in %s:\n%s", where, text)

@@ -108,7 +108,8 @@ func (w *world) note(text string) {
 func (w *world) secret(name, value string) {
 	w.t.Helper()
 	testkit.Create(w.t, w.api, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string][]byte{keyEntry: []byte(value), hookEntry: []byte(hookSecret)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		Data:       map[string][]byte{keyEntry: []byte(value), hookEntry: []byte(hookSecret)},
 	})
 }
 
@@ -122,7 +123,10 @@ func manualNotification(secret *pipelines.LocalObjectReference) pipelines.Promot
 
 func manualPullRequest(secret *pipelines.LocalObjectReference) pipelines.Promotion {
 	return pipelines.Promotion{Manual: true, Strategy: pipelines.Strategy{SecretRef: secret, PullRequest: &pipelines.PullRequestStrategy{
-		Type: pipelines.GitProviderGitHub, URL: "https://git.example/shop", BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+		Type:       pipelines.GitProviderGitHub,
+		URL:        "https://git.example/shop",
+		BaseBranch: "main",
+		SecretRef:  pipelines.LocalObjectReference{Name: "git"},
 	}}}
 }
 

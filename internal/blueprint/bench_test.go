@@ -50,7 +50,8 @@ func largeInput(t testing.TB, e *Engine, tree lsv1alpha1.AnyJSON, imports int) I
 		name := fmt.Sprintf("import%d", i)
 		inst.Spec.Imports.Data = append(inst.Spec.Imports.Data, lsv1alpha1.DataImport{Name: name, DataRef: name})
 		facts.DataObjects = append(facts.DataObjects, &lsv1alpha1.DataObject{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: lsv1alpha1.AnyJSON{Raw: fmt.Appendf(nil, `{"host": "h%d", "port": %d}`, i, 8000+i)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+			Data:       lsv1alpha1.AnyJSON{Raw: fmt.Appendf(nil, `{"host": "h%d", "port": %d}`, i, 8000+i)},
 		})
 	}
 	return Input{

@@ -129,7 +129,7 @@ func numbersOf(imports []lsv1alpha1.ImportDefinition) []string {
 	return names
 }
 
-// sound tells whether an executor is complete enough to be compiled.
+// sound reports whether an executor is complete enough to be compiled.
 func sound(at string, e *lsv1alpha1.TemplateExecutor) bool {
 	alone := Findings{}
 	alone.executors(at, []lsv1alpha1.TemplateExecutor{*e})

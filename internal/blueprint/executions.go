@@ -29,7 +29,7 @@ func (s States) set(kind dataflow.StateKind, executor string, state map[string]a
 	s[kind][executor] = state
 }
 
-// Within tells whether all states are the same as those that were there before.
+// Within reports whether all states are the same as those that were there before.
 func (s States) Within(before States) bool {
 	for kind, executors := range s {
 		for executor, state := range executors {

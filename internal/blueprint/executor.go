@@ -91,7 +91,13 @@ func (x executor) run(in executorInput) (output, state map[string]any, err error
 	for name, f := range in.functions {
 		functions[name] = func(arguments []any) (any, error) { return shown(f(arguments...)) }
 	}
-	result, err := x.spiff.Evaluate(spiff.Input{Bindings: in.bindings, State: in.state, Functions: functions, Files: in.files, Entropy: in.entropy})
+	result, err := x.spiff.Evaluate(spiff.Input{
+		Bindings:  in.bindings,
+		State:     in.state,
+		Functions: functions,
+		Files:     in.files,
+		Entropy:   in.entropy,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

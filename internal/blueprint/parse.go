@@ -156,7 +156,7 @@ var harmlessFields = []string{
 
 var unknownField = regexp.MustCompile(`^unknown field "(?:.*\.)?([^".]+)"$`)
 
-// harmless tells whether the complaint of the decoder is about a field that does no harm. Names that begin with an
+// harmless reports whether the complaint of the decoder is about a field that does no harm. Names that begin with an
 // underscore or with x- are for what anchors of YAML refer to.
 func harmless(complaint string) bool {
 	match := unknownField.FindStringSubmatch(complaint)

@@ -103,7 +103,10 @@ func curiousInput(t testing.TB, e *Engine) Input {
 		Scope:        dataflow.Scope{Namespace: "garden"},
 		Facts: dataflow.Facts{
 			DataObjects: []*lsv1alpha1.DataObject{{ObjectMeta: meta("size"), Data: inline(`{"n": [1, {"m": 2}]}`)}},
-			Targets:     []*lsv1alpha1.Target{{ObjectMeta: meta("eu"), Spec: lsv1alpha1.TargetSpec{Type: lsv1alpha1.TargetTypeKubernetesCluster, Configuration: &config}}},
+			Targets: []*lsv1alpha1.Target{{
+				ObjectMeta: meta("eu"),
+				Spec:       lsv1alpha1.TargetSpec{Type: lsv1alpha1.TargetTypeKubernetesCluster, Configuration: &config},
+			}},
 		},
 	}
 }

@@ -78,5 +78,5 @@ func plainText(raw []byte) string {
 // allImports matches the word imports where a value can be and no name follows, as in toYaml .imports.
 var allImports = regexp.MustCompile(`(?:[.(\s$\w]imports|\$\.imports)\s*[)}|,\]\s]|__ctx|___`)
 
-// usesAllImports tells whether a template may use imports without naming them.
+// usesAllImports reports whether a template may use imports without naming them.
 func usesAllImports(texts string) bool { return allImports.MatchString(texts) }

@@ -61,7 +61,12 @@ func compress(t *testing.T, data []byte) []byte {
 func sparse(t *testing.T) []byte {
 	t.Helper()
 	e := file("hole", "1\n1099511627776\n0\n"+strings.Repeat("\x00", 512-18))
-	e.PAXRecords = map[string]string{"XNU.sparse.major": "1", "XNU.sparse.minor": "0", "XNU.sparse.name": "hole", "XNU.sparse.realsize": "1099511627776"}
+	e.PAXRecords = map[string]string{
+		"XNU.sparse.major":    "1",
+		"XNU.sparse.minor":    "0",
+		"XNU.sparse.name":     "hole",
+		"XNU.sparse.realsize": "1099511627776",
+	}
 	return bytes.ReplaceAll(pack(t, e), []byte("XNU.sparse."), []byte("GNU.sparse."))
 }
 

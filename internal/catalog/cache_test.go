@@ -78,7 +78,12 @@ func TestClosuresAreRememberedByContent(t *testing.T) {
 	s := newShelf(t)
 	find := func(namespace string, rules ...string) *component.Set {
 		t.Helper()
-		r := Request{Installation: installation(t, inlineBlueprint+refComponent), Context: contextOf(t, pinned), Overwrites: pins(t, rules...), Repository: s.repository()}
+		r := Request{
+			Installation: installation(t, inlineBlueprint+refComponent),
+			Context:      contextOf(t, pinned),
+			Overwrites:   pins(t, rules...),
+			Repository:   s.repository(),
+		}
 		r.Overwrites.Namespace, r.Context.Namespace, r.Installation.Namespace = namespace, namespace, namespace
 		in, err := c.Find(t.Context(), r)
 		if err != nil {

@@ -34,7 +34,7 @@ type Request struct {
 	Repository Repository
 }
 
-// NamesComponent tells whether an installation has a component. Without one, nothing but its own spec matters.
+// NamesComponent reports whether an installation has a component. Without one, nothing but its own spec matters.
 func NamesComponent(inst *lsv1alpha1.Installation) bool {
 	definition := inst.Spec.ComponentDescriptor
 	return definition != nil && (definition.Reference != nil || definition.Inline != nil && !definition.Inline.IsNull())

@@ -32,7 +32,10 @@ func TestNothingButAnInlineBlueprint(t *testing.T) {
 
 func TestComponentInARepository(t *testing.T) {
 	s := newShelf(t)
-	in, err := New(blueprint.NewEngine()).Find(t.Context(), Request{Installation: installation(t, refBlueprint+refComponent), Repository: s.repository()})
+	in, err := New(blueprint.NewEngine()).Find(t.Context(), Request{
+		Installation: installation(t, refBlueprint+refComponent),
+		Repository:   s.repository(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,28 +108,138 @@ func TestFaults(t *testing.T) {
 		reason        string
 		want          string
 	}{
-		"no blueprint":           {spec: refComponent, kind: failure.Terminal, reason: ReasonBlueprintInvalid, want: "spec.blueprint: set exactly one of ref and inline"},
-		"two blueprints":         {spec: refComponent + "\nblueprint: {ref: {resourceName: a}, inline: {filesystem: {}}}", kind: failure.Terminal, reason: ReasonBlueprintInvalid, want: "spec.blueprint: set exactly one"},
-		"a broken blueprint":     {spec: "blueprint: {inline: {filesystem: {blueprint.yaml: 'kind: Other'}}}", kind: failure.Terminal, reason: "InvalidBlueprint", want: "spec.blueprint.inline.filesystem: "},
-		"a blueprint of nothing": {spec: refBlueprint, kind: failure.Terminal, reason: ReasonBlueprintInvalid, want: "spec.blueprint.ref: the installation names no component"},
-		"no such resource":       {spec: "blueprint: {ref: {resourceName: nothing}}" + refComponent, kind: failure.Terminal, reason: ReasonBlueprintInvalid, want: "spec.blueprint.ref.resourceName: "},
-		"no such blueprint":      {spec: "blueprint: {ref: {resourceName: gone}}" + refComponent, kind: failure.Retryable, reason: ReasonBlueprintNotFound, want: "spec.blueprint.ref.resourceName: the shelf has no blueprint gone"},
-		"no such component":      {spec: inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: app, version: 9.0.0}}", kind: failure.Retryable, reason: ReasonComponentNotFound, want: "spec.componentDescriptor: component app:9.0.0: "},
-		"a broken repository":    {spec: inlineBlueprint + refComponent, broken: errors.New("connection refused"), kind: failure.Retryable, reason: ReasonRepositoryUnavailable, want: "spec.componentDescriptor: "},
-		"a repository that knows": {spec: inlineBlueprint + refComponent, broken: failure.Terminalf(failure.Details{Operation: "Read", Reason: "Unauthorized"}, "no access"),
-			kind: failure.Terminal, reason: "Unauthorized", want: "no access"},
-		"a repository that waits": {spec: inlineBlueprint + refComponent, broken: &failure.Wait{Reason: "WaitingForRegistry", For: "the registry"}, kind: failure.Waiting, reason: "WaitingForRegistry", want: "waiting for the registry"},
-		"no repository":           {spec: inlineBlueprint + refComponent, nowhere: true, kind: failure.Retryable, reason: ReasonComponentNotFound, want: "there is no repository to look in"},
-		"nowhere to get it from":  {spec: refBlueprint + inlineApp, nowhere: true, kind: failure.Retryable, reason: ReasonBlueprintNotFound, want: "the blueprint installer of component app:1.0.0 cannot be read: there is no repository"},
-		"no component name":       {spec: inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: '', version: 1.0.0}}", kind: failure.Terminal, reason: ReasonComponentInvalid, want: "spec.componentDescriptor: a component needs a name and a version"},
-		"a wrong repository": {spec: inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: app, version: 1.0.0, repositoryContext: {}}}",
-			kind: failure.Terminal, reason: ReasonComponentInvalid, want: "spec.componentDescriptor.ref: a repository context needs a type"},
-		"a wrong descriptor":   {spec: inlineBlueprint + "\ncomponentDescriptor: {inline: {}}", kind: failure.Terminal, reason: ReasonComponentInvalid, want: "spec.componentDescriptor.inline: "},
-		"a wrong Context":      {spec: inlineBlueprint + refComponent, context: "repositoryContext: {}", kind: failure.Terminal, reason: ReasonContextInvalid, want: "Context default: repositoryContext: a repository context needs a type"},
-		"no overwrites":        {spec: inlineBlueprint + refComponent, context: pinned, kind: failure.Retryable, reason: ReasonContextNotFound, want: "Context default: componentVersionOverwrites: there is no ComponentVersionOverwrites garden/pins: create it"},
-		"wrong overwrites":     {spec: inlineBlueprint + refComponent, context: pinned, rules: []string{"{source: {repositoryContext: {}}}"}, kind: failure.Terminal, reason: ReasonContextInvalid, want: "ComponentVersionOverwrites pins: overwrites[0].source: "},
-		"a circle":             {spec: inlineBlueprint + refComponent, context: pinned, rules: []string{"{source: {componentName: base}, substitution: {componentName: app}}"}, kind: failure.Terminal, reason: ReasonComponentInvalid, want: "spec.componentDescriptor: components refer to each other in a circle"},
-		"nothing that matters": {spec: "blueprint: {ref: {resourceName: gone}}", context: "repositoryContext: {}", kind: failure.Terminal, reason: ReasonBlueprintInvalid, want: "names no component"},
+		"no blueprint": {
+			spec:   refComponent,
+			kind:   failure.Terminal,
+			reason: ReasonBlueprintInvalid,
+			want:   "spec.blueprint: set exactly one of ref and inline",
+		},
+		"two blueprints": {
+			spec:   refComponent + "\nblueprint: {ref: {resourceName: a}, inline: {filesystem: {}}}",
+			kind:   failure.Terminal,
+			reason: ReasonBlueprintInvalid,
+			want:   "spec.blueprint: set exactly one",
+		},
+		"a broken blueprint": {
+			spec:   "blueprint: {inline: {filesystem: {blueprint.yaml: 'kind: Other'}}}",
+			kind:   failure.Terminal,
+			reason: "InvalidBlueprint",
+			want:   "spec.blueprint.inline.filesystem: ",
+		},
+		"a blueprint of nothing": {
+			spec:   refBlueprint,
+			kind:   failure.Terminal,
+			reason: ReasonBlueprintInvalid,
+			want:   "spec.blueprint.ref: the installation names no component",
+		},
+		"no such resource": {
+			spec:   "blueprint: {ref: {resourceName: nothing}}" + refComponent,
+			kind:   failure.Terminal,
+			reason: ReasonBlueprintInvalid,
+			want:   "spec.blueprint.ref.resourceName: ",
+		},
+		"no such blueprint": {
+			spec:   "blueprint: {ref: {resourceName: gone}}" + refComponent,
+			kind:   failure.Retryable,
+			reason: ReasonBlueprintNotFound,
+			want:   "spec.blueprint.ref.resourceName: the shelf has no blueprint gone",
+		},
+		"no such component": {
+			spec:   inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: app, version: 9.0.0}}",
+			kind:   failure.Retryable,
+			reason: ReasonComponentNotFound,
+			want:   "spec.componentDescriptor: component app:9.0.0: ",
+		},
+		"a broken repository": {
+			spec:   inlineBlueprint + refComponent,
+			broken: errors.New("connection refused"),
+			kind:   failure.Retryable,
+			reason: ReasonRepositoryUnavailable,
+			want:   "spec.componentDescriptor: ",
+		},
+		"a repository that knows": {
+			spec:   inlineBlueprint + refComponent,
+			broken: failure.Terminalf(failure.Details{Operation: "Read", Reason: "Unauthorized"}, "no access"),
+			kind:   failure.Terminal,
+			reason: "Unauthorized",
+			want:   "no access",
+		},
+		"a repository that waits": {
+			spec:   inlineBlueprint + refComponent,
+			broken: &failure.Wait{Reason: "WaitingForRegistry", For: "the registry"},
+			kind:   failure.Waiting,
+			reason: "WaitingForRegistry",
+			want:   "waiting for the registry",
+		},
+		"no repository": {
+			spec:    inlineBlueprint + refComponent,
+			nowhere: true,
+			kind:    failure.Retryable,
+			reason:  ReasonComponentNotFound,
+			want:    "there is no repository to look in",
+		},
+		"nowhere to get it from": {
+			spec:    refBlueprint + inlineApp,
+			nowhere: true,
+			kind:    failure.Retryable,
+			reason:  ReasonBlueprintNotFound,
+			want:    "the blueprint installer of component app:1.0.0 cannot be read: there is no repository",
+		},
+		"no component name": {
+			spec:   inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: '', version: 1.0.0}}",
+			kind:   failure.Terminal,
+			reason: ReasonComponentInvalid,
+			want:   "spec.componentDescriptor: a component needs a name and a version",
+		},
+		"a wrong repository": {
+			spec:   inlineBlueprint + "\ncomponentDescriptor: {ref: {componentName: app, version: 1.0.0, repositoryContext: {}}}",
+			kind:   failure.Terminal,
+			reason: ReasonComponentInvalid,
+			want:   "spec.componentDescriptor.ref: a repository context needs a type",
+		},
+		"a wrong descriptor": {
+			spec:   inlineBlueprint + "\ncomponentDescriptor: {inline: {}}",
+			kind:   failure.Terminal,
+			reason: ReasonComponentInvalid,
+			want:   "spec.componentDescriptor.inline: ",
+		},
+		"a wrong Context": {
+			spec:    inlineBlueprint + refComponent,
+			context: "repositoryContext: {}",
+			kind:    failure.Terminal,
+			reason:  ReasonContextInvalid,
+			want:    "Context default: repositoryContext: a repository context needs a type",
+		},
+		"no overwrites": {
+			spec:    inlineBlueprint + refComponent,
+			context: pinned,
+			kind:    failure.Retryable,
+			reason:  ReasonContextNotFound,
+			want:    "Context default: componentVersionOverwrites: there is no ComponentVersionOverwrites garden/pins: create it",
+		},
+		"wrong overwrites": {
+			spec:    inlineBlueprint + refComponent,
+			context: pinned,
+			rules:   []string{"{source: {repositoryContext: {}}}"},
+			kind:    failure.Terminal,
+			reason:  ReasonContextInvalid,
+			want:    "ComponentVersionOverwrites pins: overwrites[0].source: ",
+		},
+		"a circle": {
+			spec:    inlineBlueprint + refComponent,
+			context: pinned,
+			rules:   []string{"{source: {componentName: base}, substitution: {componentName: app}}"},
+			kind:    failure.Terminal,
+			reason:  ReasonComponentInvalid,
+			want:    "spec.componentDescriptor: components refer to each other in a circle",
+		},
+		"nothing that matters": {
+			spec:    "blueprint: {ref: {resourceName: gone}}",
+			context: "repositoryContext: {}",
+			kind:    failure.Terminal,
+			reason:  ReasonBlueprintInvalid,
+			want:    "names no component",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t)
@@ -170,14 +283,20 @@ func TestFaults(t *testing.T) {
 func TestInterruptedReads(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := New(blueprint.NewEngine()).Find(ctx, Request{Installation: installation(t, inlineBlueprint+refComponent), Repository: newShelf(t).repository()})
+	_, err := New(blueprint.NewEngine()).Find(ctx, Request{
+		Installation: installation(t, inlineBlueprint+refComponent),
+		Repository:   newShelf(t).repository(),
+	})
 	if !errors.Is(err, context.Canceled) || failure.KindOf(err) != failure.Retryable {
 		t.Errorf("got %v, %s", err, failure.KindOf(err))
 	}
 }
 
 func TestResourcesThatAreNotThere(t *testing.T) {
-	in, err := New(blueprint.NewEngine()).Find(t.Context(), Request{Installation: installation(t, inlineBlueprint+refComponent), Repository: newShelf(t).repository()})
+	in, err := New(blueprint.NewEngine()).Find(t.Context(), Request{
+		Installation: installation(t, inlineBlueprint+refComponent),
+		Repository:   newShelf(t).repository(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,10 @@ func (r *Request) overwrites() ([]lsv1alpha1.ComponentVersionOverwrite, error) {
 }
 
 func (r *Request) overwritesInvalid(err error) error {
-	return Invalid(ReasonContextInvalid, &ObjectError{Object: r.Overwrites, cause: fmt.Errorf("ComponentVersionOverwrites %s: %w", r.Overwrites.Name, err)})
+	return Invalid(ReasonContextInvalid, &ObjectError{
+		Object: r.Overwrites,
+		cause:  fmt.Errorf("ComponentVersionOverwrites %s: %w", r.Overwrites.Name, err),
+	})
 }
 
 // closureStart is everything that a closure depends on.

@@ -41,7 +41,11 @@ const (
 
 // Invalid is an error about what the user wrote: no retry mends it.
 func Invalid(reason string, err error) error {
-	return failure.NewTerminal(failure.Details{Operation: Operation, Reason: reason, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}, err)
+	return failure.NewTerminal(failure.Details{
+		Operation: Operation,
+		Reason:    reason,
+		Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	}, err)
 }
 
 // Absent is an error about something that is not there, but may be later.

@@ -57,7 +57,12 @@ func TestClosureWantsEachVersionOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]*Descriptor{"a": named(t, "a", "b", "c", "d"), "b": named(t, "b", "d", "c"), "c": named(t, "c", "d"), "d": named(t, "d")}
+	known := map[string]*Descriptor{
+		"a": named(t, "a", "b", "c", "d"),
+		"b": named(t, "b", "d", "c"),
+		"c": named(t, "c", "d"),
+		"d": named(t, "d"),
+	}
 	var asked []string
 	for wanted := closure.Wanted(); len(wanted) > 0; wanted = closure.Wanted() {
 		for _, w := range wanted {
@@ -93,8 +98,14 @@ func TestClosureRefuses(t *testing.T) {
 		"something missing": {ClosureOptions{Root: root}, []*Descriptor{named(t, "a", "b"), named(t, "b", "c")}, []string{"component a:1.0.0 -> b (b:1.0.0) -> c (c:1.0.0): the component descriptor is missing"}},
 		"no name":           {ClosureOptions{Root: Coordinates{Version: "1"}}, nil, []string{"needs a name and a version"}},
 		"no version":        {ClosureOptions{Root: Coordinates{Name: "a"}}, nil, []string{"needs a name and a version"}},
-		"too deep":          {ClosureOptions{Root: root, Limits: ClosureLimits{Components: 10, Depth: 2}}, []*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c", "d"), named(t, "d")}, []string{"-> d (d:1.0.0): references are nested deeper than 2"}},
-		"too many":          {ClosureOptions{Root: root, Limits: ClosureLimits{Components: 3, Depth: 10}}, []*Descriptor{named(t, "a", "b", "c", "d")}, []string{"component a:1.0.0 -> d (d:1.0.0): there are more than 3 components"}},
+		"too deep": {ClosureOptions{Root: root, Limits: ClosureLimits{
+			Components: 10,
+			Depth:      2,
+		}}, []*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c", "d"), named(t, "d")}, []string{"-> d (d:1.0.0): references are nested deeper than 2"}},
+		"too many": {ClosureOptions{Root: root, Limits: ClosureLimits{
+			Components: 3,
+			Depth:      10,
+		}}, []*Descriptor{named(t, "a", "b", "c", "d")}, []string{"component a:1.0.0 -> d (d:1.0.0): there are more than 3 components"}},
 		"from two places": {ClosureOptions{Root: at(t, "x.example.com", "a", "1.0.0"), Overwrites: overwritesOf(t, rule(Coordinates{Name: "c"}, at(t, "y.example.com", "b", "")))},
 			[]*Descriptor{named(t, "a", "b", "c"), named(t, "b")}, []string{"-> c (b:1.0.0) is wanted from y.example.com", "-> b (b:1.0.0) from x.example.com"}},
 	}

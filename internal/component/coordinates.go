@@ -48,7 +48,7 @@ func ParseRepositoryContext(raw *lsv1alpha1.AnyJSON) (RepositoryContext, error) 
 	return NewRepositoryContext(object)
 }
 
-// IsZero tells whether no repository is named.
+// IsZero reports whether no repository is named.
 func (c RepositoryContext) IsZero() bool { return c.canonical == "" }
 
 // Type returns the type, empty for the zero value.

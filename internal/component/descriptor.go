@@ -105,7 +105,7 @@ const (
 	TypeJSONSchema     = "landscaper.gardener.cloud/jsonschema"
 )
 
-// IsBlueprint tells whether the resource says that it is a blueprint.
+// IsBlueprint reports whether the resource says that it is a blueprint.
 func (r *Resource) IsBlueprint() bool { return r.Type == TypeBlueprint || r.Type == typeBlueprintShort }
 
 // Source is what a component is made from.

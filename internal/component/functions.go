@@ -288,7 +288,7 @@ func (v descriptorView) choose(kind string, elements []any, pairs []any) ([]any,
 	return nil, fmt.Errorf("component %s: %w", v.id, notOne(kind, selector, all, nil))
 }
 
-// chosen tells whether a reference has all attributes of a selector, which may name the component.
+// chosen reports whether a reference has all attributes of a selector, which may name the component.
 func (r *Reference) chosen(selector Identity) bool {
 	component, byComponent := selector[selectComponentName]
 	if !byComponent {

@@ -146,9 +146,13 @@ func TestGetResourceKey(t *testing.T) {
 		arguments []any
 		want      ResourceKey
 	}{
-		"a URI":                      {[]any{"cd://resources/gate"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
-		"through a reference":        {[]any{"cd://componentReferences/pond/resources/pump"}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
-		"a document":                 {[]any{"resource: {name: bench, extraIdentity: {seats: '3'}}"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Identity{"name": "bench", "class": "furniture", "seats": "3"}}},
+		"a URI":               {[]any{"cd://resources/gate"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
+		"through a reference": {[]any{"cd://componentReferences/pond/resources/pump"}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
+		"a document": {[]any{"resource: {name: bench, extraIdentity: {seats: '3'}}"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Identity{
+			"name":  "bench",
+			"class": "furniture",
+			"seats": "3",
+		}}},
 		"a document with a path":     {[]any{`{"resource":{"name":"pump"},"referencePath":[{"name":"pond"}]}`}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
 		"an object":                  {[]any{map[string]any{"resource": map[string]any{"name": "gate"}}}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
 		"relative to another one":    {[]any{pond, "cd://resources/pump"}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
@@ -251,7 +255,10 @@ func TestFunctionsAreSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		running.Go(func() {
 			for name, arguments := range map[string][]any{
-				"getResource": {"name", "gate"}, "getComponent": {"name", "pond"}, "getRepositoryContext": nil, "getResourceKey": {"cd://resources/gate"},
+				"getResource":          {"name", "gate"},
+				"getComponent":         {"name", "pond"},
+				"getRepositoryContext": nil,
+				"getResourceKey":       {"cd://resources/gate"},
 			} {
 				got, err := functions[name](arguments...)
 				if err != nil {

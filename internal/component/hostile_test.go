@@ -12,7 +12,12 @@ import (
 
 // Documents that are made to be expensive are refused before they become so.
 func TestHostileDocumentsAreCheap(t *testing.T) {
-	limits := Limits{Bytes: DefaultLimits.Bytes / 8, Depth: DefaultLimits.Depth, Values: DefaultLimits.Values / 8, Elements: DefaultLimits.Elements}
+	limits := Limits{
+		Bytes:    DefaultLimits.Bytes / 8,
+		Depth:    DefaultLimits.Depth,
+		Values:   DefaultLimits.Values / 8,
+		Elements: DefaultLimits.Elements,
+	}
 	size := limits.Bytes - 64
 	fill := func(text string) string { return strings.Repeat(text, size/len(text)) }
 	keys := &strings.Builder{}

@@ -60,7 +60,7 @@ func (e *Element) fullIdentity() Identity {
 	return identity
 }
 
-// matches tells whether the element has all attributes of a selector.
+// matches reports whether the element has all attributes of a selector.
 func (e *Element) matches(selector Identity) bool {
 	for key, value := range selector {
 		if own, found := e.attribute(key); !found || own != value {

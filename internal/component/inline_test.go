@@ -64,7 +64,10 @@ func TestInlineDescriptorsNest(t *testing.T) {
 // A component that is given inline is taken whatever repository is named for it.
 func TestInlineDescriptorsTakePrecedence(t *testing.T) {
 	overwrites := overwritesOf(t, rule(Coordinates{}, at(t, "mirror.example.com", "", "")))
-	set, err := collect(ClosureOptions{Inline: describe(t, nest), Overwrites: overwrites}, named(t, "example.com/twig"), named(t, "example.com/egg"))
+	set, err := collect(ClosureOptions{
+		Inline:     describe(t, nest),
+		Overwrites: overwrites,
+	}, named(t, "example.com/twig"), named(t, "example.com/egg"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,10 @@ func TestInlineDescriptorsTakePrecedence(t *testing.T) {
 // A component that is overwritten by another one is not taken from the inline descriptors.
 func TestInlineDescriptorsAreOverwritten(t *testing.T) {
 	overwrites := overwritesOf(t, rule(Coordinates{Name: "example.com/egg"}, Coordinates{Name: "example.com/golden-egg"}))
-	set, err := collect(ClosureOptions{Inline: describe(t, nest), Overwrites: overwrites}, named(t, "example.com/twig"), named(t, "example.com/golden-egg"))
+	set, err := collect(ClosureOptions{
+		Inline:     describe(t, nest),
+		Overwrites: overwrites,
+	}, named(t, "example.com/twig"), named(t, "example.com/golden-egg"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,14 +55,14 @@ func (o *Overwrites) Apply(original Coordinates) Coordinates {
 	return replaced.or(original)
 }
 
-// covers tells whether every attribute that is set equals that of other.
+// covers reports whether every attribute that is set equals that of other.
 func (c Coordinates) covers(other Coordinates) bool {
 	return (c.Name == "" || c.Name == other.Name) &&
 		(c.Version == "" || c.Version == other.Version) &&
 		(c.RepositoryContext.IsZero() || c.RepositoryContext == other.RepositoryContext)
 }
 
-// disjoint tells whether no attribute is set in both.
+// disjoint reports whether no attribute is set in both.
 func (c Coordinates) disjoint(other Coordinates) bool {
 	return (c.Name == "" || other.Name == "") &&
 		(c.Version == "" || other.Version == "") &&

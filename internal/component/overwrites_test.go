@@ -152,7 +152,12 @@ func checkOrigins(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, or
 }
 
 // A rule that is added at the end changes nothing if it does not match, and never what was replaced before.
-func checkAppended(t *testing.T, rules []lsv1alpha1.ComponentVersionOverwrite, last lsv1alpha1.ComponentVersionOverwrite, original, before Coordinates) {
+func checkAppended(
+	t *testing.T,
+	rules []lsv1alpha1.ComponentVersionOverwrite,
+	last lsv1alpha1.ComponentVersionOverwrite,
+	original, before Coordinates,
+) {
 	t.Helper()
 	after := overwritesOf(t, append(slices.Clone(rules), last)...).Apply(original)
 	matches := overwritesOf(t, last).rules[0].source.covers(original)

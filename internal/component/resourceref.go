@@ -41,7 +41,7 @@ const (
 // maxURI is the number of bytes that a URI may have.
 const maxURI = 2083
 
-// IsURI tells whether a text is meant to be such a URI.
+// IsURI reports whether a text is meant to be such a URI.
 func IsURI(text string) bool { return strings.HasPrefix(text, uriScheme) }
 
 // ParseURI reads a URI that refers to a component or to a resource.

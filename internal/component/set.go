@@ -53,7 +53,7 @@ func (s *Set) Origin(d *Descriptor) Coordinates {
 	return Coordinates{Name: d.Name, Version: d.Version}
 }
 
-// IsInline tells whether a component of the set was given inline.
+// IsInline reports whether a component of the set was given inline.
 func (s *Set) IsInline(d *Descriptor) bool {
 	m, found := s.members[d.ID()]
 	return found && m.inline

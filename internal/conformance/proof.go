@@ -93,7 +93,7 @@ func (f *finder) visitLiteral(place, literal string) {
 	}
 }
 
-// isReport tells whether a node is a call that writes a message, which is no name.
+// isReport reports whether a node is a call that writes a message, which is no name.
 func isReport(node ast.Node) bool {
 	call, ok := node.(*ast.CallExpr)
 	if !ok {

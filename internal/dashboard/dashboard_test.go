@@ -108,7 +108,12 @@ func makePipeline(t *testing.T, cluster client.Client, namespace string) {
 	}
 	create(t, cluster, pipeline)
 	pipeline.Status.LatestRevision = "main@sha1:abc"
-	pipeline.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "TargetsReadable", LastTransitionTime: metav1.Now()}}
+	pipeline.Status.Conditions = []metav1.Condition{{
+		Type:               "Ready",
+		Status:             metav1.ConditionTrue,
+		Reason:             "TargetsReadable",
+		LastTransitionTime: metav1.Now(),
+	}}
 	pipeline.Status.Holds = []pipelines.Hold{{Reason: pipelines.HoldWaitingForApproval, Message: "ask Jo", Since: metav1.Now()}}
 	updateStatus(t, cluster, pipeline)
 }
@@ -212,8 +217,24 @@ func TestOnlyReadingIsAllowed(t *testing.T) {
 
 func TestIsLoopback(t *testing.T) {
 	hosts := map[string]bool{
-		"localhost": true, "localhost:8090": true, "LOCALHOST": true, "127.0.0.1": true, "127.0.0.1:8090": true, "127.8.9.1": true, "[::1]": true, "[::1]:8090": true, "::1": true,
-		"evil.example": false, "evil.example:8090": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "10.0.0.1": false, "0.0.0.0": false, "[::]:8090": false, "": false, ":8090": false,
+		"localhost":              true,
+		"localhost:8090":         true,
+		"LOCALHOST":              true,
+		"127.0.0.1":              true,
+		"127.0.0.1:8090":         true,
+		"127.8.9.1":              true,
+		"[::1]":                  true,
+		"[::1]:8090":             true,
+		"::1":                    true,
+		"evil.example":           false,
+		"evil.example:8090":      false,
+		"localhost.evil.example": false,
+		"127.0.0.1.evil.example": false,
+		"10.0.0.1":               false,
+		"0.0.0.0":                false,
+		"[::]:8090":              false,
+		"":                       false,
+		":8090":                  false,
 	}
 	for host, want := range hosts {
 		if got := IsLoopback(host); got != want {

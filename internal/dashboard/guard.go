@@ -40,7 +40,7 @@ func onlyLoopback(next http.Handler) http.Handler {
 	})
 }
 
-// IsLoopback tells whether a host, with or without a port, means this machine and
+// IsLoopback reports whether a host, with or without a port, means this machine and
 // cannot mean another.
 func IsLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

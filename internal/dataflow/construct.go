@@ -134,7 +134,7 @@ func (c *constructor) all(definitions []lsv1alpha1.ImportDefinition) error {
 	return nil
 }
 
-// one gives an import its value and tells whether it has one.
+// one gives an import its value and reports whether it has one.
 func (c *constructor) one(definition *lsv1alpha1.ImportDefinition) (bool, error) {
 	kind := TypeOf(&definition.FieldValueDefinition)
 	switch kind {
@@ -241,7 +241,7 @@ func (c *constructor) bind(name string, value any, bound boundImport) {
 	c.result.bound = append(c.result.bound, bound)
 }
 
-// Satisfied tells whether an import of the blueprint has a value.
+// Satisfied reports whether an import of the blueprint has a value.
 func (i *Imports) Satisfied(name string) bool {
 	return slices.ContainsFunc(i.bound, func(b boundImport) bool { return b.name == name })
 }

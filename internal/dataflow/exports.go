@@ -210,7 +210,13 @@ func ExportedObjects(scope Scope, exports lsv1alpha1.InstallationExports) []Obje
 // belongs to another installation is a terminal error; one that an earlier installation of the same name left behind is
 // removed by the garbage collector soon.
 func (e *Exports) Objects(scope Scope, owner Owner, existing Existing) (Objects, error) {
-	w := &exportWriter{scope: scope, owner: owner, existing: existing, taken: map[ObjectID]string{}, faults: &faults{operation: OperationCreateExports}}
+	w := &exportWriter{
+		scope:    scope,
+		owner:    owner,
+		existing: existing,
+		taken:    map[ObjectID]string{},
+		faults:   &faults{operation: OperationCreateExports},
+	}
 	var objects Objects
 	for _, export := range e.data {
 		if !w.free(KindDataObject, export) {
@@ -243,7 +249,7 @@ type exportWriter struct {
 	faults   *faults
 }
 
-// free tells whether an export may be written: no other installation owns the object, and no other export goes there.
+// free reports whether an export may be written: no other installation owns the object, and no other export goes there.
 func (w *exportWriter) free(kind ObjectKind, export boundExport) bool {
 	id := ObjectID{Kind: kind, Name: w.scope.ObjectName(export.reference)}
 	if other, taken := w.taken[id]; taken {

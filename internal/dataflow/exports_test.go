@@ -276,7 +276,12 @@ func TestContextValues(t *testing.T) {
 		return value.(map[string]any)["spec"].(map[string]any)["config"].(map[string]any)["kubeconfig"]
 	}
 	list, targetMap := values.Targets["list"].([]any), values.Targets["map"].(map[string]any)
-	got := map[string]any{"one": config(values.Targets["one"]), "list": []any{config(list[0]), config(list[1]), config(list[2])}, "n": config(targetMap["n"]), "e": config(targetMap["e"])}
+	got := map[string]any{
+		"one":  config(values.Targets["one"]),
+		"list": []any{config(list[0]), config(list[1]), config(list[2])},
+		"n":    config(targetMap["n"]),
+		"e":    config(targetMap["e"]),
+	}
 	expectYAML(t, "targets", got, `{one: of eu, list: [of first, of second, of third], "n": of north, e: of east}`)
 
 	continuous, err := dataflow.CollectContext("tree", "", []*lsv1alpha1.DataObject{old}, nil)

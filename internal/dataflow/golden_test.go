@@ -75,7 +75,12 @@ func (c *goldenCase) owner() dataflow.Owner {
 }
 
 func (c *goldenCase) facts() dataflow.Facts {
-	facts := dataflow.Facts{DataObjects: c.DataObjects, Targets: c.Targets, Secrets: map[string]map[string][]byte{}, ConfigMaps: map[string]map[string][]byte{}}
+	facts := dataflow.Facts{
+		DataObjects: c.DataObjects,
+		Targets:     c.Targets,
+		Secrets:     map[string]map[string][]byte{},
+		ConfigMaps:  map[string]map[string][]byte{},
+	}
 	for name, data := range c.Secrets {
 		facts.Secrets[name] = dataflow.ConfigMapContent(data, nil)
 	}
@@ -120,7 +125,12 @@ func (c *goldenCase) imports() (goldenResult, error) {
 func (c *goldenCase) exports() (goldenResult, error) {
 	spec := c.Installation.Spec
 	exports, err := dataflow.BuildExports(dataflow.ExportInput{
-		Definitions: c.Blueprint.Exports, Values: c.Exported, Exports: spec.Exports, Mappings: spec.ExportDataMappings, Map: paths, Validate: c.validator(),
+		Definitions: c.Blueprint.Exports,
+		Values:      c.Exported,
+		Exports:     spec.Exports,
+		Mappings:    spec.ExportDataMappings,
+		Map:         paths,
+		Validate:    c.validator(),
 	})
 	if err != nil {
 		return goldenResult{}, err

@@ -52,7 +52,7 @@ func (h Hasher) Hash(resolved Resolved) Hashes {
 // Seed returns bytes that nobody can guess who does not know the key, always the same for a purpose.
 func (h Hasher) Seed(purpose string) []byte { return []byte(h.sum("seed", purpose)) }
 
-// IsHash tells whether a text was written by a Hasher. A status may hold hashes that an earlier controller of this API has
+// IsHash reports whether a text was written by a Hasher. A status may hold hashes that an earlier controller of this API has
 // computed in another way: they say nothing about whether imports have changed.
 func IsHash(text string) bool {
 	sum, err := hex.DecodeString(text)

@@ -42,6 +42,10 @@ func mapOne(mapping lsv1alpha1.AnyJSON, bindings map[string]any, evaluate Mapper
 
 // mappingError makes every error of a mapping terminal: the same template over the same data fails again.
 func mappingError(operation, name string, err error) error {
-	details := failure.Details{Operation: operation, Reason: ReasonMappingFailed, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}
+	details := failure.Details{
+		Operation: operation,
+		Reason:    ReasonMappingFailed,
+		Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	}
 	return failure.NewTerminal(details, fmt.Errorf("data mapping %q: %w", name, err))
 }

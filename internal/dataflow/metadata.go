@@ -56,13 +56,27 @@ type mark struct {
 // importMark marks an import of an installation in the scope that it opens.
 func importMark(owner Owner, name string) mark {
 	own := ContextOf(owner.Name)
-	return mark{owner: owner, kind: kindInstallation, context: own, source: own, sourceType: lsv1alpha1.DataObjectSourceImport, reference: name}
+	return mark{
+		owner:      owner,
+		kind:       kindInstallation,
+		context:    own,
+		source:     own,
+		sourceType: lsv1alpha1.DataObjectSourceImport,
+		reference:  name,
+	}
 }
 
 // exportMark marks an export of an installation in the scope in which it lives, or in the root scope if the reference
 // is global.
 func exportMark(owner Owner, scope Scope, reference string) mark {
-	m := mark{owner: owner, kind: kindInstallation, context: scope.Context(), source: ContextOf(owner.Name), sourceType: lsv1alpha1.DataObjectSourceExport, reference: reference}
+	m := mark{
+		owner:      owner,
+		kind:       kindInstallation,
+		context:    scope.Context(),
+		source:     ContextOf(owner.Name),
+		sourceType: lsv1alpha1.DataObjectSourceExport,
+		reference:  reference,
+	}
 	if IsGlobal(reference) {
 		m.context = ""
 	}

@@ -57,7 +57,7 @@ func SplitElement(reference string) (name, key string, ok bool) {
 	return before, key, true
 }
 
-// IsGlobal tells whether a reference means the object of that very name, whatever the scope.
+// IsGlobal reports whether a reference means the object of that very name, whatever the scope.
 func IsGlobal(reference string) bool { return strings.HasPrefix(reference, globalPrefix) }
 
 // ContextOf returns the context that an installation opens. It is also how labels name the installation as a source.

@@ -162,7 +162,12 @@ func TestNamesThatCannotBeStored(t *testing.T) {
 }
 
 func TestExecutionExport(t *testing.T) {
-	object, err := dataflow.ExecutionExport(dataflow.Owner{Namespace: namespace, Name: "app", UID: "uid-2", JobID: job}, map[string]any{"item": map[string]any{"url": "x"}})
+	object, err := dataflow.ExecutionExport(dataflow.Owner{
+		Namespace: namespace,
+		Name:      "app",
+		UID:       "uid-2",
+		JobID:     job,
+	}, map[string]any{"item": map[string]any{"url": "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,10 @@ func checkQuiet(t *testing.T, err error, text []byte) {
 // checkRoundTrip stores data as a context object and reads it again.
 func checkRoundTrip(t *testing.T, resolved dataflow.Resolved) {
 	t.Helper()
-	imports, err := dataflow.Construct(dataflow.ImportInput{Definitions: []lsv1alpha1.ImportDefinition{{FieldValueDefinition: lsv1alpha1.FieldValueDefinition{Name: "x", Type: "data"}}}, Resolved: resolved})
+	imports, err := dataflow.Construct(dataflow.ImportInput{
+		Definitions: []lsv1alpha1.ImportDefinition{{FieldValueDefinition: lsv1alpha1.FieldValueDefinition{Name: "x", Type: "data"}}},
+		Resolved:    resolved,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,10 @@ func checkRoundTrip(t *testing.T, resolved dataflow.Resolved) {
 		t.Fatal(err)
 	}
 	again, err := dataflow.Resolve(dataflow.Scope{Namespace: namespace, Parent: "app", JobID: job},
-		lsv1alpha1.InstallationImports{Data: []lsv1alpha1.DataImport{{Name: "x", DataRef: "x"}}}, dataflow.Facts{DataObjects: objects.DataObjects})
+		lsv1alpha1.InstallationImports{Data: []lsv1alpha1.DataImport{{
+			Name:    "x",
+			DataRef: "x",
+		}}}, dataflow.Facts{DataObjects: objects.DataObjects})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +164,10 @@ func FuzzMappings(f *testing.F) {
 // compact writes JSON the way this package does.
 func compact(t *testing.T, text lsv1alpha1.AnyJSON) string {
 	t.Helper()
-	resolved, err := dataflow.Resolve(root, lsv1alpha1.InstallationImports{Data: []lsv1alpha1.DataImport{{Name: "x", DataRef: "d"}}}, dataflow.Facts{DataObjects: []*lsv1alpha1.DataObject{func() *lsv1alpha1.DataObject {
+	resolved, err := dataflow.Resolve(root, lsv1alpha1.InstallationImports{Data: []lsv1alpha1.DataImport{{
+		Name:    "x",
+		DataRef: "d",
+	}}}, dataflow.Facts{DataObjects: []*lsv1alpha1.DataObject{func() *lsv1alpha1.DataObject {
 		object := &lsv1alpha1.DataObject{Data: text}
 		object.Name = "d"
 		return object
@@ -217,7 +226,10 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 	validate := func(what string, text lsv1alpha1.AnyJSON, value any) error {
 		return compiler.Validate(what, text.Raw, schema.Sources{}, value)
 	}
-	facts := dataflow.Facts{Secrets: map[string]map[string][]byte{"s": {"k": []byte(canary), "j": []byte("{pin: 424242, list: [" + canary + "]}")}}}
+	facts := dataflow.Facts{Secrets: map[string]map[string][]byte{"s": {
+		"k": []byte(canary),
+		"j": []byte("{pin: 424242, list: [" + canary + "]}"),
+	}}}
 	errors := 0
 	for _, text := range []string{
 		`{"type":"integer"}`, `{"minLength":100}`, `{"maxLength":1}`, `{"pattern":"^x$"}`, `{"enum":["a","b"]}`, `{"const":"a"}`, `{"format":"ipv4"}`,
@@ -229,9 +241,15 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 		for _, key := range []string{"k", "j"} {
 			resolved := resolve(t, root, `data: [{name: x, secretRef: {name: s, key: `+key+`}}]`, facts)
 			definition := lsv1alpha1.FieldValueDefinition{Name: "x", Type: "data", Schema: &lsv1alpha1.AnyJSON{Raw: []byte(text)}}
-			_, err := dataflow.Construct(dataflow.ImportInput{Definitions: []lsv1alpha1.ImportDefinition{{FieldValueDefinition: definition}}, Resolved: resolved, Validate: validate})
+			_, err := dataflow.Construct(dataflow.ImportInput{
+				Definitions: []lsv1alpha1.ImportDefinition{{FieldValueDefinition: definition}},
+				Resolved:    resolved,
+				Validate:    validate,
+			})
 			_, exportErr := dataflow.BuildExports(dataflow.ExportInput{
-				Definitions: []lsv1alpha1.ExportDefinition{{FieldValueDefinition: definition}}, Values: map[string]any{"x": resolved["x"].Data}, Validate: validate,
+				Definitions: []lsv1alpha1.ExportDefinition{{FieldValueDefinition: definition}},
+				Values:      map[string]any{"x": resolved["x"].Data},
+				Validate:    validate,
 			})
 			if (err == nil) != (exportErr == nil) {
 				t.Errorf("%s: import %v, export %v", text, err, exportErr)

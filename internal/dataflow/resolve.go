@@ -142,7 +142,7 @@ func (r *resolver) absent(name string, kind ObjectKind, reference string) {
 	r.faults.absent("import %q: %s does not exist: %s", name, r.scope.describe(kind, reference), help)
 }
 
-// current tells whether an object is of the job that it has to be of. Another one means that the cache lags behind: the
+// current reports whether an object is of the job that it has to be of. Another one means that the cache lags behind: the
 // exporter has finished before anybody asks.
 func (r *resolver) current(name string, kind ObjectKind, reference string, labels map[string]string) bool {
 	want := r.scope.expectedJob(kind, reference)

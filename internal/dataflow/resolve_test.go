@@ -72,7 +72,13 @@ func TestDataInTheRootScope(t *testing.T) {
 			dataObject(t, "empty", ``),
 		},
 		Secrets: map[string]map[string][]byte{
-			"login": {"user": []byte("admin"), "port": []byte("8443"), "tls": []byte("enabled: true\nciphers: [a, b]\n"), "note": []byte(""), "quoted": []byte(`"8443"`)},
+			"login": {
+				"user":   []byte("admin"),
+				"port":   []byte("8443"),
+				"tls":    []byte("enabled: true\nciphers: [a, b]\n"),
+				"note":   []byte(""),
+				"quoted": []byte(`"8443"`),
+			},
 		},
 		ConfigMaps: map[string]map[string][]byte{
 			"settings": dataflow.ConfigMapContent(map[string]string{"log": "{level: debug}"}, map[string][]byte{"bin": []byte("[1, 2]")}),
@@ -307,7 +313,10 @@ func TestTargetsBringTheirSecrets(t *testing.T) {
 	target := cluster(t, "a")
 	target.Spec.Configuration = nil
 	target.Spec.SecretRef = &lsv1alpha1.LocalSecretReference{Name: "kubeconfig", Key: "config"}
-	facts := dataflow.Facts{Targets: []*lsv1alpha1.Target{target}, Secrets: map[string]map[string][]byte{"kubeconfig": {"config": []byte("x")}}}
+	facts := dataflow.Facts{
+		Targets: []*lsv1alpha1.Target{target},
+		Secrets: map[string]map[string][]byte{"kubeconfig": {"config": []byte("x")}},
+	}
 	resolved := resolve(t, root, `targets: [{name: x, target: a}]`, facts)
 	if string(resolved["x"].Targets[0].Secret["config"]) != "x" {
 		t.Errorf("secret = %q", resolved["x"].Targets[0].Secret)

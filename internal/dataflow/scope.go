@@ -42,7 +42,7 @@ const (
 	KindConfigMap  ObjectKind = "ConfigMap"
 )
 
-// IsRoot tells whether it is the root scope of the namespace.
+// IsRoot reports whether it is the root scope of the namespace.
 func (s Scope) IsRoot() bool { return s.Parent == "" }
 
 // Context returns the name of the scope in labels.

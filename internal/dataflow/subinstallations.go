@@ -42,7 +42,7 @@ func (p *parentImports) add(definitions []lsv1alpha1.ImportDefinition, condition
 	}
 }
 
-// lacks tells whether a reference means an import of the parent, or an element of one, that has no value and needs none.
+// lacks reports whether a reference means an import of the parent, or an element of one, that has no value and needs none.
 func (p *parentImports) lacks(reference string) bool {
 	name := reference
 	if list, _, ok := SplitElement(reference); ok {
@@ -62,7 +62,11 @@ func (p *parentImports) provides(name string) lsv1alpha1.ImportType {
 // DropUnsatisfied returns the nested installations of a blueprint without those of their imports that are bound to an
 // import of the parent that has no value and needs none. Imports of lists and maps of targets go as a whole. What a
 // nested blueprint requires nevertheless, it will miss.
-func DropUnsatisfied(templates []lsv1alpha1.InstallationTemplate, definitions []lsv1alpha1.ImportDefinition, satisfied func(name string) bool) []lsv1alpha1.InstallationTemplate {
+func DropUnsatisfied(
+	templates []lsv1alpha1.InstallationTemplate,
+	definitions []lsv1alpha1.ImportDefinition,
+	satisfied func(name string) bool,
+) []lsv1alpha1.InstallationTemplate {
 	parent := newParentImports(definitions, satisfied)
 	result := make([]lsv1alpha1.InstallationTemplate, 0, len(templates))
 	for i := range templates {
@@ -85,8 +89,16 @@ func DropUnsatisfied(templates []lsv1alpha1.InstallationTemplate, definitions []
 // ValidateSubinstallations checks the nested installations that a blueprint gives, after DropUnsatisfied: each on its
 // own, and that every import comes from the parent or a sibling, that no two export the same or what the parent
 // imports, and that none waits for itself. All that is wrong comes in one terminal error.
-func ValidateSubinstallations(templates []lsv1alpha1.InstallationTemplate, definitions []lsv1alpha1.ImportDefinition, satisfied func(name string) bool) error {
-	v := &templateValidator{parent: newParentImports(definitions, satisfied), exported: map[ObjectID]bool{}, faults: &faults{operation: OperationSubinstances}}
+func ValidateSubinstallations(
+	templates []lsv1alpha1.InstallationTemplate,
+	definitions []lsv1alpha1.ImportDefinition,
+	satisfied func(name string) bool,
+) error {
+	v := &templateValidator{
+		parent:   newParentImports(definitions, satisfied),
+		exported: map[ObjectID]bool{},
+		faults:   &faults{operation: OperationSubinstances},
+	}
 	siblings := make([]Sibling, 0, len(templates))
 	names := map[string]bool{}
 	for i := range templates {
@@ -283,7 +295,7 @@ func (v *templateValidator) targetsSatisfied(at string, target lsv1alpha1.Target
 	}
 }
 
-// provided tells whether the parent or a sibling provides what a reference means. Global references mean objects that
+// provided reports whether the parent or a sibling provides what a reference means. Global references mean objects that
 // neither has to know.
 func (v *templateValidator) provided(kind ObjectKind, reference string) bool {
 	if IsGlobal(reference) || v.exported[nestedObject(kind, reference)] {

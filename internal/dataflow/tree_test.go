@@ -23,7 +23,12 @@ type garden struct {
 
 // run does for one installation what a job does with its data: import, let the blueprint compute its exports, export.
 // The blueprint gets the values of the imports and whatever is in the scope that the installation opens.
-func (g *garden) run(parent string, template lsv1alpha1.InstallationTemplate, blueprint string, compute func(values map[string]any, scope dataflow.ContextValues) map[string]any) {
+func (g *garden) run(
+	parent string,
+	template lsv1alpha1.InstallationTemplate,
+	blueprint string,
+	compute func(values map[string]any, scope dataflow.ContextValues) map[string]any,
+) {
 	g.t.Helper()
 	scope := dataflow.Scope{Namespace: namespace, Parent: parent, JobID: g.job}
 	owner := dataflow.Owner{Namespace: namespace, Name: template.Name, UID: ktypes.UID("uid of " + template.Name), JobID: g.job}
@@ -48,7 +53,12 @@ func (g *garden) run(parent string, template lsv1alpha1.InstallationTemplate, bl
 		g.t.Fatalf("%s: %v", template.Name, err)
 	}
 	exports, err := dataflow.BuildExports(dataflow.ExportInput{
-		Definitions: declared.Exports, Values: compute(imports.Values, inside), Exports: template.Exports, Mappings: template.ExportDataMappings, Map: paths, Validate: types,
+		Definitions: declared.Exports,
+		Values:      compute(imports.Values, inside),
+		Exports:     template.Exports,
+		Mappings:    template.ExportDataMappings,
+		Map:         paths,
+		Validate:    types,
 	})
 	if err != nil {
 		g.t.Fatalf("%s: %v", template.Name, err)
@@ -140,7 +150,10 @@ exports: [{name: out, type: data, schema: {type: string}}, {name: t, type: targe
 	}}
 	for _, g.job = range []string{"job-1", "job-2"} {
 		// The root writes its imports first, and its exports when its scope is full.
-		g.run("", lsv1alpha1.InstallationTemplate{Name: "tree", Imports: rootTemplate.Imports}, rootBlueprint, func(map[string]any, dataflow.ContextValues) map[string]any { return nil })
+		g.run("", lsv1alpha1.InstallationTemplate{
+			Name:    "tree",
+			Imports: rootTemplate.Imports,
+		}, rootBlueprint, func(map[string]any, dataflow.ContextValues) map[string]any { return nil })
 		for _, name := range order {
 			g.run("tree", byName[name], innerBlueprint, func(values map[string]any, _ dataflow.ContextValues) map[string]any {
 				target := values["t"].(map[string]any)["spec"].(map[string]any)

@@ -74,6 +74,10 @@ func TestADefaultThatCannotBeRead(t *testing.T) {
 	broken.Name, broken.Type, broken.Required = "x", lsv1alpha1.ImportTypeData, new(bool)
 	_, err := dataflow.Construct(dataflow.ImportInput{Definitions: []lsv1alpha1.ImportDefinition{broken}, Validate: types})
 	expectError(t, err, failure.Terminal, `blueprint import "x": its default cannot be read: it is not valid JSON`)
-	_, err = dataflow.Construct(dataflow.ImportInput{Mappings: map[string]lsv1alpha1.AnyJSON{"x": {Raw: []byte("{")}}, Map: paths, Validate: types})
+	_, err = dataflow.Construct(dataflow.ImportInput{
+		Mappings: map[string]lsv1alpha1.AnyJSON{"x": {Raw: []byte("{")}},
+		Map:      paths,
+		Validate: types,
+	})
 	expectError(t, err, failure.Terminal, `data mapping "x": the mapping is no JSON`)
 }

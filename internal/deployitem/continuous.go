@@ -22,7 +22,7 @@ func FlowOf(item *lsv1alpha1.DeployItem) lsv1alpha1.Flow {
 	return item.Spec.Flow.OrDefault()
 }
 
-// HasWork tells whether there is anything for a deployer to do about an item.
+// HasWork reports whether there is anything for a deployer to do about an item.
 func HasWork(item *lsv1alpha1.DeployItem) bool {
 	if FlowOf(item) == lsv1alpha1.FlowJob {
 		return !item.Status.IsFinished()
@@ -30,7 +30,7 @@ func HasWork(item *lsv1alpha1.DeployItem) bool {
 	return due(item) || PickedUp(&item.Status)
 }
 
-// due tells whether there is something to do that has not begun. A failed deletion is repeated on request only.
+// due reports whether there is something to do that has not begun. A failed deletion is repeated on request only.
 func due(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	undeleted := !item.DeletionTimestamp.IsZero() && status.Phase == lsv1alpha1.PhaseSucceeded
@@ -52,7 +52,7 @@ func (o *Observed) lookContinuously(item *lsv1alpha1.DeployItem) {
 	o.Restart = PickedUp(&item.Status) && item.Status.ObservedGeneration != item.Generation
 }
 
-// Running tells whether the item is worked on, or is to be.
+// Running reports whether the item is worked on, or is to be.
 func (o Observed) Running() bool {
 	if o.Continuous {
 		return o.Due || o.Phase != "" && !o.Phase.IsFinal()
@@ -60,7 +60,7 @@ func (o Observed) Running() bool {
 	return o.Job.Running()
 }
 
-// startsOver tells whether what was begun is overtaken by a new spec or by the deletion.
+// startsOver reports whether what was begun is overtaken by a new spec or by the deletion.
 func (o Observed) startsOver() bool {
 	begun := o.Phase != "" && !o.Phase.IsFinal()
 	return o.Continuous && begun && (o.Deleting && !o.Phase.IsDeletion() || o.Restart)

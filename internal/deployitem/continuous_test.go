@@ -63,7 +63,9 @@ func TestCON60_WhatDeployersWorkOn(t *testing.T) {
 // Every end is one of the present spec, so that what has failed for good is not tried again and again.
 func TestCON60_TheEndTellsOfTheGeneration(t *testing.T) {
 	for name, i := range map[string]*lsv1alpha1.DeployItem{
-		"deploy": continuousItem("", 0), "delete": deleted(continuousItem(lsv1alpha1.PhaseSucceeded, 2)), "again": continuousItem(lsv1alpha1.PhaseFailed, 2),
+		"deploy": continuousItem("", 0),
+		"delete": deleted(continuousItem(lsv1alpha1.PhaseSucceeded, 2)),
+		"again":  continuousItem(lsv1alpha1.PhaseFailed, 2),
 	} {
 		s := &script{answer: deployitem.Answer{Err: failure.Terminalf(failure.Details{Reason: "Bad"}, "wrong")}}
 		s.walk(t, i, deployitem.Snapshot{})

@@ -54,7 +54,7 @@ func Decide(o Observed) Decision {
 	return work(o)
 }
 
-// working tells whether the deployer has a job to do on the item.
+// working reports whether the deployer has a job to do on the item.
 func working(o Observed) bool {
 	return o.Mine && o.Running() && !(o.Deleting && o.WithoutUninstall)
 }
@@ -246,5 +246,9 @@ func wait(code, message string) Decision {
 }
 
 func fail(while string, err error) Decision {
-	return Decision{Do: []Effect{Fail{While: while, Err: err}}, Wait: true, Why: decision.Reason{Code: lsv1alpha1.ReasonFailed, Message: err.Error()}}
+	return Decision{
+		Do:   []Effect{Fail{While: while, Err: err}},
+		Wait: true,
+		Why:  decision.Reason{Code: lsv1alpha1.ReasonFailed, Message: err.Error()},
+	}
 }

@@ -74,7 +74,7 @@ func does[E deployitem.Effect](d deployitem.Decision) bool {
 	return slices.ContainsFunc(d.Do, func(e deployitem.Effect) bool { _, ok := e.(E); return ok })
 }
 
-// touches tells whether a decision changes the target.
+// touches reports whether a decision changes the target.
 func touches(d deployitem.Decision) bool {
 	return does[deployitem.Deploy](d) || does[deployitem.Delete](d) || does[deployitem.Repair](d)
 }
@@ -155,8 +155,8 @@ func TestRulesHoldForAllFacts(t *testing.T) {
 	}
 }
 
-// An error that says that the target cannot be reached ends a job that deploys once the deletion is asked for, and none that deletes: what was
-// deployed is not left behind because somebody cannot be reached.
+// An error that says that the target cannot be reached ends a job that deploys once the deletion is asked for, and none that deletes:
+// what was deployed is not left behind because somebody cannot be reached.
 func TestJOB46_AnUnreachableTarget(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -176,7 +176,16 @@ func TestJOB46_AnUnreachableTarget(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	o := deployitem.Observed{Mine: true, Phase: lsv1alpha1.PhaseDeleting, Job: jobs[2], Deleting: true, Finalizer: true, Target: deployitem.TargetThere, TargetName: "ns/east", Now: noon}
+	o := deployitem.Observed{
+		Mine:       true,
+		Phase:      lsv1alpha1.PhaseDeleting,
+		Job:        jobs[2],
+		Deleting:   true,
+		Finalizer:  true,
+		Target:     deployitem.TargetThere,
+		TargetName: "ns/east",
+		Now:        noon,
+	}
 	o.Answer = &deployitem.Answer{Err: away, Unreachable: true}
 	d := deployitem.Decide(o)
 	if message := d.Why.Message; does[deployitem.RemoveFinalizer](d) || !strings.Contains(message, "connection refused") || !strings.Contains(message, "ns/east") || !strings.Contains(message, "espalier delete ROOT --without-uninstall") {
@@ -187,14 +196,22 @@ func TestJOB46_AnUnreachableTarget(t *testing.T) {
 // Each rule must be able to fail, or it proves nothing.
 func TestRulesCanBeBroken(t *testing.T) {
 	every := []deployitem.Decision{
-		{Do: []deployitem.Effect{deployitem.Deploy{}, deployitem.Delete{}, deployitem.Repair{}, deployitem.RemoveFinalizer{}}, Next: lsv1alpha1.PhaseSucceeded},
+		{
+			Do:   []deployitem.Effect{deployitem.Deploy{}, deployitem.Delete{}, deployitem.Repair{}, deployitem.RemoveFinalizer{}},
+			Next: lsv1alpha1.PhaseSucceeded,
+		},
 		{}, {Wait: true}, {Wait: true, Why: decision.Reason{Code: lsv1alpha1.ReasonNoTargetFound}},
 	}
 	for name, holds := range rules {
 		breakable := false
 		for bits := range 1 << 11 {
 			for _, d := range every {
-				o := observation(bits, deployitem.Observed{Phase: lsv1alpha1.PhaseProgressing, Job: jobs[2], Target: deployitem.TargetMissing, Now: noon})
+				o := observation(bits, deployitem.Observed{
+					Phase:  lsv1alpha1.PhaseProgressing,
+					Job:    jobs[2],
+					Target: deployitem.TargetMissing,
+					Now:    noon,
+				})
 				breakable = breakable || !holds(o, d)
 				o.Job = jobs[1]
 				breakable = breakable || !holds(o, d)

@@ -148,7 +148,7 @@ func beganOr(status *lsv1alpha1.DeployItemStatus, now time.Time) time.Time {
 	return began
 }
 
-// neverTouched tells whether no deployer has ever got as far as to touch the target for this item.
+// neverTouched reports whether no deployer has ever got as far as to touch the target for this item.
 func neverTouched(status *lsv1alpha1.DeployItemStatus) bool {
 	return status.ObservedGeneration == 0 && status.ProviderStatus == nil
 }
@@ -174,7 +174,7 @@ func invalid(cause error) error {
 	}, cause)
 }
 
-// mine tells whether the deployer is the one for the item. With selectors that depends on the Target: without one, the
+// mine reports whether the deployer is the one for the item. With selectors that depends on the Target: without one, the
 // item belongs to a deployer without selectors, and to the one that has worked on it before.
 func mine(s Snapshot) bool {
 	switch {
@@ -190,7 +190,7 @@ func mine(s Snapshot) bool {
 	}
 }
 
-// Repairable tells whether a deployer may look after what the item has deployed while no job runs: the last job
+// Repairable reports whether a deployer may look after what the item has deployed while no job runs: the last job
 // succeeded, and the spec is still the one that was deployed.
 func Repairable(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status

@@ -33,7 +33,7 @@ type Requirement struct {
 	Values   []string           `json:"values,omitempty"`
 }
 
-// Selects tells whether one of the selectors chooses the Target. Without selectors every Target is chosen.
+// Selects reports whether one of the selectors chooses the Target. Without selectors every Target is chosen.
 func Selects(selectors []TargetSelector, target *lsv1alpha1.Target) bool {
 	for _, s := range selectors {
 		if s.matches(target) {

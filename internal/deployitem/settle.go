@@ -41,7 +41,7 @@ func Settle(item *lsv1alpha1.DeployItem, o Observed, d Decision, err error) Obse
 	return o
 }
 
-// leftToWatchdog tells whether the time of the item is up, so that what its status says is not the deployer's any more.
+// leftToWatchdog reports whether the time of the item is up, so that what its status says is not the deployer's any more.
 func leftToWatchdog(d Decision, err error) bool {
 	return err == nil && d.Why.Code == lsv1alpha1.ReasonProgressingTimeout
 }

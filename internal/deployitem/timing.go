@@ -15,7 +15,7 @@ const (
 	DefaultProgressTimeout = 10 * time.Minute
 )
 
-// PickedUp tells whether a deployer works on the item: a stored phase that is not final says so.
+// PickedUp reports whether a deployer works on the item: a stored phase that is not final says so.
 func PickedUp(status *lsv1alpha1.DeployItemStatus) bool {
 	return status.Phase != "" && !status.Phase.IsFinal()
 }
@@ -41,7 +41,7 @@ func DeadlineOf(item *lsv1alpha1.DeployItem, began time.Time) (time.Time, error)
 	return began.Add(limit), nil
 }
 
-// InDeletionFlow tells whether the current or next job of an item is one that deletes it. A job that was running when
+// InDeletionFlow reports whether the current or next job of an item is one that deletes it. A job that was running when
 // the deletion was asked for is finished first.
 func InDeletionFlow(deleting bool, phase lsv1alpha1.Phase) bool {
 	running := phase != "" && !phase.IsFinal()

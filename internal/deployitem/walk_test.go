@@ -188,7 +188,10 @@ func TestErrorsOfAJob(t *testing.T) {
 	for n := range 7 {
 		reason := fmt.Sprintf("Reason%d", n)
 		for range 2 {
-			s := &script{answer: deployitem.Answer{Err: failure.NewRetryable(failure.Details{Operation: "Apply", Reason: reason}, errors.New(reason))}}
+			s := &script{answer: deployitem.Answer{Err: failure.NewRetryable(failure.Details{
+				Operation: "Apply",
+				Reason:    reason,
+			}, errors.New(reason))}}
 			s.walk(t, i, deployitem.Snapshot{Intended: n > 0})
 		}
 	}

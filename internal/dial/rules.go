@@ -34,7 +34,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("address %s is refused: %s", r.Address, r.Why)
 }
 
-// IsRefusal tells whether an error comes from an address that the rules forbid.
+// IsRefusal reports whether an error comes from an address that the rules forbid.
 func IsRefusal(err error) bool {
 	var refusal *Refusal
 	return errors.As(err, &refusal)

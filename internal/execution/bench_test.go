@@ -39,7 +39,10 @@ func fan(b *testing.B, size int) execution.Snapshot {
 			object.Status.JobID, object.Status.JobIDFinished, object.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
 		}
 		s.Items = append(s.Items, *object)
-		e.Status.DeployItemCache.ActiveDIs = append(e.Status.DeployItemCache.ActiveDIs, lsv1alpha1.NamePair{SpecName: item.Name, ObjectName: object.Name})
+		e.Status.DeployItemCache.ActiveDIs = append(e.Status.DeployItemCache.ActiveDIs, lsv1alpha1.NamePair{
+			SpecName:   item.Name,
+			ObjectName: object.Name,
+		})
 	}
 	if len(s.Items) != size {
 		b.Fatalf("%d items", len(s.Items))

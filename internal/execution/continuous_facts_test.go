@@ -149,7 +149,7 @@ var errInvalid = failure.Terminalf(failure.Details{Reason: "Invalid"}, "a depend
 
 const executionSwitches = 9
 
-// executionFacts sets what is either so or not, and tells whether that is a combination of its own.
+// executionFacts sets what is either so or not, and reports whether that is a combination of its own.
 func executionFacts(bits int, o execution.Observed) (execution.Observed, bool) {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.UpToDate, o.Accepted, o.Own, o.Aborted, o.Complete = on(0), on(1), on(2), on(3), on(4)

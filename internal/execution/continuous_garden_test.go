@@ -41,7 +41,11 @@ type garden struct {
 
 func newGarden(seed uint64) *garden {
 	g := &garden{
-		random: rand.New(rand.NewPCG(seed, 1)), now: noon, items: map[string]*lsv1alpha1.DeployItem{}, deployed: map[string]string{}, broken: map[string]bool{},
+		random:   rand.New(rand.NewPCG(seed, 1)),
+		now:      noon,
+		items:    map[string]*lsv1alpha1.DeployItem{},
+		deployed: map[string]string{},
+		broken:   map[string]bool{},
 	}
 	g.execution = &lsv1alpha1.Execution{}
 	g.execution.Namespace, g.execution.Name, g.execution.UID, g.execution.Generation = "ns", "e", "uid", 1
@@ -133,7 +137,12 @@ func (g *garden) act(e *lsv1alpha1.Execution, effect execution.Effect) (map[stri
 			g.writes++
 			if object := do(i); object != nil {
 				object.ResourceVersion = strconv.Itoa(g.writes)
-				written[object.Name] = execution.Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion, Generation: object.Generation}
+				written[object.Name] = execution.Object{
+					Name:       object.Name,
+					UID:        object.UID,
+					Version:    object.ResourceVersion,
+					Generation: object.Generation,
+				}
 			}
 		}
 		return written, nil
@@ -178,7 +187,8 @@ func (g *garden) act(e *lsv1alpha1.Execution, effect execution.Effect) (map[stri
 	return nil, nil
 }
 
-// convert changes the flow of an item as the controller does: on the way to jobs the status follows the spec. The process may die in between.
+// convert changes the flow of an item as the controller does: on the way to jobs the status follows the spec. The process may die in
+// between.
 func (g *garden) convert(item *lsv1alpha1.DeployItem, seen execution.Item, flow lsv1alpha1.Flow) *lsv1alpha1.DeployItem {
 	generation := item.Generation
 	if item.Spec.Flow != flow {

@@ -41,7 +41,7 @@ func deletedItems(d execution.Decision) []execution.Item {
 
 func frozen(o execution.Observed) bool { return o.Ignored && o.Phase.IsCompleted() }
 
-// atWork tells whether an execution is to be there, in this flow, and may do something.
+// atWork reports whether an execution is to be there, in this flow, and may do something.
 func atWork(o execution.Observed) bool {
 	return !frozen(o) && o.Finalizer && !o.Deleted && (o.Chosen == lsv1alpha1.FlowContinuous || !(o.Phase == "" || o.Phase.IsFinal()))
 }

@@ -33,9 +33,17 @@ func decideEnding(o Observed) Decision {
 	case !o.Deleted || !o.Finalizer:
 		return Decision{Wait: true, Why: why}
 	case len(o.Orphaned) > 0:
-		return Decision{Wait: true, RequeueAfter: o.recheck(), Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned))}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: o.recheck(),
+			Why:          because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned)),
+		}
 	case !o.Complete:
-		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: minRecheck,
+			Why:          because(ReasonNamespaceEnds, "whether all deploy items are gone is not known for certain yet"),
+		}
 	default:
 		return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: why}
 	}
@@ -68,7 +76,11 @@ func writes(items []Item) []Effect {
 func complete(o Observed) Decision {
 	switch x := o.Export; {
 	case x.Unread:
-		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonReadingExports, "the exports of the deploy items are about to be read")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: minRecheck,
+			Why:          because(ReasonReadingExports, "the exports of the deploy items are about to be read"),
+		}
 	case x.Err != nil:
 		return fail(o, failing{doing: "collect the exports", err: x.Err, code: ReasonExportsUnusable})
 	case x.Write != nil:
@@ -81,7 +93,12 @@ func complete(o Observed) Decision {
 }
 
 func succeed(do ...Effect) Decision {
-	return Decision{Do: do, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "all deploy items have succeeded")}
+	return Decision{
+		Do:   do,
+		Next: lsv1alpha1.PhaseSucceeded,
+		Wait: true,
+		Why:  because(lsv1alpha1.ReasonSucceeded, "all deploy items have succeeded"),
+	}
 }
 
 // letGo ends a deletion of which no item is left.

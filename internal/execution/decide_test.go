@@ -329,7 +329,7 @@ func letsGoOnlyForCertain(o execution.Observed, d execution.Decision) error {
 	return nil
 }
 
-// stuck tells whether an item has finished the job and is still there.
+// stuck reports whether an item has finished the job and is still there.
 func stuck(i execution.Item) bool {
 	return i.Terminating && (i.State == execution.StateFailed || i.State == execution.StateSucceeded)
 }

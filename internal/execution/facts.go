@@ -122,7 +122,7 @@ func (l *facts) plan() []planned {
 	return plan
 }
 
-// mustLeave tells whether an object that belongs to no item of the job has to go in this job. Once items have been
+// mustLeave reports whether an object that belongs to no item of the job has to go in this job. Once items have been
 // started, only those that were to go before have to.
 func (l *facts) mustLeave(object *lsv1alpha1.DeployItem) bool {
 	if l.preparing || !object.DeletionTimestamp.IsZero() {

@@ -90,7 +90,7 @@ func (l *facts) judgeItem(item *Item, object *lsv1alpha1.DeployItem) {
 	}
 }
 
-// InWork tells whether a deployer works on an item of the continuous flow, or is about to.
+// InWork reports whether a deployer works on an item of the continuous flow, or is about to.
 func InWork(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	final := status.Phase.IsCompleted() || status.Phase == lsv1alpha1.PhaseDeleteFailed
@@ -100,7 +100,7 @@ func InWork(item *lsv1alpha1.DeployItem) bool {
 	return !status.IsFinished() || !final || gone || asked || outdated(item)
 }
 
-// outdated tells whether the status speaks of another spec than the present one. An item of the job flow need not have seen
+// outdated reports whether the status speaks of another spec than the present one. An item of the job flow need not have seen
 // its last spec: nobody has asked for it.
 func outdated(item *lsv1alpha1.DeployItem) bool {
 	return item.Spec.Flow == lsv1alpha1.FlowContinuous && item.Status.ObservedGeneration != item.Generation

@@ -70,7 +70,12 @@ func TestJOB70_AnItemCarriesEverythingThatDeployersAndUsersLookAt(t *testing.T) 
 			},
 			Finalizers: []string{"finalizer.landscaper.gardener.cloud"},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "landscaper.gardener.cloud/v1alpha1", Kind: "Execution", Name: "app", UID: "uid-app", Controller: &yes, BlockOwnerDeletion: &yes,
+				APIVersion:         "landscaper.gardener.cloud/v1alpha1",
+				Kind:               "Execution",
+				Name:               "app",
+				UID:                "uid-app",
+				Controller:         &yes,
+				BlockOwnerDeletion: &yes,
 			}},
 		},
 		Spec: lsv1alpha1.DeployItemSpec{

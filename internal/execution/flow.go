@@ -19,7 +19,7 @@ func FlowOf(e *lsv1alpha1.Execution) lsv1alpha1.Flow {
 	return run.FlowOf(e.Spec.Flow, &e.Status.RunStatus)
 }
 
-// onlyFlowChanged tells whether the present spec differs in nothing but its flow from the one that the status speaks of,
+// onlyFlowChanged reports whether the present spec differs in nothing but its flow from the one that the status speaks of,
 // although it has another generation.
 func onlyFlowChanged(e *lsv1alpha1.Execution) bool {
 	status := &e.Status
@@ -47,7 +47,7 @@ func rememberSpec(e *lsv1alpha1.Execution) {
 // that was deployed before. The status says so in the next write.
 const FlowGenerationAnnotation = "espalier.dev/flow-generation"
 
-// isHalfway tells whether a change of the flow has stopped between its two writes: on the way to jobs the status is one generation behind,
+// isHalfway reports whether a change of the flow has stopped between its two writes: on the way to jobs the status is one generation behind,
 // on the way back it is ahead.
 func isHalfway(object *lsv1alpha1.DeployItem) bool {
 	made := object.Annotations[FlowGenerationAnnotation] == strconv.FormatInt(object.Generation, 10)

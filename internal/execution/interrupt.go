@@ -28,7 +28,7 @@ func interruptedJob(e *lsv1alpha1.Execution) string {
 	return jobID
 }
 
-// wasInterrupted tells whether the current job was cut short by an annotation.
+// wasInterrupted reports whether the current job was cut short by an annotation.
 func wasInterrupted(e *lsv1alpha1.Execution) bool {
 	job := interruptedJob(e)
 	return job != "" && job == e.Status.JobID

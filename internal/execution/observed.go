@@ -134,7 +134,7 @@ const (
 	StateFailed    State = "failed"
 )
 
-// working tells whether the item has to be awaited, whatever becomes of the others.
+// working reports whether the item has to be awaited, whatever becomes of the others.
 func (i Item) working() bool {
 	return i.State == StateRunning || i.State == StateBusy || i.State == StateUnseen
 }
@@ -145,7 +145,7 @@ type Export struct {
 	Unread bool
 	// Err is what makes the exports impossible to collect.
 	Err error
-	// Write is the object to store, nil if it is as it should be. Exists tells whether there is one to update.
+	// Write is the object to store, nil if it is as it should be. Exists reports whether there is one to update.
 	Write  *lsv1alpha1.DataObject
 	Exists bool
 	// Reference names the object once this job's exports are stored; nil without exports.
@@ -154,28 +154,28 @@ type Export struct {
 	Leftover string
 }
 
-// Fresh tells whether a job has arrived that has not begun.
+// Fresh reports whether a job has arrived that has not begun.
 func (o Observed) Fresh() bool { return o.Running() && (o.Phase == "" || o.Phase.IsFinal()) }
 
-// Running tells whether there is a job to do.
+// Running reports whether there is a job to do.
 func (o Observed) Running() bool { return o.Job.ID != "" && o.Job.Running() }
 
-// Removing tells whether the execution is in the deletion flow, or begins it. An execution that was deleted during a job
+// Removing reports whether the execution is in the deletion flow, or begins it. An execution that was deleted during a job
 // finishes that first.
 func (o Observed) Removing() bool {
 	return o.Running() && o.Deleted && (o.Fresh() && !o.Begun || o.Phase.IsDeletion())
 }
 
-// undetermined tells whether it is not known for certain that a job which arrived is to delete the execution: it may have
+// undetermined reports whether it is not known for certain that a job which arrived is to delete the execution: it may have
 // started items before the execution was deleted.
 func (o Observed) undetermined() bool { return o.Fresh() && o.Removing() && !o.Complete }
 
-// preparing tells whether the job has not come beyond Init. A phase that executions do not have is begun anew.
+// preparing reports whether the job has not come beyond Init. A phase that executions do not have is begun anew.
 func (o Observed) preparing() bool {
 	return !o.Removing() && o.Phase != lsv1alpha1.PhaseProgressing && o.Phase != lsv1alpha1.PhaseCompleting
 }
 
-// NeedsComplete tells whether the next decision needs to know for certain which objects exist. In both flows that is so at
+// NeedsComplete reports whether the next decision needs to know for certain which objects exist. In both flows that is so at
 // the end of a deletion, and when the work on all items is cut short. Besides, a deletion must not begin while a job runs, nor
 // end one that has begun.
 func NeedsComplete(o Observed) bool {
@@ -189,19 +189,19 @@ func NeedsComplete(o Observed) bool {
 	}
 }
 
-// endsEarly tells whether something may keep the job from going on: an interrupt, or a deletion before it has begun.
+// endsEarly reports whether something may keep the job from going on: an interrupt, or a deletion before it has begun.
 func (o Observed) endsEarly() bool {
 	return o.InterruptAsked || o.Interrupted || o.DeletionAsked && o.preparing() && !o.Begun
 }
 
-// NeedsExports tells whether the exports of the items are what the next decision needs. An execution of the continuous flow
+// NeedsExports reports whether the exports of the items are what the next decision needs. An execution of the continuous flow
 // that rests has collected them.
 func NeedsExports(o Observed) bool {
 	rests := func() bool { return o.Continuous && o.Phase.IsCompleted() && Decide(o).Wait }
 	return o.Export.Unread && !rests()
 }
 
-// NeedsLastExport tells whether the next decision needs the object with the exports of before: to write into it, or to delete it.
+// NeedsLastExport reports whether the next decision needs the object with the exports of before: to write into it, or to delete it.
 func NeedsLastExport(o Observed) bool {
 	goes := o.Removing() || o.Continuous && o.Deleted
 	return goes && o.Complete || NeedsExports(o)

@@ -39,7 +39,11 @@ func decideContinuously(o Observed) Decision {
 func answer(o Observed) Decision {
 	switch {
 	case !run.Asked(o.Operation) || o.Accepted:
-		return Decision{Do: []Effect{DropOperation{}}, SaveFirst: o.Accepted, Why: because(run.ReasonOperation, "operation "+string(o.Operation)+" is answered")}
+		return Decision{
+			Do:        []Effect{DropOperation{}},
+			SaveFirst: o.Accepted,
+			Why:       because(run.ReasonOperation, "operation "+string(o.Operation)+" is answered"),
+		}
 	case o.Operation == lsv1alpha1.OperationAbort:
 		return abort(o)
 	default:
@@ -70,11 +74,17 @@ func recheckItems(o Observed) Decision {
 	case o.Phase == lsv1alpha1.PhaseFailed && len(ofClass(pairs, ClassBroken)) > 0 && len(workedOn(o, pairs)) == 0:
 		return idle(run.ReasonIdle, "deploy items have failed: "+list(ofClass(pairs, ClassBroken)))
 	case o.Phase == lsv1alpha1.PhaseSucceeded && o.ExportGone:
-		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonExportsGone, "the object with its exports has vanished and is written anew")}
+		return Decision{
+			Next: lsv1alpha1.PhaseProgressing,
+			Why:  because(run.ReasonExportsGone, "the object with its exports has vanished and is written anew"),
+		}
 	case o.Phase == lsv1alpha1.PhaseSucceeded && len(ofClass(pairs, ClassDeployed)) == len(pairs) && len(o.Orphaned) == 0:
 		return idle(run.ReasonIdle, "nothing has changed")
 	default:
-		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonChangedBelow, "deploy items have changed: "+list(moved(o, pairs)))}
+		return Decision{
+			Next: lsv1alpha1.PhaseProgressing,
+			Why:  because(run.ReasonChangedBelow, "deploy items have changed: "+list(moved(o, pairs))),
+		}
 	}
 }
 
@@ -92,16 +102,25 @@ func moved(o Observed, pairs []Pair) []Item {
 // reconcile brings the items in line with the spec. It does so from Progressing, so that an error on the way is told.
 func reconcile(o Observed) Decision {
 	if o.Phase != lsv1alpha1.PhaseProgressing {
-		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(string(lsv1alpha1.PhaseProgressing), "its deploy items are brought in line with the spec")}
+		return Decision{
+			Next: lsv1alpha1.PhaseProgressing,
+			Why:  because(string(lsv1alpha1.PhaseProgressing), "its deploy items are brought in line with the spec"),
+		}
 	}
 	if o.Invalid != nil {
 		return fail(o, failing{doing: "read spec.deployItems", err: o.Invalid, code: failure.DetailsOf(o.Invalid).Reason})
 	}
 	if orphans := deletable(o.Orphaned); len(orphans) > 0 {
-		return Decision{Do: []Effect{DeleteItems{Items: orphans}}, Why: because(run.ReasonUpdated, "deploy items that the spec does not contain are deleted")}
+		return Decision{
+			Do:  []Effect{DeleteItems{Items: orphans}},
+			Why: because(run.ReasonUpdated, "deploy items that the spec does not contain are deleted"),
+		}
 	}
 	if strange := strangersGoing(o.Orphaned); len(strange) > 0 {
-		return Decision{Do: []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}}, Why: because(run.ReasonUpdated, "deploy items of another flow are deleted")}
+		return Decision{
+			Do:  []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: strange}},
+			Why: because(run.ReasonUpdated, "deploy items of another flow are deleted"),
+		}
 	}
 	pairs := o.Pairs()
 	if turning := turning(pairs); len(turning) > 0 {
@@ -229,7 +248,11 @@ func abort(o Observed) Decision {
 		return Decision{SaveFirst: true, Do: []Effect{DropOperation{}}, Wait: true, Why: because(lsv1alpha1.ReasonAborted, "it is aborted")}
 	}
 	if !o.Complete {
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: time.Second,
+			Why:          because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet"),
+		}
 	}
 	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil && !i.Terminating })
 	message := fmt.Sprintf("aborted by annotation %s=%s; a reconcile or a change of the spec goes on", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationAbort)

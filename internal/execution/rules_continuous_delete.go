@@ -28,7 +28,11 @@ func deleteContinuously(o Observed) Decision {
 	case len(o.Orphaned) > 0:
 		return waitForItems(o, "waiting for the deletion of deploy items "+list(o.Orphaned))
 	case !o.Complete:
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(run.ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: time.Second,
+			Why:          because(run.ReasonDeleting, "whether all deploy items are gone is not known for certain yet"),
+		}
 	default:
 		return letGo(o)
 	}

@@ -11,7 +11,7 @@ import (
 	"espalier.dev/internal/run"
 )
 
-// leaves tells whether the execution is to leave the continuous flow now. It is deleted in the flow that it is in.
+// leaves reports whether the execution is to leave the continuous flow now. It is deleted in the flow that it is in.
 func (o Observed) leaves() bool {
 	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal()) && !o.Deleted
 }
@@ -48,7 +48,7 @@ func (o Observed) strangers(flow lsv1alpha1.Flow) (convert, busy []Item) {
 	return convert, busy
 }
 
-// follows tells whether nothing but the flow has changed, and was changed back, since the execution has come to its own end, in
+// follows reports whether nothing but the flow has changed, and was changed back, since the execution has come to its own end, in
 // which it stays.
 func (o Observed) follows() bool { return o.FlowOnly && o.Phase.IsCompleted() && o.Own }
 

@@ -18,7 +18,10 @@ func decideJob(o Observed) Decision {
 	case o.Fresh():
 		return start(o)
 	case o.InterruptAsked:
-		return Decision{Do: []Effect{AcceptInterrupt{JobID: o.Job.ID}}, Why: because(ReasonInterruptAccepted, "job "+o.Job.ID+" is cut short by an annotation")}
+		return Decision{
+			Do:  []Effect{AcceptInterrupt{JobID: o.Job.ID}},
+			Why: because(ReasonInterruptAccepted, "job "+o.Job.ID+" is cut short by an annotation"),
+		}
 	case o.Interrupted:
 		return interrupt(o)
 	case o.Removing():
@@ -36,7 +39,11 @@ func decideJob(o Observed) Decision {
 func start(o Observed) Decision {
 	switch {
 	case o.undetermined():
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: time.Second,
+			Why:          because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet"),
+		}
 	case o.Removing():
 		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}
 	default:
@@ -46,7 +53,10 @@ func start(o Observed) Decision {
 
 // rest is the decision when there is no job to do.
 func rest(o Observed) Decision {
-	d := Decision{Wait: true, Why: because(lsv1alpha1.ReasonNotStarted, "no job has arrived: the installation passes one on, or somebody writes status.jobID")}
+	d := Decision{
+		Wait: true,
+		Why:  because(lsv1alpha1.ReasonNotStarted, "no job has arrived: the installation passes one on, or somebody writes status.jobID"),
+	}
 	switch {
 	case o.Deleted:
 		d.Why.Message = "it is being deleted, and no job for that has arrived: the installation passes one on, or somebody writes status.jobID"
@@ -65,7 +75,11 @@ func rest(o Observed) Decision {
 // interrupt ends a job that was cut short. Nothing is started any more, and what has not finished fails.
 func interrupt(o Observed) Decision {
 	if !o.Complete {
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(ReasonInterruptAccepted, "which deploy items exist is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: time.Second,
+			Why:          because(ReasonInterruptAccepted, "which deploy items exist is not known for certain yet"),
+		}
 	}
 	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil })
 	message := o.cut()

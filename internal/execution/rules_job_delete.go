@@ -22,7 +22,11 @@ func remove(o Observed) Decision {
 		d.Do = r.effects(o)
 		return d
 	case !o.Complete:
-		return Decision{Wait: true, RequeueAfter: minRecheck, Why: because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: minRecheck,
+			Why:          because(ReasonDeleting, "whether all deploy items are gone is not known for certain yet"),
+		}
 	case len(o.Orphaned) > 0:
 		return fail(o, failing{
 			doing: "delete the deploy items", code: ReasonDeployItemsLeft,
@@ -69,10 +73,10 @@ func removalOf(items []Item) removal {
 	return r
 }
 
-// over tells whether nothing happens any more by itself: all are gone, or those that are left have failed.
+// over reports whether nothing happens any more by itself: all are gone, or those that are left have failed.
 func (r removal) over() bool { return len(r.working)+len(r.delete)+len(r.trigger) == 0 }
 
-// failed tells whether objects are left of which no more can be expected.
+// failed reports whether objects are left of which no more can be expected.
 func (r removal) failed() bool { return r.over() && len(r.left) > 0 }
 
 func (r removal) effects(o Observed) []Effect {

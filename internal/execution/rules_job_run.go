@@ -46,7 +46,11 @@ func overtaken(o Observed) Decision {
 		}
 	}
 	if !o.Complete {
-		return Decision{Wait: true, RequeueAfter: time.Second, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "whether job "+o.Job.ID+" has started deploy items is not known for certain yet")}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: time.Second,
+			Why:          because(lsv1alpha1.ReasonWaitingForSubObjects, "whether job "+o.Job.ID+" has started deploy items is not known for certain yet"),
+		}
 	}
 	message := "job " + o.Job.ID + " was interrupted before anything was deployed, because the deletion was asked for"
 	return fail(o, failing{doing: "run the job", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})
@@ -66,7 +70,11 @@ func failOrphans(o Observed, leaving removal) Decision {
 		return o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
 	}
 	message := "deploy items that the spec no longer contains, or contains with another type, could not be deleted: " + leaving.problems()
-	return fail(o, failing{doing: "remove old deploy items", code: ReasonDeployItemsLeft, err: failed(operationDelete, ReasonDeployItemsLeft, leaving.codes(), message)})
+	return fail(o, failing{
+		doing: "remove old deploy items",
+		code:  ReasonDeployItemsLeft,
+		err:   failed(operationDelete, ReasonDeployItemsLeft, leaving.codes(), message),
+	})
 }
 
 // progress starts what can be started and waits for what was.
@@ -90,7 +98,10 @@ func progress(o Observed) Decision {
 		}
 	}
 	if unaware := uninformed(o); len(unaware) > 0 {
-		return Decision{Do: []Effect{TellItems{Items: unaware}}, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "deploy items are told of the deletion: "+list(unaware))}
+		return Decision{
+			Do:  []Effect{TellItems{Items: unaware}},
+			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "deploy items are told of the deletion: "+list(unaware)),
+		}
 	}
 	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, o.Wanted[i])
@@ -98,7 +109,10 @@ func progress(o Observed) Decision {
 		return d
 	}
 	if len(p.Done) == len(o.Wanted) {
-		return Decision{Next: lsv1alpha1.PhaseCompleting, Why: because(ReasonDeployed, fmt.Sprintf("all %d deploy items have succeeded", len(o.Wanted)))}
+		return Decision{
+			Next: lsv1alpha1.PhaseCompleting,
+			Why:  because(ReasonDeployed, fmt.Sprintf("all %d deploy items have succeeded", len(o.Wanted))),
+		}
 	}
 	return failItems(o, named(o.Wanted, g.Blocked(p)))
 }
@@ -138,7 +152,7 @@ func progressOf(items []Item) graph.Progress {
 	return p
 }
 
-// lost tells whether an item has not succeeded and will not: it failed, or its object is gone or about to go.
+// lost reports whether an item has not succeeded and will not: it failed, or its object is gone or about to go.
 func (i Item) lost() bool {
 	return i.State == StateFailed || i.State == StateAbsent || i.State == StateIdle && i.Terminating
 }

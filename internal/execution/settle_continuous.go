@@ -35,7 +35,7 @@ func settleContinuously(e *lsv1alpha1.Execution, o Observed, d Decision, err err
 	return o.at(&status.RunStatus)
 }
 
-// observes tells whether a decision takes the present spec into account: it is worked on, it is the one that was aborted, or
+// observes reports whether a decision takes the present spec into account: it is worked on, it is the one that was aborted, or
 // it is gone and what it has deployed cannot be deleted. The deletion makes a generation of its own, so that a failure of
 // before is told from this one.
 func observes(o Observed, d Decision, phase lsv1alpha1.Phase) bool {
@@ -82,7 +82,11 @@ func (o Observed) note(items []Item) Observed {
 	for _, item := range items {
 		i := slices.IndexFunc(o.Wanted, func(w Item) bool { return w.Name == item.Name })
 		if i >= 0 && !o.Deleted && !o.leaves() {
-			o = o.set(lsv1alpha1.DeployItemGeneration{Name: item.Name, ExecutionGeneration: o.Generation, DeployItemGeneration: o.Wanted[i].Object.Generation})
+			o = o.set(lsv1alpha1.DeployItemGeneration{
+				Name:                 item.Name,
+				ExecutionGeneration:  o.Generation,
+				DeployItemGeneration: o.Wanted[i].Object.Generation,
+			})
 		}
 	}
 	return o

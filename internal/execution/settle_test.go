@@ -83,7 +83,12 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 func TestJOB50_AnInterruptedJobRemembersItsItems(t *testing.T) {
 	for _, complete := range []bool{true, false} {
 		e := begun(template("a"))
-		o := execution.NewObserved(execution.Snapshot{Execution: e, Items: []lsv1alpha1.DeployItem{*stored(t, e, "a")}, Complete: complete, Now: noon})
+		o := execution.NewObserved(execution.Snapshot{
+			Execution: e,
+			Items:     []lsv1alpha1.DeployItem{*stored(t, e, "a")},
+			Complete:  complete,
+			Now:       noon,
+		})
 		execution.Settle(e, o, execution.Decision{}, errors.New("interrupted"))
 		if cache := e.Status.DeployItemCache; complete != (cache != nil && len(cache.ActiveDIs) == 1) {
 			t.Errorf("with certainty %v it remembers %+v", complete, cache)

@@ -330,7 +330,7 @@ func (w *world) checkUnneeded(object *lsv1alpha1.DeployItem) {
 	}
 }
 
-// ambiguous tells whether the objects contradict each other about the order, as they may between two updates.
+// ambiguous reports whether the objects contradict each other about the order, as they may between two updates.
 func (w *world) ambiguous() bool {
 	left := map[string][]string{}
 	for _, item := range w.items() {
@@ -412,7 +412,7 @@ func (w *world) settle() {
 	w.violated("it does not come to rest: %+v", w.execution.Status)
 }
 
-// calm tells whether there is no job left to do. It makes one pass, which then changes nothing.
+// calm reports whether there is no job left to do. It makes one pass, which then changes nothing.
 func (w *world) calm() bool {
 	if w.execution != nil {
 		w.pass(false)

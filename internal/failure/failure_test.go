@@ -15,8 +15,12 @@ import (
 
 var (
 	errPlain = errors.New("connection refused")
-	terminal = failure.NewTerminal(failure.Details{Operation: "Render", Reason: "TemplateError", Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}, errors.New("line 3"))
-	waiting  = &failure.Wait{Reason: "WaitingForPredecessor", For: "installation default/db"}
+	terminal = failure.NewTerminal(failure.Details{
+		Operation: "Render",
+		Reason:    "TemplateError",
+		Codes:     []string{"ERR_CONFIGURATION_PROBLEM"},
+	}, errors.New("line 3"))
+	waiting = &failure.Wait{Reason: "WaitingForPredecessor", For: "installation default/db"}
 )
 
 func TestKindOf(t *testing.T) {

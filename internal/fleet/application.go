@@ -19,7 +19,7 @@ type ClusterKey struct {
 	Name      string
 }
 
-// IsManagement tells whether it is the cluster that holds the pipelines.
+// IsManagement reports whether it is the cluster that holds the pipelines.
 func (k ClusterKey) IsManagement() bool { return k == ClusterKey{} }
 
 // String names the cluster in messages.

@@ -25,9 +25,17 @@ func TestPIP05_ClustersOfReferences(t *testing.T) {
 		reference *pipelines.ClusterReference
 		want      ClusterKey
 	}{
-		"none":              {nil, ClusterKey{}},
-		"own namespace":     {&pipelines.ClusterReference{Kind: "GitopsCluster", Name: "a"}, ClusterKey{Kind: "GitopsCluster", Namespace: "here", Name: "a"}},
-		"another namespace": {&pipelines.ClusterReference{APIVersion: "any", Kind: "Target", Name: "a", Namespace: "there"}, ClusterKey{Kind: "Target", Namespace: "there", Name: "a"}},
+		"none": {nil, ClusterKey{}},
+		"own namespace": {&pipelines.ClusterReference{
+			Kind: "GitopsCluster",
+			Name: "a",
+		}, ClusterKey{Kind: "GitopsCluster", Namespace: "here", Name: "a"}},
+		"another namespace": {&pipelines.ClusterReference{
+			APIVersion: "any",
+			Kind:       "Target",
+			Name:       "a",
+			Namespace:  "there",
+		}, ClusterKey{Kind: "Target", Namespace: "there", Name: "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ApplicationOf(object, pipelines.Target{Namespace: "apps", ClusterRef: c.reference})
@@ -47,7 +55,10 @@ func TestPIP05_ClustersOfReferences(t *testing.T) {
 func TestPIP05_TheManagementClusterNeedsNoReference(t *testing.T) {
 	w := newWorld(t)
 	object := testkit.Installation(w.namespace, "app").Build()
-	object.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.org/app", Version: "1.0.0"}}
+	object.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{Reference: &lsv1alpha1.ComponentDescriptorReference{
+		ComponentName: "example.org/app",
+		Version:       "1.0.0",
+	}}
 	app := Application{GVK: lsv1alpha1.SchemeGroupVersion.WithKind("Installation"), Namespace: w.namespace, Name: "app"}
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.awaitProblem(t, app, ReasonNotFound)
@@ -263,9 +274,16 @@ func TestSecretsAreNeverPartOfAProblem(t *testing.T) {
 
 func TestEveryReasonHasAConditionOfThePipeline(t *testing.T) {
 	for reason, want := range map[Reason]string{
-		ReasonClusterNotFound: "TargetClusterNotFound", ReasonClusterNotReady: "TargetClusterNotReady", ReasonUnreachable: "TargetClusterNotReady",
-		ReasonKubeconfigMissing: "TargetClusterNotReady", ReasonKubeconfigInvalid: "TargetClusterNotReady", ReasonUnauthorized: "TargetClusterNotReady",
-		ReasonStarting: "TargetNotReadable", ReasonForbidden: "TargetNotReadable", ReasonNotFound: "TargetNotReadable", ReasonKindNotServed: "TargetNotReadable",
+		ReasonClusterNotFound:   "TargetClusterNotFound",
+		ReasonClusterNotReady:   "TargetClusterNotReady",
+		ReasonUnreachable:       "TargetClusterNotReady",
+		ReasonKubeconfigMissing: "TargetClusterNotReady",
+		ReasonKubeconfigInvalid: "TargetClusterNotReady",
+		ReasonUnauthorized:      "TargetClusterNotReady",
+		ReasonStarting:          "TargetNotReadable",
+		ReasonForbidden:         "TargetNotReadable",
+		ReasonNotFound:          "TargetNotReadable",
+		ReasonKindNotServed:     "TargetNotReadable",
 	} {
 		if got := reason.Condition(); got != want {
 			t.Errorf("%s becomes %s, want %s", reason, got, want)

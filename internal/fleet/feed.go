@@ -113,7 +113,7 @@ func (f *feed) lookSoon() {
 	}
 }
 
-// put takes note of an object and tells whether something has changed that decides.
+// put takes note of an object and reports whether something has changed that decides.
 func (f *feed) put(key types.NamespacedName, next record, now time.Time) bool {
 	before, existed := f.records[key]
 	if existed && before == next {
@@ -177,7 +177,7 @@ func (f *feed) rememberUnseen(key types.NamespacedName, now time.Time) {
 	}
 }
 
-// fail notes that the records are not current, and tells whether that is news.
+// fail notes that the records are not current, and reports whether that is news.
 func (f *feed) fail(problem Problem, now time.Time) bool {
 	if f.problem == problem {
 		return false

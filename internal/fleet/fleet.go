@@ -197,7 +197,10 @@ func (f *Fleet) Read(application Application) State {
 			}
 		}
 	}
-	return State{Problem: Problem{Reason: ReasonNotFollowed, Message: fmt.Sprintf("%s is not followed, for no pipeline refers to it", application)}}
+	return State{Problem: Problem{
+		Reason:  ReasonNotFollowed,
+		Message: fmt.Sprintf("%s is not followed, for no pipeline refers to it", application),
+	}}
 }
 
 // Client returns an uncached client for a cluster that some pipeline refers to, with the rights that the reference gives. It fails at once

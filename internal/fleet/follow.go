@@ -122,8 +122,8 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	return lasted, err
 }
 
-// begin opens a watch from where the last one ended. If there was none, everything is listed before, and handed over once the watch is open:
-// what can be listed and not watched is not current for long.
+// begin opens a watch from where the last one ended. If there was none, everything is listed before, and handed over once the watch is
+// open: what can be listed and not watched is not current for long.
 func (f *follower) begin(ctx context.Context, length time.Duration) (watch.Interface, error) {
 	if err := f.checkKind(); err != nil {
 		return nil, err

@@ -43,7 +43,10 @@ func Judge(object *unstructured.Unstructured) (Health, Problem) {
 	case verdict.unready != "":
 		health.Message = shorten(verdict.unready)
 	case verdict.revision == "":
-		return health, Problem{Reason: ReasonNoRevision, Message: fmt.Sprintf("the %s is ready, but does not say at which revision: %s", object.GetKind(), verdict.expected)}
+		return health, Problem{
+			Reason:  ReasonNoRevision,
+			Message: fmt.Sprintf("the %s is ready, but does not say at which revision: %s", object.GetKind(), verdict.expected),
+		}
 	default:
 		health.Healthy, health.ReadySince = true, verdict.since
 	}
@@ -101,7 +104,7 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	return why, status == "False"
 }
 
-// behind says how the status may speak of another generation than the object has; empty if it does not. certain tells whether at least the
+// behind says how the status may speak of another generation than the object has; empty if it does not. certain reports whether at least the
 // condition Ready speaks of this one.
 func behind(object *unstructured.Unstructured, ready map[string]any) (how string, certain bool) {
 	generation := object.GetGeneration()

@@ -143,12 +143,20 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		{
 			name:   "suspended at no revision is no problem of reading",
 			object: kustomization(`{suspend: true}`, `{observedGeneration: 3, conditions: [`+readyAt3+`]}`),
-			want:   Health{Generation: 3, Suspended: true, Message: "it is suspended: nothing of it is brought up to date until spec.suspend is taken back"},
+			want: Health{
+				Generation: 3,
+				Suspended:  true,
+				Message:    "it is suspended: nothing of it is brought up to date until spec.suspend is taken back",
+			},
 		},
 		{
 			name:   "everything has another form",
 			object: kustomization(`[]`, `{observedGeneration: three, lastAppliedRevision: 5, lastAttemptedRevision: {}, conditions: [7, {type: Ready, status: true}]}`),
-			want:   Health{NeverDeployed: true, Generation: 3, Message: "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set"},
+			want: Health{
+				NeverDeployed: true,
+				Generation:    3,
+				Message:       "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set",
+			},
 		},
 		{
 			name:   "conditions are no list",
@@ -215,7 +223,13 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			name: "v2 after an upgrade that failed",
 			object: helmRelease("v2", `{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: UpgradeFailed, message: timeout}],
 				history: [{chartVersion: 1.3.0, status: failed}, {chartVersion: 1.1.0, status: deployed}, {chartVersion: 1.0.0, status: superseded}]}`),
-			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "it is not ready (UpgradeFailed): timeout"},
+			want: Health{
+				Revision:          "1.1.0",
+				AttemptedRevision: "1.3.0",
+				Generation:        3,
+				Failing:           true,
+				Message:           "it is not ready (UpgradeFailed): timeout",
+			},
 		},
 		{
 			name: "v2 after a rollback: the older version was deployed last",
@@ -231,7 +245,11 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 		{
 			name:   "v2 that is begun with",
 			object: helmRelease("v2", `{observedGeneration: 2, conditions: [{type: Ready, status: Unknown, observedGeneration: 3, reason: X}], history: [{chartVersion: 1.0.0, status: deployed}]}`),
-			want:   Health{Revision: "1.0.0", Generation: 3, Message: "its latest change is not processed yet: the generation is 3, status.observedGeneration 2"},
+			want: Health{
+				Revision:   "1.0.0",
+				Generation: 3,
+				Message:    "its latest change is not processed yet: the generation is 3, status.observedGeneration 2",
+			},
 		},
 		{
 			name:   "v2 whose only release failed",

@@ -230,7 +230,14 @@ func TestPIP06_TheLastRevisionIsKept(t *testing.T) {
 }
 
 func TestPausesGrowUpToALimit(t *testing.T) {
-	for failures, want := range map[int]time.Duration{0: firstPause, 1: firstPause, 2: 2 * firstPause, 4: 8 * firstPause, 7: lastPause, 1000: lastPause} {
+	for failures, want := range map[int]time.Duration{
+		0:    firstPause,
+		1:    firstPause,
+		2:    2 * firstPause,
+		4:    8 * firstPause,
+		7:    lastPause,
+		1000: lastPause,
+	} {
 		for range 100 {
 			if pause := pauseAfter(failures); pause < want*8/10 || pause > want*12/10 {
 				t.Fatalf("after %d failures the pause is %s, want about %s", failures, pause, want)

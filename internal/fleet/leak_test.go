@@ -21,7 +21,7 @@ func goroutines() map[string]string {
 	return found
 }
 
-// ours tells whether a goroutine does something for a fleet: runs its code, reads a stream, or keeps a connection to a cluster. The
+// ours reports whether a goroutine does something for a fleet: runs its code, reads a stream, or keeps a connection to a cluster. The
 // connections to the management cluster are shared with the test itself.
 func ours(stack string) bool {
 	if strings.Contains(stack, "testing.tRunner") || strings.Contains(stack, "_test.go") {

@@ -126,8 +126,8 @@ func (l *link) run(ctx context.Context) {
 	}
 }
 
-// look finds out where the cluster is and connects to it, if that has not happened yet. The error says why there is no connection, or why it
-// is not known whether the one that exists is still right.
+// look finds out where the cluster is and connects to it, if that has not happened yet. The error says why there is no connection, or why
+// it is not known whether the one that exists is still right.
 func (l *link) look(ctx context.Context) (place, error) {
 	limited, cancel := context.WithTimeout(ctx, l.fleet.timing.answer)
 	defer cancel()
@@ -151,7 +151,7 @@ func (l *link) look(ctx context.Context) (place, error) {
 	return found, err
 }
 
-// has tells whether the session is one with that place.
+// has reports whether the session is one with that place.
 func (l *link) has(found place) bool {
 	l.fleet.mutex.Lock()
 	defer l.fleet.mutex.Unlock()

@@ -24,8 +24,8 @@ type names struct {
 	group   sync.WaitGroup
 }
 
-// follow watches exactly the given objects. Each is reported as changed once it is watched, so that nothing is missed that happened since it
-// was read.
+// follow watches exactly the given objects. Each is reported as changed once it is watched, so that nothing is missed that happened since
+// it was read.
 func (n *names) follow(ctx context.Context, objects []objectName) {
 	if n.running == nil {
 		n.running = map[objectName]context.CancelFunc{}
@@ -69,7 +69,7 @@ func (n *names) run(ctx context.Context, name objectName) {
 	}
 }
 
-// stretch watches once, until the watch ends, and tells whether it has seen anything.
+// stretch watches once, until the watch ends, and reports whether it has seen anything.
 func (n *names) stretch(ctx context.Context, name objectName) (seen bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jitter(2*n.timing.stream))
 	defer cancel()

@@ -29,11 +29,17 @@ func starting(cluster ClusterKey) Problem {
 }
 
 func applicationMissing(application Application) Problem {
-	return Problem{Reason: ReasonNotFound, Message: fmt.Sprintf("%s is not found: create it, or correct the namespace of the target", application)}
+	return Problem{
+		Reason:  ReasonNotFound,
+		Message: fmt.Sprintf("%s is not found: create it, or correct the namespace of the target", application),
+	}
 }
 
 func namespaceMissing(application Application) Problem {
-	return Problem{Reason: ReasonNamespaceNotFound, Message: fmt.Sprintf("%s is not found: the namespace %s does not exist", application, application.Namespace)}
+	return Problem{
+		Reason:  ReasonNamespaceNotFound,
+		Message: fmt.Sprintf("%s is not found: the namespace %s does not exist", application, application.Namespace),
+	}
 }
 
 func kindMissing(key feedKey) Problem {
@@ -49,7 +55,10 @@ func followProblem(key feedKey, err error) Problem {
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err):
 		return kindMissing(key)
 	case errors.Is(err, errNoNamespaces):
-		return Problem{Reason: ReasonReadFailed, Message: fmt.Sprintf("the kind %s of %s has no namespaces: applications must be in one", key.gvk.Kind, key.gvk.GroupVersion())}
+		return Problem{
+			Reason:  ReasonReadFailed,
+			Message: fmt.Sprintf("the kind %s of %s has no namespaces: applications must be in one", key.gvk.Kind, key.gvk.GroupVersion()),
+		}
 	case apierrors.IsForbidden(err):
 		return Problem{
 			Reason:  ReasonForbidden,
@@ -71,7 +80,10 @@ func clusterProblem(cluster ClusterKey, err error) Problem {
 	case reasonOf(err) != "":
 		return Problem{Reason: reasonOf(err), Message: shorten(fmt.Sprintf("%s cannot be connected to: %v", cluster, err))}
 	case errors.As(err, &unreachable):
-		return Problem{Reason: ReasonUnreachable, Message: fmt.Sprintf("%s does not answer at %s: %s", cluster, unreachable.Server, networkCause(err))}
+		return Problem{
+			Reason:  ReasonUnreachable,
+			Message: fmt.Sprintf("%s does not answer at %s: %s", cluster, unreachable.Server, networkCause(err)),
+		}
 	case isStatus(err):
 		return Problem{Reason: ReasonReadFailed, Message: shorten(fmt.Sprintf("%s cannot be read: %v", cluster, statusOf(err)))}
 	}

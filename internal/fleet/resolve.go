@@ -65,7 +65,7 @@ func refuse(reason Reason, format string, args ...any) error {
 	return &refusal{problem: Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// isVerdict tells whether an error says what is wrong, and not merely that something could not be found out.
+// isVerdict reports whether an error says what is wrong, and not merely that something could not be found out.
 func isVerdict(err error) bool {
 	var told *refusal
 	return errors.As(err, &told) || reasonOf(err) == ReasonKubeconfigMissing || failure.KindOf(err) == failure.Terminal

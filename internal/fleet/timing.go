@@ -28,7 +28,12 @@ type timing struct {
 }
 
 var defaultTiming = timing{
-	answer: 15 * time.Second, stable: 5 * time.Second, stream: 5 * time.Minute, recheck: 5 * time.Minute, absence: 30 * time.Second, pause: pauseAfter,
+	answer:  15 * time.Second,
+	stable:  5 * time.Second,
+	stream:  5 * time.Minute,
+	recheck: 5 * time.Minute,
+	absence: 30 * time.Second,
+	pause:   pauseAfter,
 }
 
 const (

@@ -56,7 +56,11 @@ func newWorld(t testing.TB, change ...func(*timing)) *world {
 	w := &world{host: testkit.Server(t), bell: newBell(), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: &traffic{}}
 	w.namespace = w.host.Namespace(t)
 	w.clusters = target.NewClusters(target.Options{
-		Host: w.host.Client(), HostConfig: w.host.Config(), Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: w.traffic.wrap, FewKinds: true,
+		Host:          w.host.Client(),
+		HostConfig:    w.host.Config(),
+		Dialer:        dial.Rules{AllowLoopback: true},
+		WrapTransport: w.traffic.wrap,
+		FewKinds:      true,
 	})
 	t.Cleanup(w.clusters.Close)
 	var err error
@@ -304,7 +308,9 @@ func leafSpec() gitops.GitopsClusterSpec {
 // mayFollow is the right to follow the kinds of the tests.
 func mayFollow() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{
-		APIGroups: []string{helmReleaseGVK.Group, kustomizationGVK.Group}, Resources: []string{"helmreleases", "kustomizations"}, Verbs: []string{"get", "list", "watch"},
+		APIGroups: []string{helmReleaseGVK.Group, kustomizationGVK.Group},
+		Resources: []string{"helmreleases", "kustomizations"},
+		Verbs:     []string{"get", "list", "watch"},
 	}
 }
 
@@ -348,7 +354,13 @@ func (w *world) gitopsCluster(t testing.TB, name string, spec gitops.GitopsClust
 
 func (w *world) setReady(t testing.TB, cluster *gitops.GitopsCluster, status metav1.ConditionStatus) {
 	t.Helper()
-	cluster.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: status, Reason: "Tested", Message: "as the test says", LastTransitionTime: metav1.Now()}}
+	cluster.Status.Conditions = []metav1.Condition{{
+		Type:               "Ready",
+		Status:             status,
+		Reason:             "Tested",
+		Message:            "as the test says",
+		LastTransitionTime: metav1.Now(),
+	}}
 	if err := w.host.Client().Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}

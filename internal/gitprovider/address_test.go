@@ -20,12 +20,23 @@ func TestAddresses(t *testing.T) {
 			Scheme: "https", Host: "github.com", CloneURL: "https://GitHub.com/Acme/Shop.git", Segments: []string{"Acme", "Shop"},
 		},
 		"https://acme@dev.azure.com/acme/Web%20Team/_git/shop/": {
-			Scheme: "https", Host: "dev.azure.com", CloneURL: "https://dev.azure.com/acme/Web%20Team/_git/shop/", Segments: []string{"acme", "Web Team", "_git", "shop"},
+			Scheme:   "https",
+			Host:     "dev.azure.com",
+			CloneURL: "https://dev.azure.com/acme/Web%20Team/_git/shop/",
+			Segments: []string{"acme", "Web Team", "_git", "shop"},
 		},
 		"https://git.example.com:8443/scm/~ada/shop.git": {
-			Scheme: "https", Host: "git.example.com:8443", CloneURL: "https://git.example.com:8443/scm/~ada/shop.git", Segments: []string{"scm", "~ada", "shop"},
+			Scheme:   "https",
+			Host:     "git.example.com:8443",
+			CloneURL: "https://git.example.com:8443/scm/~ada/shop.git",
+			Segments: []string{"scm", "~ada", "shop"},
 		},
-		"https://[2001:db8::1]/a/b": {Scheme: "https", Host: "[2001:db8::1]", CloneURL: "https://[2001:db8::1]/a/b", Segments: []string{"a", "b"}},
+		"https://[2001:db8::1]/a/b": {
+			Scheme:   "https",
+			Host:     "[2001:db8::1]",
+			CloneURL: "https://[2001:db8::1]/a/b",
+			Segments: []string{"a", "b"},
+		},
 	} {
 		got, err := gitprovider.ParseAddress(text, dial.Rules{})
 		if err != nil {

@@ -40,7 +40,7 @@ const (
 	Malformed Class = "ForgeAnswerMalformed"
 )
 
-// Permanent tells whether a retry is useless until somebody changes something: the Pipeline, its Secret, or something at the provider.
+// Permanent reports whether a retry is useless until somebody changes something: the Pipeline, its Secret, or something at the provider.
 func (c Class) Permanent() bool {
 	switch c {
 	case Unauthenticated, Forbidden, NotFound, Refused, Misconfigured:

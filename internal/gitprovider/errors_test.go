@@ -18,8 +18,17 @@ import (
 func TestErrorsSayWhatWhereAndWhy(t *testing.T) {
 	cause := errors.New("connection refused")
 	for want, e := range map[string]gitprovider.Error{
-		"open a pull request: git.example.com/a/b: it fails":                     {Operation: "open a pull request", Repository: "git.example.com/a/b", Message: "it fails"},
-		"open a pull request: git.example.com/a/b: it fails: connection refused": {Operation: "open a pull request", Repository: "git.example.com/a/b", Message: "it fails", Cause: cause},
+		"open a pull request: git.example.com/a/b: it fails": {
+			Operation:  "open a pull request",
+			Repository: "git.example.com/a/b",
+			Message:    "it fails",
+		},
+		"open a pull request: git.example.com/a/b: it fails: connection refused": {
+			Operation:  "open a pull request",
+			Repository: "git.example.com/a/b",
+			Message:    "it fails",
+			Cause:      cause,
+		},
 		"connection refused": {Cause: cause},
 		"url is odd":         {Message: "url is odd"},
 	} {
@@ -38,9 +47,17 @@ func TestErrorsSayWhatWhereAndWhy(t *testing.T) {
 
 // permanence of each class, as the documentation tells it.
 var permanence = map[gitprovider.Class]bool{
-	gitprovider.Unauthenticated: true, gitprovider.Forbidden: true, gitprovider.NotFound: true, gitprovider.Refused: true, gitprovider.Duplicate: false,
-	gitprovider.Misconfigured: true, gitprovider.Conflict: false, gitprovider.RateLimited: false, gitprovider.Unavailable: false,
-	gitprovider.Untrusted: false, gitprovider.Malformed: false,
+	gitprovider.Unauthenticated: true,
+	gitprovider.Forbidden:       true,
+	gitprovider.NotFound:        true,
+	gitprovider.Refused:         true,
+	gitprovider.Duplicate:       false,
+	gitprovider.Misconfigured:   true,
+	gitprovider.Conflict:        false,
+	gitprovider.RateLimited:     false,
+	gitprovider.Unavailable:     false,
+	gitprovider.Untrusted:       false,
+	gitprovider.Malformed:       false,
 }
 
 func TestPermanentErrorsAreTerminal(t *testing.T) {

@@ -28,7 +28,7 @@ var (
 	ErrUnreadable = errors.New("the body of the call is not what the Git server is documented to send")
 )
 
-// SignedBy tells whether signature is the HMAC-SHA256 of the body, in hexadecimal digits. Nothing is signed by an empty secret.
+// SignedBy reports whether signature is the HMAC-SHA256 of the body, in hexadecimal digits. Nothing is signed by an empty secret.
 func SignedBy(secret, body []byte, signature string) bool {
 	given, err := hex.DecodeString(signature)
 	if err != nil || len(secret) == 0 {

@@ -78,7 +78,7 @@ func (g *Graph) connect(node Node) []Missing {
 // Names returns the names of all nodes in the order in which they were given.
 func (g *Graph) Names() []string { return slices.Clone(g.names) }
 
-// Has tells whether there is a node of that name.
+// Has reports whether there is a node of that name.
 func (g *Graph) Has(name string) bool {
 	_, ok := g.index[name]
 	return ok

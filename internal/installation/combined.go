@@ -19,7 +19,11 @@ func Combined(phases ...lsv1alpha1.Phase) lsv1alpha1.Phase {
 
 // rank says which phase prevails.
 var rank = map[lsv1alpha1.Phase]int{
-	lsv1alpha1.PhaseSucceeded: 1, lsv1alpha1.PhaseInit: 2, lsv1alpha1.PhaseFailed: 3, lsv1alpha1.PhaseAborted: 4, lsv1alpha1.PhaseProgressing: 5,
+	lsv1alpha1.PhaseSucceeded:   1,
+	lsv1alpha1.PhaseInit:        2,
+	lsv1alpha1.PhaseFailed:      3,
+	lsv1alpha1.PhaseAborted:     4,
+	lsv1alpha1.PhaseProgressing: 5,
 }
 
 func simple(phase lsv1alpha1.Phase) lsv1alpha1.Phase {

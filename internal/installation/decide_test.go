@@ -17,7 +17,7 @@ func does[E installation.Effect](d installation.Decision) bool {
 	return slices.ContainsFunc(d.Do, func(e installation.Effect) bool { _, ok := e.(E); return ok })
 }
 
-// unfinished tells whether a child works on the job.
+// unfinished reports whether a child works on the job.
 func unfinished(o installation.Observed, c installation.Child) bool {
 	return c.Presence == installation.Present && c.Job.ID == o.Job.ID && c.Job.Running()
 }
@@ -225,7 +225,15 @@ func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 		"below a root":             {without: true},
 		"they know without a word": {root: true, told: true},
 	} {
-		left := installation.Child{Kind: installation.ChildExecution, Name: "x", Presence: installation.Present, Deleting: true, DeletionAsked: true, WithoutUninstall: c.told, Phase: lsv1alpha1.PhaseDeleteFailed}
+		left := installation.Child{
+			Kind:             installation.ChildExecution,
+			Name:             "x",
+			Presence:         installation.Present,
+			Deleting:         true,
+			DeletionAsked:    true,
+			WithoutUninstall: c.told,
+			Phase:            lsv1alpha1.PhaseDeleteFailed,
+		}
 		d := installation.Decide(installation.Observed{
 			Name: "i", Root: c.root, Phase: lsv1alpha1.PhaseDeleteFailed, Job: jobs[1], Deleting: true, DeletionAsked: true, Finalizer: true,
 			WithoutUninstall: c.without, Children: []installation.Child{left}, NewJobID: "job-4", Now: noon,
@@ -236,7 +244,8 @@ func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 	}
 }
 
-// A nested installation that its parent has made says that it has no job only if none comes soon: usually one does, and telling costs a write.
+// A nested installation that its parent has made says that it has no job only if none comes soon: usually one does, and telling costs a
+// write.
 func TestJOB10_ANestedInstallationWithoutAJobSaysSoAfterAWhile(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

@@ -54,21 +54,34 @@ func NewObserved(s Snapshot) Observed {
 	root := IsRoot(inst)
 	asked := operation == lsv1alpha1.OperationReconcile
 	o := Observed{
-		Name: inst.Name, Root: root, Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous,
-		Phase: status.Phase, Job: run.JobOf(&status.RunStatus), Announced: run.Announced(&status.RunStatus),
-		Interrupt: operation == lsv1alpha1.OperationInterrupt, StrayRequest: asked && !root,
-		Created: inst.CreationTimestamp.Time, ByHand: metav1.GetControllerOfNoCopy(inst) == nil,
-		Deleting: !inst.DeletionTimestamp.IsZero(), DeletionAsked: run.DeletionAsked(inst), NamespaceEnds: s.NamespaceEnds,
-		LabelLost: inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""), Parent: cmp.Or(ParentOf(inst), s.RecordedBy),
+		Name:             inst.Name,
+		Root:             root,
+		Continuous:       FlowOf(inst) == lsv1alpha1.FlowContinuous,
+		Phase:            status.Phase,
+		Job:              run.JobOf(&status.RunStatus),
+		Announced:        run.Announced(&status.RunStatus),
+		Interrupt:        operation == lsv1alpha1.OperationInterrupt,
+		StrayRequest:     asked && !root,
+		Created:          inst.CreationTimestamp.Time,
+		ByHand:           metav1.GetControllerOfNoCopy(inst) == nil,
+		Deleting:         !inst.DeletionTimestamp.IsZero(),
+		DeletionAsked:    run.DeletionAsked(inst),
+		NamespaceEnds:    s.NamespaceEnds,
+		LabelLost:        inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""),
+		Parent:           cmp.Or(ParentOf(inst), s.RecordedBy),
 		Lost:             s.Lost,
 		Finalizer:        slices.Contains(inst.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: inst.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		IgnoreSuccessors: inst.Annotations[lsv1alpha1.DeleteIgnoreSuccessorsAnnotation] == "true",
 		Changed:          changed(inst),
 		IfChanged:        inst.Annotations[lsv1alpha1.ReconcileIfChangedAnnotation] == "true",
-		Automatic:        automatic(inst), Scheduled: inst.Spec.AutomaticReconcile != nil,
-		DependencyError: s.DependencyError, Predecessors: siblings(s.Predecessors), Successors: siblings(s.Successors),
-		NewJobID: s.NewJobID, Now: s.Now,
+		Automatic:        automatic(inst),
+		Scheduled:        inst.Spec.AutomaticReconcile != nil,
+		DependencyError:  s.DependencyError,
+		Predecessors:     siblings(s.Predecessors),
+		Successors:       siblings(s.Successors),
+		NewJobID:         s.NewJobID,
+		Now:              s.Now,
 	}
 	o.FlowOnly = !o.Deleting && onlyFlowChanged(inst)
 	if status.PhaseTransitionTime != nil {
@@ -98,7 +111,7 @@ func untoldSuccessors(status *lsv1alpha1.InstallationStatus) []string {
 	return names
 }
 
-// changed tells whether the spec has changed since a job took it into account. The deletion alone makes a new generation
+// changed reports whether the spec has changed since a job took it into account. The deletion alone makes a new generation
 // too, and so does a change of the flow.
 func changed(inst *lsv1alpha1.Installation) bool {
 	ahead := inst.Generation - inst.Status.ObservedGeneration
@@ -108,7 +121,7 @@ func changed(inst *lsv1alpha1.Installation) bool {
 	return ahead != 0 && inst.Generation != inst.Status.ObservedGeneration && !onlyFlowChanged(inst)
 }
 
-// onlyFlowChanged tells whether the present spec differs in nothing but its flow from the one that the status speaks of,
+// onlyFlowChanged reports whether the present spec differs in nothing but its flow from the one that the status speaks of,
 // although it has another generation.
 func onlyFlowChanged(inst *lsv1alpha1.Installation) bool {
 	status := &inst.Status
@@ -147,11 +160,11 @@ func MayRestore(inst *lsv1alpha1.Installation) bool {
 	}
 }
 
-// IsRoot tells whether an installation is nested in no other one.
+// IsRoot reports whether an installation is nested in no other one.
 func IsRoot(inst *lsv1alpha1.Installation) bool { return ParentOf(inst) == "" }
 
-// ParentOf returns the name of the installation that an object is nested in, nothing for a root. Its owner tells it, too, should somebody have
-// taken the label away.
+// ParentOf returns the name of the installation that an object is nested in, nothing for a root. Its owner tells it, too, should somebody
+// have taken the label away.
 func ParentOf(inst metav1.Object) string {
 	if parent := inst.GetLabels()[lsv1alpha1.EncompassedByLabel]; parent != "" {
 		return parent

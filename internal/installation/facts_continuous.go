@@ -39,7 +39,7 @@ func (o Observed) UpdateVersion() string { return o.attempt.ConfigGeneration }
 // below returns all children that may exist.
 func (o Observed) below() []Child { return present(everyChild(o)) }
 
-// Busy tells whether a child must not be touched in the continuous flow. One of the job flow does nothing without a job, whatever its phase
+// Busy reports whether a child must not be touched in the continuous flow. One of the job flow does nothing without a job, whatever its phase
 // is and whichever spec it has seen.
 func (c Child) Busy() bool {
 	switch {
@@ -61,9 +61,9 @@ func (o Observed) combined() lsv1alpha1.Phase {
 	return Combined(phases...)
 }
 
-// NeedsCertainty tells whether what is below is about to be updated, or its state to become the installation's own. If that were the state of
-// before the last update, something busy would be updated, an update that takes the last one back would get lost, and the installation
-// would be called completed without being so.
+// NeedsCertainty reports whether what is below is about to be updated, or its state to become the installation's own. If that were the
+// state of before the last update, something busy would be updated, an update that takes the last one back would get lost, and the
+// installation would be called completed without being so.
 func (o Observed) NeedsCertainty() bool {
 	all := o.below()
 	if o.Deleting || len(all) == 0 || len(o.busy()) > 0 {

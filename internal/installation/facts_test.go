@@ -51,10 +51,18 @@ func TestChildrenAreSortedByWhatTheStatusRemembers(t *testing.T) {
 			cache:    &lsv1alpha1.SubInstCache{ActiveSubs: []lsv1alpha1.NamePair{pair("a")}, OrphanedSubs: []string{"b"}},
 			snapshot: installation.Snapshot{Gone: []string{"a", "b"}},
 			wanted:   []string{"installation a gone"}, leaving: []string{"installation b gone"}},
-		"an execution that is wanted":     {execution: reference, snapshot: installation.Snapshot{Execution: execution}, wanted: []string{"execution root present"}},
-		"an execution that is not":        {snapshot: installation.Snapshot{Execution: execution}, leaving: []string{"execution root present"}},
-		"an execution that is not seen":   {execution: reference, wanted: []string{"execution root unseen"}},
-		"an execution known to be gone":   {execution: reference, snapshot: installation.Snapshot{ExecutionGone: true}, wanted: []string{"execution root gone"}},
+		"an execution that is wanted": {
+			execution: reference,
+			snapshot:  installation.Snapshot{Execution: execution},
+			wanted:    []string{"execution root present"},
+		},
+		"an execution that is not":      {snapshot: installation.Snapshot{Execution: execution}, leaving: []string{"execution root present"}},
+		"an execution that is not seen": {execution: reference, wanted: []string{"execution root unseen"}},
+		"an execution known to be gone": {
+			execution: reference,
+			snapshot:  installation.Snapshot{ExecutionGone: true},
+			wanted:    []string{"execution root gone"},
+		},
 		"no execution and none is wanted": {snapshot: installation.Snapshot{ExecutionGone: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,18 +129,61 @@ func TestJOB15_WhenTheNextJobIsDue(t *testing.T) {
 		nested   bool
 		want     time.Time
 	}{
-		"after success":                        {phase: "Succeeded", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}}, want: noon.Add(24 * time.Hour)},
-		"after success, at an interval":        {phase: "Succeeded", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{Interval: &minute}}, want: noon.Add(time.Minute)},
-		"after success, never":                 {phase: "Succeeded", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{Interval: &none}}},
-		"after success, by a clock":            {phase: "Succeeded", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{CronSpec: "30 12 * * *"}}, want: noon.Add(30 * time.Minute)},
-		"after failure":                        {phase: "Failed", settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{}}, want: noon.Add(5 * time.Minute)},
-		"after failure, not often enough yet":  {phase: "Failed", settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{NumberOfReconciles: &three}}, status: on(2, 7), want: noon.Add(5 * time.Minute)},
-		"after failure, often enough":          {phase: "Failed", settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{NumberOfReconciles: &three}}, status: on(3, 7)},
-		"after failure, with a new generation": {phase: "Failed", settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{NumberOfReconciles: &three}}, status: on(3, 6), want: noon.Add(5 * time.Minute)},
-		"the other way round":                  {phase: "Failed", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}}},
-		"a nested installation":                {phase: "Succeeded", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}}, nested: true},
-		"a schedule that cannot be read":       {phase: "Succeeded", settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{CronSpec: "often"}}},
-		"one that never ran":                   {settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}}},
+		"after success": {
+			phase:    "Succeeded",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}},
+			want:     noon.Add(24 * time.Hour),
+		},
+		"after success, at an interval": {
+			phase:    "Succeeded",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{Interval: &minute}},
+			want:     noon.Add(time.Minute),
+		},
+		"after success, never": {
+			phase:    "Succeeded",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{Interval: &none}},
+		},
+		"after success, by a clock": {
+			phase:    "Succeeded",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{CronSpec: "30 12 * * *"}},
+			want:     noon.Add(30 * time.Minute),
+		},
+		"after failure": {
+			phase:    "Failed",
+			settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{}},
+			want:     noon.Add(5 * time.Minute),
+		},
+		"after failure, not often enough yet": {
+			phase:    "Failed",
+			settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{NumberOfReconciles: &three}},
+			status:   on(2, 7),
+			want:     noon.Add(5 * time.Minute),
+		},
+		"after failure, often enough": {
+			phase:    "Failed",
+			settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{NumberOfReconciles: &three}},
+			status:   on(3, 7),
+		},
+		"after failure, with a new generation": {
+			phase:    "Failed",
+			settings: lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{NumberOfReconciles: &three}},
+			status:   on(3, 6),
+			want:     noon.Add(5 * time.Minute),
+		},
+		"the other way round": {
+			phase:    "Failed",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}},
+		},
+		"a nested installation": {
+			phase:    "Succeeded",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}},
+			nested:   true,
+		},
+		"a schedule that cannot be read": {
+			phase:    "Succeeded",
+			settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{CronSpec: "often"}},
+		},
+		"one that never ran": {settings: lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := installation.NewObserved(installation.Snapshot{Now: noon, Installation: named("i", func(i *lsv1alpha1.Installation) {
@@ -154,7 +205,10 @@ func TestJOB15_WhenTheNextJobIsDue(t *testing.T) {
 
 func TestOnlyARootCanBeAsked(t *testing.T) {
 	asked := func(i *lsv1alpha1.Installation) {
-		i.Annotations = map[string]string{lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile), run.GrantAnnotation: run.FormatGrant(job, "uid")}
+		i.Annotations = map[string]string{
+			lsv1alpha1.OperationAnnotation: string(lsv1alpha1.OperationReconcile),
+			run.GrantAnnotation:            run.FormatGrant(job, "uid"),
+		}
 		i.UID = "uid"
 	}
 	if o := installation.NewObserved(installation.Snapshot{Installation: named("root", asked)}); o.Request != (run.Request{Asked: true, GrantedID: job}) || o.StrayRequest {
@@ -219,8 +273,8 @@ func TestJOB26_SuccessorsThatAnEarlierControllerHasNotToldAreTold(t *testing.T) 
 	}
 }
 
-// Somebody takes away what nobody should: the label and the finalizer come back, and meanwhile a nested installation is not taken for a root.
-// What somebody asks for, an interrupt for example, does not wait for objects that may not come back at once.
+// Somebody takes away what nobody should: the label and the finalizer come back, and meanwhile a nested installation is not taken for a
+// root. What somebody asks for, an interrupt for example, does not wait for objects that may not come back at once.
 func TestWhatIsLostIsRestoredWhenNothingIsAskedFor(t *testing.T) {
 	in := func(phase lsv1alpha1.Phase, finished string) func(*lsv1alpha1.Installation) {
 		return func(i *lsv1alpha1.Installation) {
@@ -258,7 +312,13 @@ func TestWhatIsLostIsRestoredWhenNothingIsAskedFor(t *testing.T) {
 func TestDamageIsSeenAndMended(t *testing.T) {
 	yes := true
 	parent := func(i *lsv1alpha1.Installation) {
-		i.OwnerReferences = []metav1.OwnerReference{{APIVersion: lsv1alpha1.SchemeGroupVersion.String(), Kind: "Installation", Name: "root", UID: "r", Controller: &yes}}
+		i.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: lsv1alpha1.SchemeGroupVersion.String(),
+			Kind:       "Installation",
+			Name:       "root",
+			UID:        "r",
+			Controller: &yes,
+		}}
 	}
 	labelled := func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} }
 	held := func(i *lsv1alpha1.Installation) { i.Finalizers = []string{lsv1alpha1.Finalizer} }
@@ -267,7 +327,13 @@ func TestDamageIsSeenAndMended(t *testing.T) {
 	}
 	deleted := func(i *lsv1alpha1.Installation) { i.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
 	stranger := func(i *lsv1alpha1.Installation) {
-		i.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Installation", Name: "root", UID: "r", Controller: &yes}}
+		i.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "example.com/v1",
+			Kind:       "Installation",
+			Name:       "root",
+			UID:        "r",
+			Controller: &yes,
+		}}
 	}
 	for name, c := range map[string]struct {
 		change []func(*lsv1alpha1.Installation)

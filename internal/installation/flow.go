@@ -27,7 +27,7 @@ func FlowOf(inst *lsv1alpha1.Installation) lsv1alpha1.Flow {
 // left marks a version of which nothing but the exports is left: the installation has left the continuous flow since.
 const left = ".left"
 
-// Entered tells whether the continuous flow has worked on an installation that has not left it.
+// Entered reports whether the continuous flow has worked on an installation that has not left it.
 func Entered(status *lsv1alpha1.InstallationStatus) bool {
 	return status.ConfigGeneration != "" && !strings.HasSuffix(status.ConfigGeneration, left)
 }

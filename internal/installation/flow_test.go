@@ -71,7 +71,11 @@ func TestCON16_ExportsKeepTheirVersion(t *testing.T) {
 // A job that waits is looked at again in growing intervals, should no event come.
 func TestJOB24_RechecksOfJobsGrow(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	for since, want := range map[time.Duration]time.Duration{0: run.MinRecheck, 5 * time.Minute: 5 * time.Minute, 24 * time.Hour: run.MaxRecheck} {
+	for since, want := range map[time.Duration]time.Duration{
+		0:               run.MinRecheck,
+		5 * time.Minute: 5 * time.Minute,
+		24 * time.Hour:  run.MaxRecheck,
+	} {
 		d := installation.Decide(installation.Observed{
 			Root: true, Phase: lsv1alpha1.PhaseInit, Job: run.Job{ID: "job"}, Finalizer: true, Now: now, Since: now.Add(-since),
 			Predecessors: []installation.Sibling{{Name: "a", Job: run.Job{ID: "other"}, Phase: lsv1alpha1.PhaseProgressing}},

@@ -54,10 +54,13 @@ func ForeignImports(scope dataflow.Scope, facts dataflow.Facts, exporters []*lsv
 	if len(foreign) == 0 {
 		return nil
 	}
-	return &failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports, For: "imports that are given to it: " + list(foreign) + ", which neither is its parent nor exports it"}
+	return &failure.Wait{
+		Reason: lsv1alpha1.ReasonWaitingForImports,
+		For:    "imports that are given to it: " + list(foreign) + ", which neither is its parent nor exports it",
+	}
 }
 
-// elsewhere tells whether an object is in another scope, and not global.
+// elsewhere reports whether an object is in another scope, and not global.
 func elsewhere(scope dataflow.Scope, name string, labels map[string]string) bool {
 	context := labels[lsv1alpha1.DataObjectContextLabel]
 	return context != "" && context != scope.Context() && name != labels[lsv1alpha1.DataObjectKeyLabel]

@@ -41,7 +41,10 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 		"exported by another one":         {"s", "parent", "word", exporter("r", "parent", "word"), notGiven},
 	} {
 		of := dataflow.Scope{Namespace: "ns", Parent: test.parent}
-		labels := map[string]string{lsv1alpha1.DataObjectContextLabel: of.Context(), lsv1alpha1.DataObjectKeyLabel: strings.TrimPrefix(test.reference, "#")}
+		labels := map[string]string{
+			lsv1alpha1.DataObjectContextLabel: of.Context(),
+			lsv1alpha1.DataObjectKeyLabel:     strings.TrimPrefix(test.reference, "#"),
+		}
 		if test.owner != "" {
 			labels[lsv1alpha1.DataObjectSourceLabel] = dataflow.ContextOf(test.owner)
 		}
@@ -69,7 +72,11 @@ func TestCON20_AChildThatUsesOldExportsOfASiblingIsBusy(t *testing.T) {
 			return s
 		}
 		importer := sub("importer", "1")
-		importer.Status.Imports = []lsv1alpha1.ImportStatus{{Name: "word", SourceReference: &lsv1alpha1.ObjectReference{Name: "exporter"}, ConfigGeneration: "old"}}
+		importer.Status.Imports = []lsv1alpha1.ImportStatus{{
+			Name:             "word",
+			SourceReference:  &lsv1alpha1.ObjectReference{Name: "exporter"},
+			ConfigGeneration: "old",
+		}}
 		change(importer)
 		return installation.NewObserved(installation.Snapshot{
 			Installation: sub("parent", "1"), Subinstallations: []*lsv1alpha1.Installation{sub("exporter", "new"), importer},

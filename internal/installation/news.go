@@ -12,7 +12,7 @@ import (
 // predecessor that repeats itself after a crash finds its job there and asks for nothing.
 const HeardAnnotation = "espalier.dev/heard-of"
 
-// Hear adds the job of a predecessor to what an installation has heard, and tells whether it is news.
+// Hear adds the job of a predecessor to what an installation has heard, and reports whether it is news.
 func Hear(heard, predecessor, job string) (now string, news bool) {
 	entries := strings.FieldsFunc(heard, func(r rune) bool { return r == ',' })
 	entry := predecessor + "=" + job

@@ -184,10 +184,10 @@ type Child struct {
 // String names the child in messages.
 func (c Child) String() string { return string(c.Kind) + " " + c.Name }
 
-// has tells whether the job was handed to the child.
+// has reports whether the job was handed to the child.
 func (c Child) has(job string) bool { return c.Presence == Present && c.Job.ID == job }
 
-// finished tells whether the child has finished the job.
+// finished reports whether the child has finished the job.
 func (c Child) finished(job string) bool { return c.has(job) && !c.Job.Running() }
 
 // Prepared is what the effect Prepare came to.

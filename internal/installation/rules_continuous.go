@@ -72,7 +72,7 @@ func (o Observed) outdated() string {
 	}
 }
 
-// importsGone tells whether imports that the last update has used are not there any more.
+// importsGone reports whether imports that the last update has used are not there any more.
 func (o Observed) importsGone() bool {
 	return o.ImportsMissing != nil && failure.KindOf(o.ImportsMissing) == failure.Retryable
 }
@@ -99,7 +99,10 @@ func recheck(o Observed) Decision {
 	busy := filter(o.below(), Child.Busy)
 	switch {
 	case len(busy) == 0 && combined == lsv1alpha1.PhaseSucceeded && len(o.ExportsGone) > 0:
-		return Decision{Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonExportsGone, "it exports anew what has vanished: "+list(o.ExportsGone))}
+		return Decision{
+			Next: lsv1alpha1.PhaseProgressing,
+			Why:  because(run.ReasonExportsGone, "it exports anew what has vanished: "+list(o.ExportsGone)),
+		}
 	case len(busy) == 0 && combined == o.Phase:
 		return rest("nothing has changed")
 	}
@@ -109,7 +112,10 @@ func recheck(o Observed) Decision {
 // standard is the usual way: wait for what is below, update it if need be, and take over its state.
 func standard(o Observed) Decision {
 	if strange := o.strangersGoing(); len(strange) > 0 {
-		return Decision{Do: []Effect{Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}}, Why: because(run.ReasonUpdated, "what is below and goes changes its flow")}
+		return Decision{
+			Do:  []Effect{Convert{Flow: lsv1alpha1.FlowContinuous, Children: strange}},
+			Why: because(run.ReasonUpdated, "what is below and goes changes its flow"),
+		}
 	}
 	if busy := o.busy(); len(busy) > 0 {
 		message := "waiting for " + listed(busy)
@@ -133,7 +139,10 @@ func standard(o Observed) Decision {
 // count, and neither does that something below is busy.
 func update(o Observed) Decision {
 	if o.Phase != lsv1alpha1.PhasePendingDependencies {
-		return Decision{Next: lsv1alpha1.PhasePendingDependencies, Why: because(string(lsv1alpha1.PhasePendingDependencies), "an update is required: "+o.occasion())}
+		return Decision{
+			Next: lsv1alpha1.PhasePendingDependencies,
+			Why:  because(string(lsv1alpha1.PhasePendingDependencies), "an update is required: "+o.occasion()),
+		}
 	}
 	if o.DependencyError != nil {
 		return raise(o.DependencyError)
@@ -145,7 +154,9 @@ func update(o Observed) Decision {
 		return raise(o.ImportsMissing)
 	}
 	return Decision{
-		Do: []Effect{Prepare{}, TellOfUpdate{}}, Next: lsv1alpha1.PhaseProgressing, Why: because(run.ReasonUpdated, "what is below has been updated: "+o.occasion()),
+		Do:   []Effect{Prepare{}, TellOfUpdate{}},
+		Next: lsv1alpha1.PhaseProgressing,
+		Why:  because(run.ReasonUpdated, "what is below has been updated: "+o.occasion()),
 		// What is below changes over from another flow: that this has begun is known before.
 		SaveFirst: !o.Entered && len(o.below()) > 0,
 	}
@@ -218,14 +229,15 @@ func (o Observed) AskedByUpdate() Ask {
 	})}
 }
 
-// retries tells whether an update has what has failed try again. A change of the flow is no reason to.
+// retries reports whether an update has what has failed try again. A change of the flow is no reason to.
 func (o Observed) retries() bool {
 	return o.Entered && !o.FlowOnly || o.Operation == lsv1alpha1.OperationReconcile
 }
 
 func ask(operation lsv1alpha1.Operation, children []Child) Decision {
 	return Decision{
-		Do: []Effect{Ask{Operation: operation, Children: children}}, Why: because(run.ReasonOperation, "operation "+string(operation)+" is passed on"),
+		Do:  []Effect{Ask{Operation: operation, Children: children}},
+		Why: because(run.ReasonOperation, "operation "+string(operation)+" is passed on"),
 	}
 }
 

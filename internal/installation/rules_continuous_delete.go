@@ -38,7 +38,7 @@ func decideContinuousDeletion(o Observed) Decision {
 
 func (o Observed) forced() bool { return o.Operation == lsv1alpha1.OperationForceReconcile }
 
-// needed tells whether others import from the installation, which holds its deletion until that has begun.
+// needed reports whether others import from the installation, which holds its deletion until that has begun.
 func (o Observed) needed(staying []Child) bool {
 	begun := len(o.Children)+len(o.Orphaned) > 0 && len(staying) == 0
 	return !begun && !o.forced() && !o.IgnoreSuccessors && len(o.Successors) > 0
@@ -59,12 +59,12 @@ func beginDeletion(o Observed, staying []Child) Decision {
 	}
 }
 
-// onlyWaits tells whether a child does nothing but wait.
+// onlyWaits reports whether a child does nothing but wait.
 func (o Observed) onlyWaits(c Child) bool {
 	return c.Presence == Present && c.Phase == lsv1alpha1.PhasePendingDependencies || o.stuck(c)
 }
 
-// outdatedBelow tells whether what is below is to be brought up to date, so that what it has installed is removed as the
+// outdatedBelow reports whether what is below is to be brought up to date, so that what it has installed is removed as the
 // present spec and imports say. Without its imports that is not possible, and it is deleted as it is: so every deletion ends.
 func (o Observed) outdatedBelow() bool {
 	return o.Entered && !o.Updated && (o.Changed || len(o.ImportsChanged) > 0) && o.ImportsMissing == nil && !o.WithoutUninstall
@@ -124,12 +124,12 @@ func passOn(o Observed, left, stopped []Child) Decision {
 	}
 }
 
-// notDeletable tells whether a child could not be deleted and tries no more.
+// notDeletable reports whether a child could not be deleted and tries no more.
 func notDeletable(c Child) bool {
 	return c.Presence == Present && c.Phase == lsv1alpha1.PhaseFailed && c.UpToDate && !run.Asked(c.Operation)
 }
 
-// unawareOfKeeping tells whether a child does not know that what it has installed stays.
+// unawareOfKeeping reports whether a child does not know that what it has installed stays.
 func (o Observed) unawareOfKeeping(c Child) bool {
 	return c.Presence == Present && o.WithoutUninstall && !c.WithoutUninstall
 }

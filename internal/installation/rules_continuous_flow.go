@@ -14,7 +14,7 @@ import (
 // and nothing deployed because of it. A change that is taken back before the installation has seen it leaves no trace but
 // another generation; one that is taken back while the tree changes over meets objects of both flows.
 
-// leaves tells whether the installation is to leave the continuous flow now. It is deleted in the flow that it is in.
+// leaves reports whether the installation is to leave the continuous flow now. It is deleted in the flow that it is in.
 func (o Observed) leaves() bool {
 	return o.Chosen != lsv1alpha1.FlowContinuous && (o.Phase == "" || o.Phase.IsFinal()) && !o.Deleting
 }
@@ -38,7 +38,7 @@ func leave(o Observed) Decision {
 	}
 }
 
-// follows tells whether nothing but the flow has changed, and was changed back, since the installation was completed. One that
+// follows reports whether nothing but the flow has changed, and was changed back, since the installation was completed. One that
 // has been aborted stays so, and what is below follows it nevertheless.
 func (o Observed) follows() bool {
 	switch {
@@ -53,7 +53,7 @@ func (o Observed) follows() bool {
 
 func (o Observed) aborted() bool { return o.Own && o.Phase == lsv1alpha1.PhaseAborted }
 
-// strays tells whether the status does not say yet of which flow the installation is, which has something below it.
+// strays reports whether the status does not say yet of which flow the installation is, which has something below it.
 func (o Observed) strays() bool { return !o.Entered && len(o.below()) > 0 }
 
 // follow has what is below come back, and then takes note of the spec.

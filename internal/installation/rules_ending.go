@@ -25,10 +25,14 @@ func decideEnding(o Observed) Decision {
 	if left := present(everyChild(o)); len(left) > 0 {
 		return wait(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of "+names(left))
 	}
-	return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: because(reasonNamespaceEnds, "the namespace is being deleted, and everything below is gone")}
+	return Decision{
+		Do:   []Effect{RemoveFinalizer{}},
+		Wait: true,
+		Why:  because(reasonNamespaceEnds, "the namespace is being deleted, and everything below is gone"),
+	}
 }
 
-// Damaged tells whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label is
+// Damaged reports whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label is
 // needed until the end; a finalizer cannot be added any more once the deletion was asked for.
 func (o Observed) Damaged() bool {
 	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && (len(o.Lost) > 0 || !o.Finalizer && o.Job.ID != "")

@@ -15,7 +15,10 @@ import (
 func decideJob(o Observed) Decision {
 	switch {
 	case o.StrayRequest:
-		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonRequested, "only a root installation can be asked for a job: ask the root of this tree")}
+		return Decision{
+			Do:  []Effect{DropOperation{}},
+			Why: because(run.ReasonRequested, "only a root installation can be asked for a job: ask the root of this tree"),
+		}
 	case !o.Job.Running() && o.FlowOnly:
 		return Decision{Do: []Effect{Observe{}}, Why: because(run.ReasonIdle, "nothing but the flow has changed")}
 	case !o.Job.Running():
@@ -64,7 +67,10 @@ func decideBeginning(o Observed) Decision {
 	case !o.Root:
 		return awaitParent(o)
 	case len(o.UntoldSuccessors) > 0 && !o.Deleting:
-		return Decision{Do: []Effect{Notify{Successors: o.UntoldSuccessors}}, Why: because(run.ReasonIdle, "the controller before this one has not told the successors")}
+		return Decision{
+			Do:  []Effect{Notify{Successors: o.UntoldSuccessors}},
+			Why: because(run.ReasonIdle, "the controller before this one has not told the successors"),
+		}
 	case o.beginsDeletion():
 		return begin(o, "the installation is being deleted")
 	}
@@ -95,13 +101,13 @@ func awaitParent(o Observed) Decision {
 	return d
 }
 
-// beginsDeletion tells whether a deletion begins without a request. One that has failed does only if those below do not know yet that what was
-// installed is to stay.
+// beginsDeletion reports whether a deletion begins without a request. One that has failed does only if those below do not know yet that
+// what was installed is to stay.
 func (o Observed) beginsDeletion() bool {
 	return o.Deleting && (o.Phase != lsv1alpha1.PhaseDeleteFailed || o.MayGiveUp() && len(untold(o)) > 0)
 }
 
-// MayGiveUp tells whether a deletion has failed that shall leave alone what was installed.
+// MayGiveUp reports whether a deletion has failed that shall leave alone what was installed.
 func (o Observed) MayGiveUp() bool {
 	return o.Root && o.Deleting && o.Phase == lsv1alpha1.PhaseDeleteFailed && o.WithoutUninstall
 }

@@ -69,7 +69,11 @@ func awaitSuccessors(o Observed) Decision {
 func decideDeleting(o Observed) Decision {
 	left := present(everyChild(o))
 	if len(left) == 0 {
-		return Decision{Do: []Effect{CleanUp{}, RemoveFinalizer{}}, Wait: true, Why: because(string(lsv1alpha1.PhaseDeleting), "everything below is gone")}
+		return Decision{
+			Do:   []Effect{CleanUp{}, RemoveFinalizer{}},
+			Wait: true,
+			Why:  because(string(lsv1alpha1.PhaseDeleting), "everything below is gone"),
+		}
 	}
 	if unmarked := untold(o); len(unmarked) > 0 {
 		return Decision{Do: []Effect{DeleteChildren{Children: unmarked}}, Why: waitingForDeletion()}

@@ -15,7 +15,10 @@ import (
 // decideJobRun decides in the phases of a job that installs.
 func decideJobRun(o Observed) Decision {
 	if unaware := uninformed(o); len(unaware) > 0 {
-		return Decision{Do: []Effect{Tell{Children: unaware}}, Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "those below are told of the deletion")}
+		return Decision{
+			Do:  []Effect{Tell{Children: unaware}},
+			Why: because(lsv1alpha1.ReasonWaitingForSubObjects, "those below are told of the deletion"),
+		}
 	}
 	switch o.Phase {
 	case lsv1alpha1.PhaseInit:
@@ -61,7 +64,11 @@ func decideInit(o Observed) Decision {
 		d.DeferStatusWrite = !o.Root
 		return d
 	}
-	return Decision{Do: []Effect{Prepare{}}, Next: lsv1alpha1.PhaseCleanupOrphaned, Why: because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written")}
+	return Decision{
+		Do:   []Effect{Prepare{}},
+		Next: lsv1alpha1.PhaseCleanupOrphaned,
+		Why:  because(string(lsv1alpha1.PhaseCleanupOrphaned), "all objects are written"),
+	}
 }
 
 // uninformed returns the children that work on the job and do not know that the tree is to be deleted, or in which manner: those of them
@@ -83,7 +90,7 @@ const (
 	broken
 )
 
-// standing tells whether a predecessor has provided its exports for this job, and if not, why.
+// standing reports whether a predecessor has provided its exports for this job, and if not, why.
 func (o Observed) standing(p Sibling) (standing, string) {
 	switch {
 	case p.Deleting:
@@ -197,7 +204,12 @@ func decideCompletion(o Observed) Decision {
 	if o.Changed {
 		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
 	}
-	d := Decision{Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: true, Why: because(lsv1alpha1.ReasonSucceeded, "everything is installed")}
+	d := Decision{
+		Do:   []Effect{Export{}},
+		Next: lsv1alpha1.PhaseSucceeded,
+		Wait: true,
+		Why:  because(lsv1alpha1.ReasonSucceeded, "everything is installed"),
+	}
 	if successors := o.importers(); o.Root && len(successors) > 0 {
 		d.Do = append(d.Do, Notify{Successors: successors})
 	}

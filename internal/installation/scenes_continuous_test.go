@@ -78,13 +78,17 @@ func TestCON10_CON11_CON13_CON15_Entry(t *testing.T) {
 
 func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
 	play(t, map[string]scene{
-		"nothing new":              {settled(lsv1alpha1.PhaseSucceeded), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
-		"nothing below":            {settled(lsv1alpha1.PhaseSucceeded, below()), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
-		"nothing below, new":       {settled("", below(), changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"something works":          {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
-		"something has failed":     {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
-		"something has recovered":  {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"something is gone":        {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone})), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting"},
+		"nothing new":             {settled(lsv1alpha1.PhaseSucceeded), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"nothing below":           {settled(lsv1alpha1.PhaseSucceeded, below()), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"nothing below, new":      {settled("", below(), changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"something works":         {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"something has failed":    {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
+		"something has recovered": {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"something is gone": {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{
+			Kind:     installation.ChildExecution,
+			Name:     "e",
+			Presence: installation.Gone,
+		})), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting"},
 		"a new spec has to wait":   {settled(lsv1alpha1.PhaseProgressing, changed, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "the spec has changed, which has no effect before"},
 		"successors are triggered": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Successors = []installation.Sibling{sibling("")} }), []string{"export", "request a job of s"}, lsv1alpha1.PhaseSucceeded, ""},
 		"its own failure stays":    {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Own = true }), nil, lsv1alpha1.PhaseFailed, "until it is asked"},
@@ -193,7 +197,10 @@ func TestTheFlowIsNotChangedOnTheWay(t *testing.T) {
 		inst := &lsv1alpha1.Installation{}
 		inst.Spec.Flow, inst.Status.Phase, inst.Status.JobID, inst.Status.JobIDFinished = test.chosen, test.phase, "job", test.finished
 		inst.Status.Conditions = []lsv1alpha1.Condition{{Type: installation.ConditionFlow, LastTransitionTime: metav1.NewTime(noon)}}
-		installation.Settle(inst, installation.NewObserved(installation.Snapshot{Installation: inst, Now: noon}), installation.Decision{Wait: true}, nil)
+		installation.Settle(inst, installation.NewObserved(installation.Snapshot{
+			Installation: inst,
+			Now:          noon,
+		}), installation.Decision{Wait: true}, nil)
 		noted, told := false, false
 		for _, c := range inst.Status.Conditions {
 			noted = noted || c.Type == installation.ConditionFlow

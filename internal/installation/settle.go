@@ -90,7 +90,7 @@ func does[E Effect](d Decision) bool {
 	return slices.ContainsFunc(d.Do, func(e Effect) bool { _, ok := e.(E); return ok })
 }
 
-// beginsJob tells whether a decision starts a job, rather than going back within one.
+// beginsJob reports whether a decision starts a job, rather than going back within one.
 func beginsJob(o Observed, d Decision) bool {
 	first := d.Next == lsv1alpha1.PhaseInit || d.Next == lsv1alpha1.PhaseInitDelete
 	return first && (!o.Job.Running() || o.Phase == "" || o.Phase.IsFinal())
@@ -124,7 +124,12 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 		return
 	}
 	at := metav1.NewTime(o.Now)
-	next := &lsv1alpha1.AutomaticReconcileStatus{Generation: inst.Generation, LastReconcileTime: &at, OnFailed: o.Automatic.AfterFailure, NumberOfReconciles: 1}
+	next := &lsv1alpha1.AutomaticReconcileStatus{
+		Generation:         inst.Generation,
+		LastReconcileTime:  &at,
+		OnFailed:           o.Automatic.AfterFailure,
+		NumberOfReconciles: 1,
+	}
 	if o.Automatic.AfterFailure {
 		next.NumberOfReconciles = o.Automatic.Count + 1
 	}

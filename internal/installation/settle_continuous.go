@@ -36,7 +36,7 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 	return o
 }
 
-// concludes tells whether a decision makes the present spec the one that the phase speaks of, although nothing was updated: it is this
+// concludes reports whether a decision makes the present spec the one that the phase speaks of, although nothing was updated: it is this
 // very spec that is not to be pursued, or this very deletion that has failed, or nothing but the flow is another one.
 func concludes(o Observed, d Decision) bool {
 	switch {

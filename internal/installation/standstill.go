@@ -50,13 +50,13 @@ func endedBadly(sub *lsv1alpha1.Installation) bool {
 	return (phase == lsv1alpha1.PhaseFailed || phase == lsv1alpha1.PhaseAborted) && sub.Generation == sub.Status.ObservedGeneration
 }
 
-// StandsStill tells whether an installation says that nothing below it goes on by itself.
+// StandsStill reports whether an installation says that nothing below it goes on by itself.
 func StandsStill(sub *lsv1alpha1.Installation) bool {
 	status := &sub.Status
 	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration && run.ReadyReason(&status.RunStatus) == run.ReasonStandstill
 }
 
-// standstill tells whether the children that are busy only wait for what never comes.
+// standstill reports whether the children that are busy only wait for what never comes.
 func (o Observed) standstill() bool {
 	busy := filter(o.below(), Child.Busy)
 	return len(busy) > 0 && len(filter(busy, o.stuck)) == len(busy)
@@ -66,7 +66,7 @@ func (o Observed) stuck(c Child) bool {
 	return c.Kind == ChildInstallation && c.Presence == Present && !c.Deleting && o.Stuck[c.Name]
 }
 
-// standsStill tells whether a child that stands still has something below that can be tried again.
+// standsStill reports whether a child that stands still has something below that can be tried again.
 func (o Observed) standsStill(c Child) bool {
 	return o.stuck(c) && c.Phase == lsv1alpha1.PhaseProgressing && c.UpToDate && !run.Asked(c.Operation)
 }

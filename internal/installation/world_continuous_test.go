@@ -18,7 +18,12 @@ var operations = []lsv1alpha1.Operation{
 // child is an execution in the continuous flow.
 func child(phase lsv1alpha1.Phase, change ...func(*installation.Child)) installation.Child {
 	c := installation.Child{
-		Kind: installation.ChildExecution, Name: "e", Presence: installation.Present, Phase: phase, UpToDate: true, Flow: lsv1alpha1.FlowContinuous,
+		Kind:     installation.ChildExecution,
+		Name:     "e",
+		Presence: installation.Present,
+		Phase:    phase,
+		UpToDate: true,
+		Flow:     lsv1alpha1.FlowContinuous,
 	}
 	for _, f := range change {
 		f(&c)

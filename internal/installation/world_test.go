@@ -38,11 +38,26 @@ var neighbourhoods = []installation.Observed{
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseSucceeded}}},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: older}, Phase: lsv1alpha1.PhaseProgressing}}},
 	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseFailed}}},
-	{Predecessors: []installation.Sibling{{Name: "p", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseSucceeded, Deleting: true}}},
+	{Predecessors: []installation.Sibling{{
+		Name:     "p",
+		Job:      run.Job{ID: job, FinishedID: job},
+		Phase:    lsv1alpha1.PhaseSucceeded,
+		Deleting: true,
+	}}},
 	{Predecessors: []installation.Sibling{{Name: "p"}}},
 	{Successors: []installation.Sibling{{Name: "s", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseSucceeded}}},
-	{Successors: []installation.Sibling{{Name: "s", Job: run.Job{ID: job, FinishedID: job}, Phase: lsv1alpha1.PhaseDeleteFailed, Deleting: true}}},
-	{Successors: []installation.Sibling{{Name: "s", Job: run.Job{ID: job, FinishedID: older}, Phase: lsv1alpha1.PhaseDeleting, Deleting: true}}},
+	{Successors: []installation.Sibling{{
+		Name:     "s",
+		Job:      run.Job{ID: job, FinishedID: job},
+		Phase:    lsv1alpha1.PhaseDeleteFailed,
+		Deleting: true,
+	}}},
+	{Successors: []installation.Sibling{{
+		Name:     "s",
+		Job:      run.Job{ID: job, FinishedID: older},
+		Phase:    lsv1alpha1.PhaseDeleting,
+		Deleting: true,
+	}}},
 }
 
 // states are all that can be known of a child.

@@ -66,7 +66,7 @@ func (m *Module) Direct(tree *Tree, all []*Module) Dependencies {
 	return direct
 }
 
-// owns tells whether a file belongs to this module and not to one nested in it.
+// owns reports whether a file belongs to this module and not to one nested in it.
 func (m *Module) owns(file *File, all []*Module) bool {
 	for _, other := range all {
 		if within(other.folder(), m.folder()) && other != m && within(file.Dir(), other.folder()) {

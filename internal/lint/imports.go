@@ -80,12 +80,24 @@ var layers = slices.Concat(
 	decisionLayers(),
 	[]layer{
 		{folders: []string{"internal/version"}, libraries: []string{}},
-		{folders: []string{"internal/loop"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/version"}},
+		{
+			folders: []string{"internal/loop"},
+			sees:    []string{"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/version"},
+		},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
 		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
-		{folders: []string{"internal/target", "internal/gitprovider"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup"}},
-		{folders: []string{"internal/fleet"}, sees: []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial"}},
-		{folders: []string{"internal/approval"}, sees: []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"}},
+		{
+			folders: []string{"internal/target", "internal/gitprovider"},
+			sees:    []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup"},
+		},
+		{
+			folders: []string{"internal/fleet"},
+			sees:    []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial"},
+		},
+		{
+			folders: []string{"internal/approval"},
+			sees:    []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"},
+		},
 		{
 			folders: []string{"deployer", "internal/deployer"},
 			sees: []string{
@@ -98,7 +110,10 @@ var layers = slices.Concat(
 			sees:      []string{"api", "internal/failure", "internal/lru", "internal/schema", "internal/component", "internal/blueprint"},
 			libraries: apimachinery,
 		},
-		{folders: []string{"internal/controller"}, sees: slices.Concat([]string{"api", "internal/loop", "internal/confidential", "internal/version", "internal/catalog"}, purePackages, adapters)},
+		{
+			folders: []string{"internal/controller"},
+			sees:    slices.Concat([]string{"api", "internal/loop", "internal/confidential", "internal/version", "internal/catalog"}, purePackages, adapters),
+		},
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{

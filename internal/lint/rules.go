@@ -29,7 +29,12 @@ var Rules = []Rule{
 	{Name: "purity", Demand: "a pure package has no clock, no randomness, no I/O and no context", find: findImpurity},
 	{Name: "length", Demand: "a function has at most 80 lines", Exemptable: true, find: findLongFunctions},
 	{Name: "complexity", Demand: "a function has a cyclomatic complexity of at most 11", Exemptable: true, find: findComplexFunctions},
-	{Name: "parameters", Demand: "a function has at most four parameters beside a context or a test", Exemptable: true, find: findLongSignatures},
+	{
+		Name:       "parameters",
+		Demand:     "a function has at most four parameters beside a context or a test",
+		Exemptable: true,
+		find:       findLongSignatures,
+	},
 	{Name: "package-doc", Demand: "every package says what it is for", find: findUndocumentedPackages},
 	{Name: "names", Demand: "names say what a thing is for", find: findVagueNames},
 	{Name: "header", Demand: "every Go file names its authors and its licence", find: findMissingHeaders},

@@ -101,7 +101,10 @@ var ruleCases = map[string]map[string]ruleCase{
 		"a product package sees the test kit": single("internal/controller/a.go", "package p\n\nimport \"espalier.dev/internal/testkit\"\n", "internal/controller/a.go:3"),
 		"a command sees the test kit":         single("cmd/espalier/a.go", "package p\n\nimport \"espalier.dev/internal/testkit\"\n", "cmd/espalier/a.go:3"),
 		"a test sees the test kit":            single("internal/controller/a_test.go", "package p\n\nimport \"espalier.dev/internal/testkit\"\n"),
-		"a package without a layer":           {files: map[string]string{"internal/novelty/a.go": "package p\n", "internal/novelty/b.go": "package p\n"}, want: []string{"internal/novelty/a.go:1"}},
+		"a package without a layer": {
+			files: map[string]string{"internal/novelty/a.go": "package p\n", "internal/novelty/b.go": "package p\n"},
+			want:  []string{"internal/novelty/a.go:1"},
+		},
 	},
 	"purity": {
 		"a clock":                 single("internal/run/a.go", "package p\n\nimport \"time\"\n\nvar t = time.Now()\n", "internal/run/a.go:5"),
@@ -145,12 +148,15 @@ var ruleCases = map[string]map[string]ruleCase{
 		"five without a name": single("internal/loop/a.go", "package p\n\nfunc f(int, int, int, int, int) {}\n", "internal/loop/a.go:3"),
 	},
 	"package-doc": {
-		"none":                single("internal/run/a.go", "package run\n", "internal/run/a.go:1"),
-		"in one of two files": {files: map[string]string{"internal/run/a.go": "package run\n", "internal/run/b.go": "// Package run runs.\npackage run\n"}},
-		"of something else":   single("internal/run/a.go", "// Runs things.\npackage run\n", "internal/run/a.go:2"),
-		"a licence is none":   single("internal/run/a.go", header+"package run\n", "internal/run/a.go:4"),
-		"a command":           single("cmd/prune/main.go", "// Command prune cuts.\npackage main\n"),
-		"a package of tests":  single("test/e2e/a_test.go", "package e2e\n", "test/e2e/a_test.go:1"),
+		"none": single("internal/run/a.go", "package run\n", "internal/run/a.go:1"),
+		"in one of two files": {files: map[string]string{
+			"internal/run/a.go": "package run\n",
+			"internal/run/b.go": "// Package run runs.\npackage run\n",
+		}},
+		"of something else":  single("internal/run/a.go", "// Runs things.\npackage run\n", "internal/run/a.go:2"),
+		"a licence is none":  single("internal/run/a.go", header+"package run\n", "internal/run/a.go:4"),
+		"a command":          single("cmd/prune/main.go", "// Command prune cuts.\npackage main\n"),
+		"a package of tests": single("test/e2e/a_test.go", "package e2e\n", "test/e2e/a_test.go:1"),
 	},
 	"names": {
 		"a folder":            single("internal/util/a.go", "package strings\n", "internal/util/a.go:1"),

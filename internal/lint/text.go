@@ -16,7 +16,11 @@ func findUnformatted(tree *Tree) []Offence {
 	for _, file := range tree.goFiles(everyFile) {
 		formatted, err := format.Source(file.Text)
 		if err != nil || !bytes.Equal(formatted, file.Text) {
-			offences = append(offences, Offence{Path: file.Path, Line: firstDifference(file.Text, formatted), Message: "gofmt -w would change this file"})
+			offences = append(offences, Offence{
+				Path:    file.Path,
+				Line:    firstDifference(file.Text, formatted),
+				Message: "gofmt -w would change this file",
+			})
 		}
 	}
 	return offences
@@ -37,7 +41,11 @@ func findMissingHeaders(tree *Tree) []Offence {
 	var offences []Offence
 	for _, file := range tree.goFiles(everyFile) {
 		if !hasHeader(file) {
-			offences = append(offences, Offence{Path: file.Path, Line: 1, Message: "the file does not begin with the two SPDX lines and an empty one"})
+			offences = append(offences, Offence{
+				Path:    file.Path,
+				Line:    1,
+				Message: "the file does not begin with the two SPDX lines and an empty one",
+			})
 		}
 	}
 	return offences

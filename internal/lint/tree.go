@@ -37,10 +37,10 @@ type File struct {
 // Dir returns the folder of the file.
 func (f *File) Dir() string { return path.Dir(f.Path) }
 
-// IsTest tells whether the file is compiled for tests only.
+// IsTest reports whether the file is compiled for tests only.
 func (f *File) IsTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 
-// IsGenerated tells whether the file carries Go's mark of generated code.
+// IsGenerated reports whether the file carries Go's mark of generated code.
 func (f *File) IsGenerated() bool { return f.Go != nil && ast.IsGenerated(f.Go) }
 
 // Load reads and parses every text file below root. It leaves out folders that hold nothing written by hand.
@@ -144,7 +144,7 @@ func importedAs(file *ast.File, name string) string {
 	return ""
 }
 
-// within tells whether a folder or import path is base or lies below it.
+// within reports whether a folder or import path is base or lies below it.
 func within(name, base string) bool {
 	return name == base || base == "." || strings.HasPrefix(name, base+"/")
 }

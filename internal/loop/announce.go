@@ -68,7 +68,7 @@ func (h *held[T, P]) announce(_ context.Context, news News[T, P]) {
 	}
 }
 
-// ended tells whether the news ends a run. Phases that do are the same for all kinds that have any.
+// ended reports whether the news ends a run. Phases that do are the same for all kinds that have any.
 func ended[T client.Object, P ~string](news News[T, P]) bool {
 	return lsv1alpha1.Phase(news.Transitions[len(news.Transitions)-1].To).IsFinal()
 }

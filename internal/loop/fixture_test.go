@@ -135,8 +135,12 @@ func (c *controller) stop() {
 func (g *fixture) create(t *testing.T, name string, spec SampleSpec) *Sample {
 	t.Helper()
 	p := &Sample{
-		ObjectMeta: metav1.ObjectMeta{Namespace: g.ns, Name: name, Annotations: map[string]string{operation: string(lsv1alpha1.OperationReconcile)}},
-		Spec:       spec,
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   g.ns,
+			Name:        name,
+			Annotations: map[string]string{operation: string(lsv1alpha1.OperationReconcile)},
+		},
+		Spec: spec,
 	}
 	if err := g.client.Create(t.Context(), p); err != nil {
 		t.Fatalf("create: %v", err)

@@ -106,7 +106,7 @@ func (l *Loop[T, O, P, E]) tellable(ctx context.Context, object T, err error) er
 	return secrets.Error(err)
 }
 
-// fresh tells whether object shows this loop's own last write. If not, the event that brings it will wake the object.
+// fresh reports whether object shows this loop's own last write. If not, the event that brings it will wake the object.
 func (l *Loop[T, O, P, E]) fresh(ctx context.Context, object T) (bool, error) {
 	if !l.ledger.behind(object) {
 		return true, nil

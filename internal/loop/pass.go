@@ -133,7 +133,7 @@ func (p *pass[T, O, P, E]) save(ctx context.Context, proof bool) error {
 	return p.write(ctx, patch, status)
 }
 
-// changed tells whether the status differs from what is stored.
+// changed reports whether the status differs from what is stored.
 func (p *pass[T, O, P, E]) changed() bool {
 	return !gone(p.object) && !bytes.Equal(p.stored, p.status())
 }
@@ -189,7 +189,7 @@ func lockedPatch(object client.Object, status []byte) []byte {
 	})
 }
 
-// gone tells whether the API server has removed the object, because its last finalizer went.
+// gone reports whether the API server has removed the object, because its last finalizer went.
 func gone(object client.Object) bool {
 	return !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0
 }

@@ -145,7 +145,11 @@ func (k *sampleKind) grant(ctx context.Context, p *Sample, f facts) (facts, erro
 
 func (k *sampleKind) createParts(ctx context.Context, p *Sample) error {
 	if p.Spec.Fail == failForGood {
-		return failure.Terminalf(failure.Details{Operation: "Sample", Reason: "BadSoil", Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}, "spec.fail: the soil is bad")
+		return failure.Terminalf(failure.Details{
+			Operation: "Sample",
+			Reason:    "BadSoil",
+			Codes:     []string{"ERR_CONFIGURATION_PROBLEM"},
+		}, "spec.fail: the soil is bad")
 	}
 	if p.Spec.Fail == failForNow {
 		if err := k.live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: rain}, &corev1.ConfigMap{}); err != nil {
@@ -153,7 +157,11 @@ func (k *sampleKind) createParts(ctx context.Context, p *Sample) error {
 		}
 	}
 	for _, name := range p.Spec.Parts {
-		part := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: map[string]string{sampleLabel: p.Name}}}
+		part := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace,
+			Name:      name,
+			Labels:    map[string]string{sampleLabel: p.Name},
+		}}
 		if err := controllerutil.SetControllerReference(p, part, k.cluster.Scheme()); err != nil {
 			return err
 		}

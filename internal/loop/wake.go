@@ -59,7 +59,7 @@ var seed = maphash.MakeSeed()
 // digest is never zero, so that zero can mean "none".
 func digest(status []byte) uint64 { return maphash.Bytes(seed, status) | 1 }
 
-// behind tells whether object is older than the last write.
+// behind reports whether object is older than the last write.
 func (l *ledger) behind(object client.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

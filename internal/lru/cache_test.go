@@ -11,7 +11,7 @@ import (
 
 func key(name string) Key { return KeyOf([]byte(name)) }
 
-// get asks a cache for a value of a size, and tells whether it had to be made.
+// get asks a cache for a value of a size, and reports whether it had to be made.
 func get(t *testing.T, c *Cache[*string], name string, size int) (value *string, made bool) {
 	t.Helper()
 	value, err := c.Get(key(name), func() (*string, int, error) {

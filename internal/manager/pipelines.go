@@ -134,7 +134,11 @@ func setupPipelines(mgr ctrl.Manager, opts Options) error {
 	if err != nil || o.ApprovalAddress == Disabled {
 		return err
 	}
-	direct, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	direct, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+		Scheme:     mgr.GetScheme(),
+		Mapper:     mgr.GetRESTMapper(),
+		HTTPClient: mgr.GetHTTPClient(),
+	})
 	if err != nil {
 		return fmt.Errorf("build a client for approvals: %w", err)
 	}

@@ -45,7 +45,10 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 
 	server.InstallCRD(t, kindsOf(t, landscaper.GroupName)...)
 	namespace := server.Namespace(t)
-	testkit.Eventually(t, server, &landscaper.Context{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: landscaper.DefaultContextName}},
+	testkit.Eventually(t, server, &landscaper.Context{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace,
+		Name:      landscaper.DefaultContextName,
+	}},
 		testkit.Is("there", func(*landscaper.Context) bool { return true }))
 	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[+]installations ok", "[-]pipelines failed")
 

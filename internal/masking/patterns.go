@@ -118,7 +118,7 @@ func hide(hidden []bool, text, pattern string) {
 	}
 }
 
-// counts tells whether what stands somewhere is the secret rather than a part of a word. The shorter a secret is, the more
+// counts reports whether what stands somewhere is the secret rather than a part of a word. The shorter a secret is, the more
 // often it is there by chance.
 func counts(text string, begin, end int) bool {
 	switch length := end - begin; {

@@ -37,7 +37,7 @@ type Values struct {
 // Unknown are values that nobody could find out. Nothing that may contain them is shown.
 func Unknown(why error) *Values { return &Values{unknown: why} }
 
-// Known tells whether the values could be found out.
+// Known reports whether the values could be found out.
 func (v *Values) Known() bool { return v == nil || v.unknown == nil }
 
 // AddSecret adds the content of a Secret.

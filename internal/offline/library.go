@@ -114,7 +114,10 @@ func (l *Library) explain(m *Manifests, err error) error {
 
 // request collects the objects that say where the component of an installation comes from.
 func (m *Manifests) request(inst *lsv1alpha1.Installation) catalog.Request {
-	r := catalog.Request{Installation: inst, Context: find(m.Contexts, inst.Namespace, cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName))}
+	r := catalog.Request{
+		Installation: inst,
+		Context:      find(m.Contexts, inst.Namespace, cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)),
+	}
 	if r.Context != nil {
 		r.Overwrites = find(m.Overwrites, inst.Namespace, r.Context.ComponentVersionOverwritesReference)
 	}

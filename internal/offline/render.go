@@ -36,8 +36,15 @@ type Options struct {
 func Render(ctx context.Context, m *Manifests, options Options) (*Result, error) {
 	engine := blueprint.NewEngine()
 	r := &renderer{
-		Options: options, ctx: ctx, manifests: m, world: newWorld(m), engine: engine, catalog: catalog.New(engine),
-		result: &Result{Warnings: slices.Clone(m.Warnings), secrets: &masking.Values{}}, visited: map[string]bool{}, secretObjects: map[objectKey]bool{},
+		Options:       options,
+		ctx:           ctx,
+		manifests:     m,
+		world:         newWorld(m),
+		engine:        engine,
+		catalog:       catalog.New(engine),
+		result:        &Result{Warnings: slices.Clone(m.Warnings), secrets: &masking.Values{}},
+		visited:       map[string]bool{},
+		secretObjects: map[objectKey]bool{},
 	}
 	chosen, err := choose(m.Installations, options.Installation)
 	if err != nil {
@@ -100,7 +107,7 @@ func choose(all []*lsv1alpha1.Installation, name string) ([]*lsv1alpha1.Installa
 	return chosen, nil
 }
 
-// isNamed tells whether a name means an installation; no name means every root.
+// isNamed reports whether a name means an installation; no name means every root.
 func isNamed(inst *lsv1alpha1.Installation, name string) bool {
 	if name == "" {
 		return inst.Labels[lsv1alpha1.EncompassedByLabel] == ""
@@ -148,7 +155,7 @@ func (r *renderer) group(chosen []node) error {
 	return err
 }
 
-// siblings renders installations of one scope in the order of their data flow, and tells whether all of them are
+// siblings renders installations of one scope in the order of their data flow, and reports whether all of them are
 // complete. The family are all installations of the scope.
 func (r *renderer) siblings(nodes, family []node) (complete bool, err error) {
 	if len(nodes) == 0 {
@@ -405,7 +412,7 @@ type finished struct {
 	nestedComplete bool
 }
 
-// exports stores what an installation exports, as far as that can be known, and tells whether it can.
+// exports stores what an installation exports, as far as that can be known, and reports whether it can.
 func (r *renderer) exports(n node, f finished) (known bool, err error) {
 	given, isGiven := r.Options.Exports[n.path]
 	if len(n.Spec.Exports.Data)+len(n.Spec.Exports.Targets) == 0 {

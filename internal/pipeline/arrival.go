@@ -47,7 +47,7 @@ func settle(f facts, s step, r record) record {
 	return r
 }
 
-// hasLeft tells whether an environment had arrived at the revision of the current run, and is not there any more.
+// hasLeft reports whether an environment had arrived at the revision of the current run, and is not there any more.
 func hasLeft(f facts, s step, r record) bool {
 	if s.revision == "" || !s.left(s.revision) {
 		return false

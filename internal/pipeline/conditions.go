@@ -53,7 +53,10 @@ func conditions(f facts, changes ...metav1.Condition) []metav1.Condition {
 // readiness says whether all targets can be read, and whether nothing has come to a bad end.
 func readiness(views []view, holds []pipelines.Hold) metav1.Condition {
 	c := metav1.Condition{
-		Type: pipelines.ConditionReady, Status: metav1.ConditionTrue, Reason: pipelines.ReasonReconciliationSucceeded, Message: "All clusters checked",
+		Type:    pipelines.ConditionReady,
+		Status:  metav1.ConditionTrue,
+		Reason:  pipelines.ReasonReconciliationSucceeded,
+		Message: "All clusters checked",
 	}
 	for _, v := range views {
 		i := slices.IndexFunc(v.seen.Targets, func(t Target) bool { return !t.Readable() })

@@ -28,7 +28,11 @@ const (
 // once it is stored.
 func Decide(o Observed) Decision {
 	if starting(o) && !o.Deleted {
-		return Decision{Wait: true, RequeueAfter: startingRecheck, Why: decision.Reason{Code: ReasonStarting, Message: "not all targets and repositories have been looked at yet"}}
+		return Decision{
+			Wait:         true,
+			RequeueAfter: startingRecheck,
+			Why:          decision.Reason{Code: ReasonStarting, Message: "not all targets and repositories have been looked at yet"},
+		}
 	}
 	if o.Deleted && !o.Finalizer {
 		return Decision{Wait: true, Why: decision.Reason{Code: ReasonDeleting, Message: "it is being deleted"}}
@@ -104,7 +108,7 @@ func conclude(f facts, closed []barrier, l ledger, requests []pipelines.RequestS
 	return next
 }
 
-// changed tells whether a status differs from the recorded one. Most of the time it does not, to the bit, and the cheaper
+// changed reports whether a status differs from the recorded one. Most of the time it does not, to the bit, and the cheaper
 // comparison settles it; the other one knows that times are the same in all zones.
 func changed(before, after pipelines.PipelineStatus) bool {
 	return !reflect.DeepEqual(before, after) && !equality.Semantic.DeepEqual(before, after)

@@ -354,8 +354,9 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 		s.wantHolds("b:Withdrawing")
 		s.finish(failed(false)).look()
 		for place, message := range map[string]string{
-			"the status": s.Status.Holds[0].Message, "the condition": meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Message,
-			"why": Why(s.Observed)[0].Message,
+			"the status":    s.Status.Holds[0].Message,
+			"the condition": meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Message,
+			"why":           Why(s.Observed)[0].Message,
 		} {
 			if !strings.Contains(message, "pulls/1") || !strings.Contains(message, "the server said no") {
 				t.Errorf("%s says %q", place, message)
@@ -428,7 +429,10 @@ func TestHistoryIsBounded(t *testing.T) {
 
 func TestMessagesAreBounded(t *testing.T) {
 	long := strings.Repeat("ä", 5000)
-	s := newScene(t, notifications(), []Target{at("1")}, []Target{{Revision: "0", Message: long}}, []Target{{Problem: Problem{Reason: "Bad", Message: long}}})
+	s := newScene(t, notifications(), []Target{at("1")}, []Target{{
+		Revision: "0",
+		Message:  long,
+	}}, []Target{{Problem: Problem{Reason: "Bad", Message: long}}})
 	s.look()
 	s.finish(Attempt{State: AttemptFailed, Error: AttemptError{Reason: "Refused", Message: long}}).look()
 	for _, hold := range s.Status.Holds {

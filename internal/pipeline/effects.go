@@ -130,7 +130,7 @@ func removals(requests []Request, answers []pipelines.RequestStatus) []Effect {
 	return do
 }
 
-// needsFinalizer tells whether there may be pull requests that are closed before the pipeline goes.
+// needsFinalizer reports whether there may be pull requests that are closed before the pipeline goes.
 func needsFinalizer(next outcome) bool {
 	if next.facts.Deleted && next.facts.KeepPullRequests {
 		return false

@@ -101,7 +101,7 @@ func failedAttempt(w *pipelines.Withdrawal) int32 {
 	return w.Attempts
 }
 
-// lookingUp tells whether a pull request may exist that the pipeline has forgotten.
+// lookingUp reports whether a pull request may exist that the pipeline has forgotten.
 func lookingUp(s step, r record) bool {
 	p := r.Promotion
 	return p.Strategy == pipelines.StrategyPullRequest && s.seen.ListingPending && p.Attempts == 0 && len(r.History) == 0

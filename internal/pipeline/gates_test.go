@@ -89,22 +89,61 @@ func TestPIP28_Windows(t *testing.T) {
 		// until is when it opens; empty if it is open, "never" if that is not known.
 		until string
 	}{
-		"none":                          {now: "2026-03-02T12:00:00Z"},
-		"within":                        {windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)}, now: "2026-03-02T12:00:00Z"},
-		"at the beginning":              {windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)}, now: "2026-03-02T09:00:00Z"},
-		"at the end":                    {windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)}, now: "2026-03-02T17:00:00Z", until: "2026-03-03T09:00:00Z"},
-		"before the weekend":            {windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)}, now: "2026-03-06T18:00:00Z", until: "2026-03-09T09:00:00Z"},
-		"over midnight":                 {windows: []pipelines.Window{allow("0 22 * * *", "4h", utc)}, now: "2026-03-03T01:59:59Z"},
-		"another zone":                  {windows: []pipelines.Window{allow("0 9 * * *", "1h", berlin)}, now: "2026-03-02T08:30:00Z"},
-		"another zone in summer":        {windows: []pipelines.Window{allow("0 9 * * *", "1h", berlin)}, now: "2026-07-02T07:30:00Z"},
-		"opens over the clock change":   {windows: []pipelines.Window{allow("0 9 * * *", "1h", berlin)}, now: "2026-03-28T10:00:00Z", until: "2026-03-29T07:00:00Z"},
-		"an hour that is left out":      {windows: []pipelines.Window{allow("30 2 * * *", "30m", berlin)}, now: "2026-03-29T00:45:00Z", until: "2026-03-30T00:30:00Z"},
-		"denied":                        {windows: []pipelines.Window{deny("0 0 24 12 *", "72h", utc)}, now: "2026-12-25T00:00:00Z", until: "2026-12-27T00:00:00Z"},
-		"denied within what is allowed": {windows: []pipelines.Window{allow("0 9 * * *", "8h", utc), deny("0 12 * * *", "1h", utc)}, now: "2026-03-02T12:30:00Z", until: "2026-03-02T13:00:00Z"},
-		"denied until it is not allowed any more": {windows: []pipelines.Window{allow("0 9 * * *", "2h", utc), deny("0 10 * * *", "2h", utc)}, now: "2026-03-02T10:30:00Z", until: "2026-03-03T09:00:00Z"},
-		"denied again and again":                  {windows: []pipelines.Window{deny("0 * * * *", "90m", utc)}, now: "2026-03-02T10:30:00Z", until: "never"},
-		"never allowed":                           {windows: []pipelines.Window{allow("0 0 30 2 *", "1h", utc)}, now: "2026-03-02T10:30:00Z", until: "never"},
-		"one of several":                          {windows: []pipelines.Window{allow("0 9 * * *", "1h", utc), allow("0 12 * * *", "1h", utc)}, now: "2026-03-02T12:30:00Z"},
+		"none":             {now: "2026-03-02T12:00:00Z"},
+		"within":           {windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)}, now: "2026-03-02T12:00:00Z"},
+		"at the beginning": {windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)}, now: "2026-03-02T09:00:00Z"},
+		"at the end": {
+			windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)},
+			now:     "2026-03-02T17:00:00Z",
+			until:   "2026-03-03T09:00:00Z",
+		},
+		"before the weekend": {
+			windows: []pipelines.Window{allow("0 9 * * 1-5", "8h", utc)},
+			now:     "2026-03-06T18:00:00Z",
+			until:   "2026-03-09T09:00:00Z",
+		},
+		"over midnight":          {windows: []pipelines.Window{allow("0 22 * * *", "4h", utc)}, now: "2026-03-03T01:59:59Z"},
+		"another zone":           {windows: []pipelines.Window{allow("0 9 * * *", "1h", berlin)}, now: "2026-03-02T08:30:00Z"},
+		"another zone in summer": {windows: []pipelines.Window{allow("0 9 * * *", "1h", berlin)}, now: "2026-07-02T07:30:00Z"},
+		"opens over the clock change": {
+			windows: []pipelines.Window{allow("0 9 * * *", "1h", berlin)},
+			now:     "2026-03-28T10:00:00Z",
+			until:   "2026-03-29T07:00:00Z",
+		},
+		"an hour that is left out": {
+			windows: []pipelines.Window{allow("30 2 * * *", "30m", berlin)},
+			now:     "2026-03-29T00:45:00Z",
+			until:   "2026-03-30T00:30:00Z",
+		},
+		"denied": {
+			windows: []pipelines.Window{deny("0 0 24 12 *", "72h", utc)},
+			now:     "2026-12-25T00:00:00Z",
+			until:   "2026-12-27T00:00:00Z",
+		},
+		"denied within what is allowed": {
+			windows: []pipelines.Window{allow("0 9 * * *", "8h", utc), deny("0 12 * * *", "1h", utc)},
+			now:     "2026-03-02T12:30:00Z",
+			until:   "2026-03-02T13:00:00Z",
+		},
+		"denied until it is not allowed any more": {
+			windows: []pipelines.Window{allow("0 9 * * *", "2h", utc), deny("0 10 * * *", "2h", utc)},
+			now:     "2026-03-02T10:30:00Z",
+			until:   "2026-03-03T09:00:00Z",
+		},
+		"denied again and again": {
+			windows: []pipelines.Window{deny("0 * * * *", "90m", utc)},
+			now:     "2026-03-02T10:30:00Z",
+			until:   "never",
+		},
+		"never allowed": {
+			windows: []pipelines.Window{allow("0 0 30 2 *", "1h", utc)},
+			now:     "2026-03-02T10:30:00Z",
+			until:   "never",
+		},
+		"one of several": {
+			windows: []pipelines.Window{allow("0 9 * * *", "1h", utc), allow("0 12 * * *", "1h", utc)},
+			now:     "2026-03-02T12:30:00Z",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, notifications(), []Target{at("1")}, []Target{at("0")})
@@ -140,7 +179,10 @@ func TestSpecThatCannotBeUnderstood(t *testing.T) {
 		"schedule": {change: func(s *scene) {
 			s.Spec.Environments[1].Windows = []pipelines.Window{{Schedule: "x x x x x", Duration: "1h"}}
 		}, says: "windows[0] of environment b"},
-		"no schedule": {change: func(s *scene) { s.Spec.Environments[1].Windows = []pipelines.Window{{Duration: "1h"}} }, says: "schedule is empty"},
+		"no schedule": {
+			change: func(s *scene) { s.Spec.Environments[1].Windows = []pipelines.Window{{Duration: "1h"}} },
+			says:   "schedule is empty",
+		},
 		"duration": {change: func(s *scene) {
 			s.Spec.Environments[1].Windows = []pipelines.Window{{Schedule: "0 9 * * *", Duration: "0s"}}
 		}, says: "longer than nothing"},

@@ -51,7 +51,7 @@ var clusterGroups = map[pipelines.ClusterKind]string{
 	pipelines.ClusterKindGitopsCluster: gitops.GroupName, pipelines.ClusterKindTarget: lsv1alpha1.GroupName,
 }
 
-// PermittedBy tells whether one of the grants, which may be of any namespace, permits the reference.
+// PermittedBy reports whether one of the grants, which may be of any namespace, permits the reference.
 func (r Reference) PermittedBy(grants []espalier.ReferenceGrant) bool {
 	return slices.ContainsFunc(grants, func(g espalier.ReferenceGrant) bool {
 		return g.Namespace == r.To.Namespace && slices.ContainsFunc(g.Spec.From, r.isFrom) && slices.ContainsFunc(g.Spec.To, r.isTo)

@@ -61,7 +61,8 @@ func TestPIP08_OnlyTheGrantForItPermitsAReference(t *testing.T) {
 		toKind, f := choose(&rest, "K", "Secret")
 		name, g := choose(&rest, "app", "ap", "application")
 		grant := espalier.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: espalier.ReferenceGrantSpec{
-			From: []espalier.ReferenceGrantFrom{{Group: group, Kind: kind, Namespace: from}}, To: []espalier.ReferenceGrantTo{{Group: toGroup, Kind: toKind, Name: name}},
+			From: []espalier.ReferenceGrantFrom{{Group: group, Kind: kind, Namespace: from}},
+			To:   []espalier.ReferenceGrantTo{{Group: toGroup, Kind: toKind, Name: name}},
 		}}
 		if got, want := r.PermittedBy([]espalier.ReferenceGrant{{}, grant}), a && b && c && d && e && f && g; got != want {
 			t.Errorf("%+v permits it: %t", grant, got)
@@ -78,7 +79,8 @@ func TestPIP08_GrantsAreNotMixed(t *testing.T) {
 	r := Reference{From: "here", To: ObjectName{Group: "g.example", Kind: "K", Namespace: "there", Name: "app"}}
 	grant := func(from, kind string) espalier.ReferenceGrant {
 		return espalier.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: "there"}, Spec: espalier.ReferenceGrantSpec{
-			From: []espalier.ReferenceGrantFrom{{Group: pipelines.GroupName, Kind: "Pipeline", Namespace: from}}, To: []espalier.ReferenceGrantTo{{Group: "g.example", Kind: kind}},
+			From: []espalier.ReferenceGrantFrom{{Group: pipelines.GroupName, Kind: "Pipeline", Namespace: from}},
+			To:   []espalier.ReferenceGrantTo{{Group: "g.example", Kind: kind}},
 		}}
 	}
 	if r.PermittedBy([]espalier.ReferenceGrant{grant("here", "Other"), grant("elsewhere", "K")}) {

@@ -113,7 +113,7 @@ func waitsAt(f facts, s step, closed barrier, r record) []held {
 	return all
 }
 
-// brokenHere tells whether the revision is rolling out for longer than it should: then that is what has to be said.
+// brokenHere reports whether the revision is rolling out for longer than it should: then that is what has to be said.
 func brokenHere(s step, p *pipelines.PromotionStatus) bool {
 	return s.verdict == verdictRollingOut && isFor(p, s.revision, s.run) && p.State == pipelines.PromotionStalled
 }
@@ -220,7 +220,10 @@ func failedHold(p *pipelines.PromotionStatus) gate {
 		message = p.Error.Message
 	}
 	if p.Error != nil && p.Error.Permanent {
-		return gate{reason: pipelines.HoldFailed, message: sentence(fmt.Sprintf("attempt %d has failed, and another one cannot help until something changes", p.Attempts), message)}
+		return gate{
+			reason:  pipelines.HoldFailed,
+			message: sentence(fmt.Sprintf("attempt %d has failed, and another one cannot help until something changes", p.Attempts), message),
+		}
 	}
 	g := gate{reason: pipelines.HoldRetrying, message: sentence(fmt.Sprintf("attempt %d has failed", p.Attempts), message)}
 	if p.NextAttemptTime != nil {

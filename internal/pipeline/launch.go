@@ -21,7 +21,7 @@ func launch(f facts, closed []barrier, l ledger) ledger {
 	return l.along(f.steps, func(s step, r record) record { return watchArrival(f, s, r) })
 }
 
-// mayBegin tells whether an attempt is to begin now.
+// mayBegin reports whether an attempt is to begin now.
 func mayBegin(f facts, s step, r record, closed barrier) bool {
 	p := r.Promotion
 	if !isFor(p, s.revision, s.run) || !s.attemptable(p) || busy(f.Attempts, s.name()) || !agreed(f, s, p) {
@@ -36,13 +36,13 @@ func mayBegin(f facts, s step, r record, closed barrier) bool {
 	return false
 }
 
-// agreed tells whether a promotion is to be done in the way that is recorded.
+// agreed reports whether a promotion is to be done in the way that is recorded.
 func agreed(f facts, s step, p *pipelines.PromotionStatus) bool {
 	strategy, _ := strategyOf(f.promotion(s.view))
 	return strategy != "" && strategy == p.Strategy
 }
 
-// busy tells whether an attempt for the environment is running. Another one does not begin beside it.
+// busy reports whether an attempt for the environment is running. Another one does not begin beside it.
 func busy(attempts map[AttemptID]Attempt, name string) bool {
 	for id, attempt := range attempts {
 		if id.Environment == name && attempt.State == AttemptRunning {
@@ -52,7 +52,7 @@ func busy(attempts map[AttemptID]Attempt, name string) bool {
 	return false
 }
 
-// due tells whether an attempt that has failed is to be repeated: its time has come, or what made it fail may have changed.
+// due reports whether an attempt that has failed is to be repeated: its time has come, or what made it fail may have changed.
 func due(f facts, s step, p *pipelines.PromotionStatus) bool {
 	if p.Error != nil && p.Error.Permanent {
 		changed := s.seen.Inputs != "" && p.Error.Inputs != "" && s.seen.Inputs != p.Error.Inputs

@@ -261,7 +261,10 @@ func newLife(t *testing.T, fuse int) *life {
 		queued: map[AttemptID]Effect{}, provider: map[string]*PullRequest{}, sent: map[string]int{}, left: map[string]bool{},
 	}
 	for _, name := range []string{"a", "b", "c"} {
-		l.stored.Spec.Environments = append(l.stored.Spec.Environments, pipelines.Environment{Name: name, Targets: []pipelines.Target{{Namespace: "apps"}}})
+		l.stored.Spec.Environments = append(l.stored.Spec.Environments, pipelines.Environment{
+			Name:    name,
+			Targets: []pipelines.Target{{Namespace: "apps"}},
+		})
 	}
 	l.stored.Spec.Promotion = pullRequests()
 	return l

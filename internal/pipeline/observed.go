@@ -99,7 +99,7 @@ type Problem struct {
 	Message string
 }
 
-// Readable tells whether the rest of the facts can be believed.
+// Readable reports whether the rest of the facts can be believed.
 func (t Target) Readable() bool { return t.Problem == Problem{} }
 
 // PullRequest is what is known about a pull request.

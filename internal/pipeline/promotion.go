@@ -12,7 +12,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// isLive tells whether something may still come of a promotion by itself, or by a decision of a person on it.
+// isLive reports whether something may still come of a promotion by itself, or by a decision of a person on it.
 func isLive(state pipelines.PromotionState) bool {
 	switch state {
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionAttempting, pipelines.PromotionFailed,
@@ -22,12 +22,12 @@ func isLive(state pipelines.PromotionState) bool {
 	return false
 }
 
-// isRunning tells whether the current attempt of a promotion is known to be under way.
+// isRunning reports whether the current attempt of a promotion is known to be under way.
 func isRunning(attempts map[AttemptID]Attempt, r record) bool {
 	return attempts[attemptOf(r.name, r.Promotion)].State == AttemptRunning
 }
 
-// outstanding tells whether a promotion has begun and goes on by itself, so that the mode Pairwise finishes it before the next
+// outstanding reports whether a promotion has begun and goes on by itself, so that the mode Pairwise finishes it before the next
 // one. One that would have to be attempted again is not: its revision is not the one of the environment before any more.
 func outstanding(attempts map[AttemptID]Attempt, r record) bool {
 	if r.Promotion == nil {
@@ -42,7 +42,7 @@ func outstanding(attempts map[AttemptID]Attempt, r record) bool {
 	return false
 }
 
-// mayHavePullRequest tells whether a pull request of the promotion may be open. An attempt that failed may have opened one
+// mayHavePullRequest reports whether a pull request of the promotion may be open. An attempt that failed may have opened one
 // whose answer was lost.
 func mayHavePullRequest(p *pipelines.PromotionStatus) bool {
 	if p == nil || p.Strategy != pipelines.StrategyPullRequest || p.Attempts == 0 && p.PullRequest == nil {
@@ -181,7 +181,7 @@ func pullRequestOf(requests []PullRequest, r record) (PullRequest, bool) {
 	return best, best.State != ""
 }
 
-// forgetful tells whether nothing is remembered of an environment, so that older traces may be its own.
+// forgetful reports whether nothing is remembered of an environment, so that older traces may be its own.
 func forgetful(r record) bool {
 	p := r.Promotion
 	return p.Attempts == 0 && p.PullRequest == nil && len(r.History) == 0 && p.Retries == 0
@@ -191,12 +191,12 @@ func hasKey(request PullRequest, p *pipelines.PromotionStatus) bool {
 	return request.Key == p.Key && p.Key != ""
 }
 
-// looksLike tells whether a pull request says that it is for the same revision, in the same run if it says so.
+// looksLike reports whether a pull request says that it is for the same revision, in the same run if it says so.
 func looksLike(request PullRequest, p *pipelines.PromotionStatus) bool {
 	return request.Revision == p.Revision && (request.Run == p.Run || request.Run == 0)
 }
 
-// sameBranch tells whether a pull request may be the recorded one. The same key at another number is a copy by somebody else.
+// sameBranch reports whether a pull request may be the recorded one. The same key at another number is a copy by somebody else.
 func sameBranch(p *pipelines.PromotionStatus, request PullRequest) bool {
 	return p.PullRequest == nil || p.PullRequest.Number == 0 || p.PullRequest.Number == request.Number
 }

@@ -44,7 +44,7 @@ func Recall(p *pipelines.Pipeline, now time.Time) Observed {
 	return o
 }
 
-// recallListing tells whether the pull requests of an environment are still being looked for, and why that fails.
+// recallListing reports whether the pull requests of an environment are still being looked for, and why that fails.
 func recallListing(holds []pipelines.Hold, environment string) (pending bool, problem string) {
 	i := slices.IndexFunc(holds, func(h pipelines.Hold) bool {
 		return h.Environment == environment && h.Reason == pipelines.HoldLookingUp

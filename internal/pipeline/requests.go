@@ -78,11 +78,18 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		decide(e, ask, pipelines.DecisionApproved)
 		*e = moveTo(*e, pipelines.PromotionUnattempted, seconds(ask.Time))
 		p.Status.Environments[ask.Environment] = *e
-		return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment)}, nil
+		return Answer{
+			Promotion: *e.Promotion,
+			Message:   fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment),
+		}, nil
 	case record.State == pipelines.PromotionRejected:
 		return refuse(RefusedDecided, "revision %s was rejected for environment %s%s; ask for a retry first", record.Revision, ask.Environment, by(decider(record)))
 	case approved(record):
-		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("revision %s was approved for environment %s before", record.Revision, ask.Environment)}, nil
+		return Answer{
+			Already:   true,
+			Promotion: *record,
+			Message:   fmt.Sprintf("revision %s was approved for environment %s before", record.Revision, ask.Environment),
+		}, nil
 	}
 	return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s does not wait for approval: it is %s", record.Revision, ask.Environment, record.State)
 }
@@ -99,9 +106,16 @@ func Reject(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		decide(e, ask, pipelines.DecisionRejected)
 		*e = moveTo(*e, pipelines.PromotionRejected, seconds(ask.Time))
 		p.Status.Environments[ask.Environment] = *e
-		return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("promotion of revision %s to environment %s is rejected", record.Revision, ask.Environment)}, nil
+		return Answer{
+			Promotion: *e.Promotion,
+			Message:   fmt.Sprintf("promotion of revision %s to environment %s is rejected", record.Revision, ask.Environment),
+		}, nil
 	case pipelines.PromotionRejected:
-		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("revision %s was rejected for environment %s before", record.Revision, ask.Environment)}, nil
+		return Answer{
+			Already:   true,
+			Promotion: *record,
+			Message:   fmt.Sprintf("revision %s was rejected for environment %s before", record.Revision, ask.Environment),
+		}, nil
 	}
 	return refuse(RefusedBegun, "the promotion of revision %s to environment %s has begun and is %s: close its pull request, or hold the environment", record.Revision, ask.Environment, record.State)
 }
@@ -117,7 +131,11 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	switch record.State {
 	case pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionFailed:
 	case pipelines.PromotionAttempting, pipelines.PromotionCreated, pipelines.PromotionSucceeded, pipelines.PromotionComplete:
-		return Answer{Already: true, Promotion: *record, Message: fmt.Sprintf("the promotion of revision %s to environment %s has begun before", record.Revision, ask.Environment)}, nil
+		return Answer{
+			Already:   true,
+			Promotion: *record,
+			Message:   fmt.Sprintf("the promotion of revision %s to environment %s has begun before", record.Revision, ask.Environment),
+		}, nil
 	default:
 		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s is %s; ask for a retry", record.Revision, ask.Environment, record.State)
 	}
@@ -127,7 +145,10 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	}
 	*e = moveTo(*e, pipelines.PromotionUnattempted, seconds(ask.Time))
 	p.Status.Environments[ask.Environment] = *e
-	return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("revision %s is promoted to environment %s now", record.Revision, ask.Environment)}, nil
+	return Answer{
+		Promotion: *e.Promotion,
+		Message:   fmt.Sprintf("revision %s is promoted to environment %s now", record.Revision, ask.Environment),
+	}, nil
 }
 
 // Retry begins a promotion again that came to no good end. One that has left nothing behind goes on under its key; otherwise it
@@ -155,7 +176,10 @@ func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s needs no retry: it is %s", record.Revision, ask.Environment, record.State)
 	}
 	p.Status.Environments[ask.Environment] = *e
-	return Answer{Promotion: *e.Promotion, Message: fmt.Sprintf("promotion of revision %s to environment %s begins again", record.Revision, ask.Environment)}, nil
+	return Answer{
+		Promotion: *e.Promotion,
+		Message:   fmt.Sprintf("promotion of revision %s to environment %s begins again", record.Revision, ask.Environment),
+	}, nil
 }
 
 // asked finds the promotion that a decision is about, in a copy.
@@ -183,7 +207,7 @@ func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error)
 	return e, nil
 }
 
-// current tells whether a promotion is one of the current run. In the mode Pairwise each environment has its own.
+// current reports whether a promotion is one of the current run. In the mode Pairwise each environment has its own.
 func current(p *pipelines.Pipeline, record *pipelines.PromotionStatus) bool {
 	return p.Spec.Mode.OrDefault() == pipelines.ModePairwise || p.Status.Run == nil || isFor(record, p.Status.Run.Revision, p.Status.Run.Number)
 }
@@ -327,7 +351,14 @@ const maxID = 64
 // Text returns the name and value of the annotation by which a request is made.
 func (r Request) Text() (name, value string) {
 	text, _ := json.Marshal(requestText{
-		ID: r.ID, Action: r.Action, Environment: r.Environment, Revision: r.Revision, Run: r.Run, By: r.By, Message: r.Message, Time: seconds(r.Time),
+		ID:          r.ID,
+		Action:      r.Action,
+		Environment: r.Environment,
+		Revision:    r.Revision,
+		Run:         r.Run,
+		By:          r.By,
+		Message:     r.Message,
+		Time:        seconds(r.Time),
 	})
 	return RequestAnnotationPrefix + AnnotationSuffix(r.Environment), string(text)
 }
@@ -349,7 +380,12 @@ func ReadHolds(annotations map[string]string) []UserHold {
 			holds = append(holds, UserHold{Message: "annotation " + name + " is not a JSON object: correct or remove it"})
 			continue
 		}
-		holds = append(holds, UserHold{Environment: text.Environment, By: text.By, Message: shorten(text.Message, maxOldMessage), Time: text.Time.Time})
+		holds = append(holds, UserHold{
+			Environment: text.Environment,
+			By:          text.By,
+			Message:     shorten(text.Message, maxOldMessage),
+			Time:        text.Time.Time,
+		})
 	}
 	return holds
 }

@@ -16,7 +16,11 @@ import (
 )
 
 func TestPIP25_ManualPromotionWaitsForApproval(t *testing.T) {
-	for name, promotion := range map[string]*pipelines.Promotion{"pull request": pullRequests(), "notification": notifications(), "installation": installations()} {
+	for name, promotion := range map[string]*pipelines.Promotion{
+		"pull request": pullRequests(),
+		"notification": notifications(),
+		"installation": installations(),
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, manual(promotion), []Target{at("1")}, []Target{at("0")})
 			s.wantPromotions()

@@ -51,11 +51,15 @@ func readSource(revision string) (source, bool) {
 		name, digest = revision[:i], revision[i+1:]
 	}
 	algorithm, sum, found := strings.Cut(digest, ":")
-	return source{name: strings.TrimPrefix(name, "refs/tags/"), algorithm: algorithm, sum: sum}, found && digestAlgorithms[algorithm] && sum != ""
+	return source{
+		name:      strings.TrimPrefix(name, "refs/tags/"),
+		algorithm: algorithm,
+		sum:       sum,
+	}, found && digestAlgorithms[algorithm] && sum != ""
 }
 
-// version is the name of the source if that names one version; empty if it may mean another one tomorrow. What Git calls a branch and what it
-// calls a tag cannot be told apart, unless it is a semantic version.
+// version is the name of the source if that names one version; empty if it may mean another one tomorrow. What Git calls a branch and
+// what it calls a tag cannot be told apart, unless it is a semantic version.
 func (s source) version() string {
 	if _, err := version.ParseSemantic(s.name); err == nil {
 		return s.name
@@ -66,7 +70,7 @@ func (s source) version() string {
 	return s.name
 }
 
-// sameRevision tells whether two reports of revisions mean the same. They do if they have the same digest, however the one source and the
+// sameRevision reports whether two reports of revisions mean the same. They do if they have the same digest, however the one source and the
 // other came to it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But two versions are two, even if their
 // contents are the same, so that a release follows its candidate.
 func sameRevision(a, b string) bool {
@@ -118,7 +122,7 @@ func spell(o Observed, views []view) {
 
 var digestAlgorithms = map[string]bool{"sha1": true, "sha256": true, "sha384": true, "sha512": true}
 
-// lower tells whether one revision is a lower version than another. It is not if one of them is no version.
+// lower reports whether one revision is a lower version than another. It is not if one of them is no version.
 func lower(revision, than string) bool {
 	a, err := version.ParseSemantic(versionOf(revision))
 	if err != nil {

@@ -164,7 +164,10 @@ func opened(number int64) Attempt {
 var done = Attempt{State: AttemptDone}
 
 func failed(permanent bool) Attempt {
-	return Attempt{State: AttemptFailed, Error: AttemptError{Reason: "Refused", Message: "the server said no", Permanent: permanent, Inputs: "1"}}
+	return Attempt{
+		State: AttemptFailed,
+		Error: AttemptError{Reason: "Refused", Message: "the server said no", Permanent: permanent, Inputs: "1"},
+	}
 }
 
 // saw has the pull request of an environment be in a state.
@@ -238,7 +241,12 @@ func (s *scene) wantPromotions(want ...string) {
 // ask makes a request.
 func (s *scene) ask(action pipelines.RequestAction, environment, revision string) *scene {
 	s.Requests = append(s.Requests, Request{
-		Annotation: "request/" + environment, ID: string(action) + s.Now.String(), Action: action, Environment: environment, Revision: revision, By: "kim",
+		Annotation:  "request/" + environment,
+		ID:          string(action) + s.Now.String(),
+		Action:      action,
+		Environment: environment,
+		Revision:    revision,
+		By:          "kim",
 	})
 	return s
 }

@@ -50,7 +50,7 @@ type step struct {
 	settled *pipelines.Settlement
 }
 
-// attemptable tells whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision rolls
+// attemptable reports whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision rolls
 // out: it may be on some targets only because the attempt was cut off before it came to the others, or to its own end.
 func (s step) attemptable(p *pipelines.PromotionStatus) bool {
 	begun := p.Attempts > 0 && (p.State == pipelines.PromotionAttempting || p.State == pipelines.PromotionFailed)
@@ -152,7 +152,7 @@ func incoming(f facts, before []step) (string, int64) {
 	return "", 0
 }
 
-// offered tells whether the environment before has a revision to offer now. In the mode Superseding it must be the one of the
+// offered reports whether the environment before has a revision to offer now. In the mode Superseding it must be the one of the
 // run, all the way from the first environment.
 func offered(f facts, s step, before []step, going bool) bool {
 	if !f.pairwise() {
@@ -248,7 +248,7 @@ func lostNumber(f facts, i int, revision string) int64 {
 	return last.Run + 1
 }
 
-// starting tells whether something has not been looked at for the first time that would be concluded from. A pipeline without
+// starting reports whether something has not been looked at for the first time that would be concluded from. A pipeline without
 // memory has to see its pull requests before it numbers a run: they may be from an earlier one, and only its number gives their
 // keys.
 func starting(o Observed) bool {

@@ -52,7 +52,7 @@ func views(o Observed) []view {
 
 func (v view) name() string { return v.spec.Name }
 
-// readable tells whether all targets can be read.
+// readable reports whether all targets can be read.
 func (v view) readable() bool {
 	return !slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return !t.Readable() })
 }
@@ -69,27 +69,27 @@ func (v view) revision() string {
 	return revision
 }
 
-// runs tells whether a target is seen to be at a revision, healthy or not.
+// runs reports whether a target is seen to be at a revision, healthy or not.
 func (v view) runs(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.Readable() && t.Revision == revision })
 }
 
-// left tells whether it is known that no target runs a revision.
+// left reports whether it is known that no target runs a revision.
 func (v view) left(revision string) bool {
 	return len(v.seen.Targets) > 0 && v.readable() && !v.runs(revision)
 }
 
-// runsHigher tells whether a target runs a higher version than a revision.
+// runsHigher reports whether a target runs a higher version than a revision.
 func (v view) runsHigher(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return lower(revision, t.Revision) })
 }
 
-// tried tells whether a target has tried a revision and runs another one. It may still be at it.
+// tried reports whether a target has tried a revision and runs another one. It may still be at it.
 func (v view) tried(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.tried(revision) })
 }
 
-// wentBack tells whether a target has tried a revision, has failed, and runs another one.
+// wentBack reports whether a target has tried a revision, has failed, and runs another one.
 func (v view) wentBack(revision string) bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.Failing && t.tried(revision) })
 }
@@ -111,7 +111,7 @@ func unreadableGate(v view) gate {
 	return g
 }
 
-// neverDeployed tells whether a target has an application that nobody has deployed yet.
+// neverDeployed reports whether a target has an application that nobody has deployed yet.
 func (v view) neverDeployed() bool {
 	return slices.ContainsFunc(v.seen.Targets, func(t Target) bool { return t.NeverDeployed })
 }

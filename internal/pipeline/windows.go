@@ -72,7 +72,7 @@ func (w window) opensAfter(at time.Time) (time.Time, bool) {
 	return next, found && err == nil
 }
 
-// openAt tells whether the window is open, and until when the opening lasts that began first.
+// openAt reports whether the window is open, and until when the opening lasts that began first.
 func (w window) openAt(at time.Time) (bool, time.Time) {
 	start, found := w.opensAfter(at.Add(-w.length))
 	if !found || start.After(at) {
@@ -84,7 +84,7 @@ func (w window) openAt(at time.Time) (bool, time.Time) {
 // maxChanges bounds the search for the next time at which promotions may begin.
 const maxChanges = 64
 
-// openingAt tells whether promotions may begin, and if not, when they may.
+// openingAt reports whether promotions may begin, and if not, when they may.
 func openingAt(windows []window, at time.Time) opening {
 	closed, because := closedAt(windows, at)
 	if because == "" {

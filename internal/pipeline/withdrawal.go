@@ -96,13 +96,13 @@ func postponeWithdrawal(f facts, r record, failed AttemptError) record {
 	return r
 }
 
-// hopeless tells whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its
+// hopeless reports whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its
 // credentials back.
 func hopeless(f facts, w *pipelines.Withdrawal, last Attempt) bool {
 	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonNoCredentials)
 }
 
-// leavesRepository tells whether no other pull requests will be opened for the environment where this one is.
+// leavesRepository reports whether no other pull requests will be opened for the environment where this one is.
 func leavesRepository(f facts, r record) bool {
 	now, then := f.repository(r.name), r.Withdrawal.PullRequest.Repository
 	return f.Deleted || now == nil || then == nil || !sameRepository(then, now)

@@ -64,7 +64,7 @@ func AwaitRequest(status *lsv1alpha1.RunStatus, message string, now time.Time) {
 	status.Conditions = replaceStandard(status.Conditions, []lsv1alpha1.Condition{ready})
 }
 
-// Announced tells whether the conditions say nothing of the end of the last job that could be taken for the end of the
+// Announced reports whether the conditions say nothing of the end of the last job that could be taken for the end of the
 // next one.
 func Announced(status *lsv1alpha1.RunStatus) bool {
 	return !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool {
@@ -98,7 +98,10 @@ func withdraw(status *lsv1alpha1.RunStatus, o Outcome) {
 	if !announced || !status.Phase.IsFinal() || o.Err != nil || o.Why.Code == ReasonRequested {
 		return
 	}
-	o.Why = decision.Reason{Code: string(status.Phase), Message: "the last job has come to its end, and the request for another one was taken back"}
+	o.Why = decision.Reason{
+		Code:    string(status.Phase),
+		Message: "the last job has come to its end, and the request for another one was taken back",
+	}
 	if e := status.LastError; e != nil {
 		o.Why = decision.Reason{Code: e.Reason, Message: e.Message}
 	}

@@ -42,8 +42,8 @@ const (
 	ReasonFlowChangeRefused = "FlowChangeRefused"
 )
 
-// EndedByItself tells whether a completed phase of the continuous flow is the object's own: it was aborted, or could not do its part. All others
-// follow from what is below.
+// EndedByItself reports whether a completed phase of the continuous flow is the object's own: it was aborted, or could not do its part. All
+// others follow from what is below.
 func EndedByItself(status *lsv1alpha1.RunStatus) bool {
 	if status.Phase != lsv1alpha1.PhaseFailed && status.Phase != lsv1alpha1.PhaseAborted {
 		return false
@@ -61,12 +61,13 @@ func ReadyReason(status *lsv1alpha1.RunStatus) string {
 	return status.Conditions[i].Reason
 }
 
-// Asked tells whether an operation is one that the continuous flow answers.
+// Asked reports whether an operation is one that the continuous flow answers.
 func Asked(operation lsv1alpha1.Operation) bool {
 	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile || operation == lsv1alpha1.OperationAbort
 }
 
-// SettleContinuously is the ladder of Settle for the continuous flow, in which there is no job to have a beginning and an end: the phases have.
+// SettleContinuously is the ladder of Settle for the continuous flow, in which there is no job to have a beginning and an end: the phases
+// have.
 func SettleContinuously(status *lsv1alpha1.RunStatus, outcome Outcome) {
 	before, at := status.Phase, metav1.NewTime(outcome.Now)
 	Settle(status, outcome)

@@ -25,7 +25,7 @@ func JobOf(status *lsv1alpha1.RunStatus) Job {
 	return Job{ID: status.JobID, FinishedID: status.JobIDFinished, RequestedID: status.JobIDRequested}
 }
 
-// Running tells whether the current job is unfinished. An object that never had a job is not running.
+// Running reports whether the current job is unfinished. An object that never had a job is not running.
 func (j Job) Running() bool { return j.ID != j.FinishedID }
 
 // GrantAnnotation carries the ID of a job that was requested and the UID of the object it was granted to.

@@ -58,7 +58,7 @@ func Settle(status *lsv1alpha1.RunStatus, o Outcome) {
 	}
 }
 
-// notBegun tells whether the phase still is the end of the job before: a new one was handed down, and this step has not
+// notBegun reports whether the phase still is the end of the job before: a new one was handed down, and this step has not
 // begun it.
 func notBegun(status *lsv1alpha1.RunStatus, o Outcome) bool {
 	return status.Phase.IsFinal() && !status.IsFinished() && o.Next == "" && (o.Err == nil || failure.KindOf(o.Err) != failure.Terminal)

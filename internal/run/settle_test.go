@@ -23,9 +23,13 @@ import (
 var (
 	now      = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	later    = now.Add(time.Minute)
-	terminal = failure.Terminalf(failure.Details{Operation: "Render", Reason: "TemplateError", Codes: []string{"ERR_CONFIGURATION_PROBLEM"}}, "line 3")
-	retry    = failure.NewRetryable(failure.Details{Operation: "ReadImports", Reason: "ImportMissing"}, errors.New("no data object x"))
-	waiting  = &failure.Wait{Reason: lsv1alpha1.ReasonWaitingForPredecessors, For: "installation a", Since: now}
+	terminal = failure.Terminalf(failure.Details{
+		Operation: "Render",
+		Reason:    "TemplateError",
+		Codes:     []string{"ERR_CONFIGURATION_PROBLEM"},
+	}, "line 3")
+	retry   = failure.NewRetryable(failure.Details{Operation: "ReadImports", Reason: "ImportMissing"}, errors.New("no data object x"))
+	waiting = &failure.Wait{Reason: lsv1alpha1.ReasonWaitingForPredecessors, For: "installation a", Since: now}
 )
 
 func running(phase lsv1alpha1.Phase) lsv1alpha1.RunStatus {
@@ -46,14 +50,33 @@ func TestSettleLadder(t *testing.T) {
 		state    lsv1alpha1.ConditionType // the second standard condition, empty if none
 	}{
 		"went well": {from: "Init", outcome: run.Outcome{Next: "ObjectsCreated"}, phase: "ObjectsCreated", ready: "False", state: "Reconciling"},
-		"stays":     {from: "Progressing", outcome: run.Outcome{Why: decision.Reason{Code: "WaitingForSubObjects"}}, phase: "Progressing", ready: "False", state: "Reconciling"},
-		"waits":     {from: "Init", outcome: run.Outcome{Err: fmt.Errorf("observe: %w", waiting)}, phase: "Init", ready: "False", state: "Reconciling"},
+		"stays": {
+			from:    "Progressing",
+			outcome: run.Outcome{Why: decision.Reason{Code: "WaitingForSubObjects"}},
+			phase:   "Progressing",
+			ready:   "False",
+			state:   "Reconciling",
+		},
+		"waits": {
+			from:    "Init",
+			outcome: run.Outcome{Err: fmt.Errorf("observe: %w", waiting)},
+			phase:   "Init",
+			ready:   "False",
+			state:   "Reconciling",
+		},
 		"is retried, whatever the decision hoped for": {from: "Init", outcome: run.Outcome{Next: "ObjectsCreated", Err: retry},
 			phase: "Init", reason: "ImportMissing", ready: "False", state: "Reconciling"},
 		"fails for good": {from: "Init", outcome: run.Outcome{Next: "ObjectsCreated", Err: terminal},
 			phase: "Failed", finished: true, reason: "TemplateError", ready: "False", state: "Stalled"},
-		"is decided to have failed": {from: "Progressing", outcome: run.Outcome{Next: "Failed", Why: decision.Reason{Code: "SubObjectFailed", Message: "execution a failed"}},
-			phase: "Failed", finished: true, reason: "SubObjectFailed", ready: "False", state: "Stalled"},
+		"is decided to have failed": {
+			from:     "Progressing",
+			outcome:  run.Outcome{Next: "Failed", Why: decision.Reason{Code: "SubObjectFailed", Message: "execution a failed"}},
+			phase:    "Failed",
+			finished: true,
+			reason:   "SubObjectFailed",
+			ready:    "False",
+			state:    "Stalled",
+		},
 		"succeeds": {from: "Completing", outcome: run.Outcome{Next: "Succeeded"}, phase: "Succeeded", finished: true, ready: "True"},
 		"deletion fails for good": {from: "Deleting", outcome: run.Outcome{Err: terminal, Deleting: true},
 			phase: "DeleteFailed", finished: true, reason: "TemplateError", ready: "False", state: "Stalled"},
@@ -193,7 +216,11 @@ func TestAnObjectThatNeverRan(t *testing.T) {
 
 func TestForeignConditionsSurvive(t *testing.T) {
 	status := running(lsv1alpha1.PhaseInit)
-	foreign := lsv1alpha1.Condition{Type: lsv1alpha1.ConditionValidateImports, Status: lsv1alpha1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}
+	foreign := lsv1alpha1.Condition{
+		Type:               lsv1alpha1.ConditionValidateImports,
+		Status:             lsv1alpha1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(now),
+	}
 	status.Conditions = []lsv1alpha1.Condition{foreign}
 	run.Settle(&status, run.Outcome{Err: retry, Now: later})
 	run.Settle(&status, run.Outcome{Next: lsv1alpha1.PhaseSucceeded, Now: later})

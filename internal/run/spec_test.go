@@ -34,7 +34,10 @@ func TestCON16_ASpecIsKnownByItsMark(t *testing.T) {
 
 func TestCON16_AStatusSpeaksOfAnotherGenerationOfTheSameSpec(t *testing.T) {
 	status := &lsv1alpha1.RunStatus{ObservedGeneration: 2, Conditions: []lsv1alpha1.Condition{
-		{Type: lsv1alpha1.ConditionReady, ObservedGeneration: 2}, {Type: "Other", ObservedGeneration: 2}, {Type: lsv1alpha1.ConditionStalled, ObservedGeneration: 1},
+		{
+			Type:               lsv1alpha1.ConditionReady,
+			ObservedGeneration: 2,
+		}, {Type: "Other", ObservedGeneration: 2}, {Type: lsv1alpha1.ConditionStalled, ObservedGeneration: 1},
 	}}
 	run.Observe(status, 5, "mark")
 	if status.ObservedGeneration != 5 || status.ObservedSpec != "mark" {

@@ -22,12 +22,15 @@ func TestNext(t *testing.T) {
 		want time.Time
 		none bool
 	}{
-		"the default":                    {plan: schedule.Plan{Default: time.Hour}, want: last.Add(time.Hour)},
-		"an interval":                    {plan: schedule.Plan{Every: every("90s"), Default: time.Hour}, want: last.Add(90 * time.Second)},
-		"never":                          {plan: schedule.Plan{Every: every("none"), Default: time.Hour}, none: true},
-		"a cron schedule":                {plan: schedule.Plan{Cron: "30 5 * * *"}, want: time.Date(2026, 3, 4, 5, 30, 0, 0, time.UTC)},
-		"a word":                         {plan: schedule.Plan{Cron: "@daily"}, want: time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)},
-		"cron wins over the interval":    {plan: schedule.Plan{Cron: "@hourly", Every: every("1m")}, want: time.Date(2026, 3, 4, 6, 0, 0, 0, time.UTC)},
+		"the default":     {plan: schedule.Plan{Default: time.Hour}, want: last.Add(time.Hour)},
+		"an interval":     {plan: schedule.Plan{Every: every("90s"), Default: time.Hour}, want: last.Add(90 * time.Second)},
+		"never":           {plan: schedule.Plan{Every: every("none"), Default: time.Hour}, none: true},
+		"a cron schedule": {plan: schedule.Plan{Cron: "30 5 * * *"}, want: time.Date(2026, 3, 4, 5, 30, 0, 0, time.UTC)},
+		"a word":          {plan: schedule.Plan{Cron: "@daily"}, want: time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)},
+		"cron wins over the interval": {
+			plan: schedule.Plan{Cron: "@hourly", Every: every("1m")},
+			want: time.Date(2026, 3, 4, 6, 0, 0, 0, time.UTC),
+		},
 		"a day that never comes":         {plan: schedule.Plan{Cron: "0 0 30 2 *"}, none: true},
 		"strictly after the last moment": {plan: schedule.Plan{Cron: "6 5 * * *"}, want: time.Date(2026, 3, 5, 5, 6, 0, 0, time.UTC)},
 	} {

@@ -107,7 +107,7 @@ func (c *cache) remove(element *list.Element) {
 	c.entries[e.key] = left
 }
 
-// matches tells whether all documents of an entry still have the text that it was made from. It reads them in the order
+// matches reports whether all documents of an entry still have the text that it was made from. It reads them in the order
 // in which they were found, because a component says where further ones lie.
 func (e *entry) matches(sources *Sources, limit int) bool {
 	origins := map[string]origin{rootIdentity: sources.origin()}

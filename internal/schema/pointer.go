@@ -58,7 +58,7 @@ var steps = map[string]int{
 	"else": 1, "unevaluatedItems": 1, "unevaluatedProperties": 1, "items": 1,
 }
 
-// usualPlace tells whether a fragment points to where every draft expects a schema.
+// usualPlace reports whether a fragment points to where every draft expects a schema.
 func usualPlace(fragment string, in draft) bool {
 	tokens := strings.Split(strings.TrimPrefix(fragment, "/"), "/")
 	for fragment != "" && len(tokens) > 0 {

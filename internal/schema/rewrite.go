@@ -125,7 +125,10 @@ func (r *rewriter) schema(object map[string]any, depth int) error {
 	r.modernise(object, "maximum", "exclusiveMaximum")
 	for _, keyword := range []string{"$recursiveRef", "$dynamicRef"} {
 		if isText(object[keyword]) {
-			r.document.references = append(r.document.references, pointer{identity: unknownIdentity, fragment: fmt.Sprint(len(r.document.references))})
+			r.document.references = append(r.document.references, pointer{
+				identity: unknownIdentity,
+				fragment: fmt.Sprint(len(r.document.references)),
+			})
 		}
 	}
 	if text, ok := object["$ref"].(string); ok {

@@ -182,7 +182,11 @@ func sources() schema.Sources {
 		case "cd://resources/port":
 			return schema.Resource{Content: []byte(port), Component: "example.com/own:1"}, nil
 		case "cd://componentReferences/other/resources/list":
-			return schema.Resource{Content: []byte(`{"items":{"$ref":"cd://resources/port"}}`), Component: "example.com/other:1", Resources: other}, nil
+			return schema.Resource{
+				Content:   []byte(`{"items":{"$ref":"cd://resources/port"}}`),
+				Component: "example.com/other:1",
+				Resources: other,
+			}, nil
 		case "cd://resources/local":
 			return schema.Resource{Content: []byte(`{"$ref":"local://port"}`), Component: "example.com/own:1"}, nil
 		case "cd://resources/file":

@@ -232,7 +232,10 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 		"no Secret":           {testkit.Target(w.namespace, "a").Secret("none", "kubeconfig").Build(), failure.Retryable, ReasonSecretMissing, "/none of spec.secretRef does not exist"},
 		"no key":              {testkit.Target(w.namespace, "a").Secret("broken", "other").Build(), failure.Retryable, ReasonSecretMissing, `no key "other"`},
 		"no name":             {testkit.Target(w.namespace, "a").Secret("", "other").Build(), failure.Terminal, ReasonInvalid, "spec.secretRef.name"},
-		"self and kubeconfig": {testkit.Target(w.namespace, "a").Config(map[string]any{"kubeconfig": "x", "selfConfig": map[string]any{}}).Build(), failure.Terminal, ReasonInvalid, "both"},
+		"self and kubeconfig": {testkit.Target(w.namespace, "a").Config(map[string]any{
+			"kubeconfig": "x",
+			"selfConfig": map[string]any{},
+		}).Build(), failure.Terminal, ReasonInvalid, "both"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.clusters.For(t.Context(), c.target)

@@ -169,7 +169,7 @@ func (c *Clusters) tokens(wish *tokenWish) (*tokenSource, error) {
 	return newTokenSource(c.issuer, wish), nil
 }
 
-// OnLoopback tells whether an API server listens on this machine only. Then target clusters may, too: see Options.Dialer.
+// OnLoopback reports whether an API server listens on this machine only. Then target clusters may, too: see Options.Dialer.
 func OnLoopback(config *rest.Config) bool {
 	address, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {

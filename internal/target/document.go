@@ -58,7 +58,7 @@ func (n node) child(key string, value *yaml.Node) node {
 	return node{yaml: value, path: n.path + "." + key}
 }
 
-// blank tells whether the value means the same as its absence to everyone who reads it.
+// blank reports whether the value means the same as its absence to everyone who reads it.
 func (n node) blank() bool {
 	if n.yaml == nil {
 		return true
@@ -78,7 +78,7 @@ func (n node) blank() bool {
 	return false
 }
 
-// isText tells whether the value is a string.
+// isText reports whether the value is a string.
 func (n node) isText() bool {
 	return n.yaml != nil && n.yaml.Kind == yaml.ScalarNode && n.yaml.ShortTag() == "!!str"
 }

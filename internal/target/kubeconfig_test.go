@@ -34,7 +34,11 @@ func certificate(t testing.TB) (certPEM, keyPEM []byte) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "test"},
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -44,7 +48,10 @@ func certificate(t testing.TB) (certPEM, keyPEM []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
+	return pem.EncodeToMemory(&pem.Block{
+		Type:  "CERTIFICATE",
+		Bytes: der,
+	}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
 }
 
 // kubeconfigParts are the objects of a kubeconfig, for a test to change.
@@ -118,7 +125,14 @@ func TestCredentialsOfAKubeconfig(t *testing.T) {
 			func(c *rest.Config) bool { return c.BearerToken == canary && slices.Equal(c.CertData, cert) },
 		},
 		"keys that say nothing": {
-			map[string]any{"token": canary, "exec": nil, "as": "", "tokenFile": "", "auth-provider": nil, "extensions": []any{map[string]any{"name": "x"}}},
+			map[string]any{
+				"token":         canary,
+				"exec":          nil,
+				"as":            "",
+				"tokenFile":     "",
+				"auth-provider": nil,
+				"extensions":    []any{map[string]any{"name": "x"}},
+			},
 			func(c *rest.Config) bool { return c.BearerToken == canary && c.ExecProvider == nil },
 		},
 	} {
@@ -194,7 +208,12 @@ func TestDangerousKeysAreRefusedByName(t *testing.T) {
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			parts := ordinaryKubeconfig()
-			map[string]map[string]any{"top": parts.top, "context": parts.context, "cluster": parts.cluster, "user": parts.user}[c.part][c.key] = c.value
+			map[string]map[string]any{
+				"top":     parts.top,
+				"context": parts.context,
+				"cluster": parts.cluster,
+				"user":    parts.user,
+			}[c.part][c.key] = c.value
 			assertRefused(t, parts.text(t), c.path)
 		})
 	}

@@ -240,16 +240,29 @@ var sapling = schema.GroupVersionKind{Group: "target.example.org", Version: "v1"
 
 // saplings defines a kind that no cluster has by itself.
 func saplings() *apiextensionsv1.CustomResourceDefinition {
-	names := apiextensionsv1.CustomResourceDefinitionNames{Plural: "saplings", Singular: "sapling", Kind: sapling.Kind, ListKind: "SaplingList"}
+	names := apiextensionsv1.CustomResourceDefinitionNames{
+		Plural:   "saplings",
+		Singular: "sapling",
+		Kind:     sapling.Kind,
+		ListKind: "SaplingList",
+	}
 	anything := true
 	version := apiextensionsv1.CustomResourceDefinitionVersion{
-		Name: sapling.Version, Served: true, Storage: true,
-		Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &anything}},
+		Name:    sapling.Version,
+		Served:  true,
+		Storage: true,
+		Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+			Type:                   "object",
+			XPreserveUnknownFields: &anything,
+		}},
 	}
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "saplings." + sapling.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: sapling.Group, Names: names, Scope: apiextensionsv1.NamespaceScoped, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version},
+			Group:    sapling.Group,
+			Names:    names,
+			Scope:    apiextensionsv1.NamespaceScoped,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version},
 		},
 	}
 }

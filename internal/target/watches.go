@@ -95,7 +95,7 @@ func (w *watches) remove(key watchKey, shared *sharedWatch, name string, s *subs
 	}
 }
 
-// any tells whether somebody watches.
+// any reports whether somebody watches.
 func (w *watches) any() bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

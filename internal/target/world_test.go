@@ -43,7 +43,11 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	w := &world{host: testkit.Server(t), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: newTraffic()}
 	w.namespace = w.host.Namespace(t)
 	options := Options{
-		Host: w.host.Client(), HostConfig: w.host.Config(), Clock: w.clock, Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: w.traffic.wrap,
+		Host:          w.host.Client(),
+		HostConfig:    w.host.Config(),
+		Clock:         w.clock,
+		Dialer:        dial.Rules{AllowLoopback: true},
+		WrapTransport: w.traffic.wrap,
 	}
 	for _, f := range change {
 		f(&options)
@@ -187,7 +191,12 @@ type relay struct {
 
 func newRelay(t *testing.T, server *testkit.APIServer) *relay {
 	t.Helper()
-	r := &relay{address: "127.0.0.1:0", server: strings.TrimPrefix(server.Config().Host, "https://"), connections: map[net.Conn]bool{}, changed: make(chan struct{})}
+	r := &relay{
+		address:     "127.0.0.1:0",
+		server:      strings.TrimPrefix(server.Config().Host, "https://"),
+		connections: map[net.Conn]bool{},
+		changed:     make(chan struct{}),
+	}
 	r.open(t)
 	t.Cleanup(r.close)
 	return r

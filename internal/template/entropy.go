@@ -36,7 +36,7 @@ func (e *Entropy) For(purpose string) *Entropy {
 	return &Entropy{key: sum(e.key, "for "+purpose), now: e.now, whole: e}
 }
 
-// Used tells whether anything was generated from this entropy or a part of it.
+// Used reports whether anything was generated from this entropy or a part of it.
 func (e *Entropy) Used() bool { return e.used }
 
 func (e *Entropy) use() {

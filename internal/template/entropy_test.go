@@ -20,7 +20,9 @@ func TestEntropyFollowsFromTheSeed(t *testing.T) {
 		t.Error("the bytes depend on how they are read")
 	}
 	for name, other := range map[string][]byte{
-		"another seed": seeded("two").Bytes(100), "a purpose": seeded("one").For("x").Bytes(100), "a purpose of a purpose": seeded("one").For("x").For("x").Bytes(100),
+		"another seed":           seeded("two").Bytes(100),
+		"a purpose":              seeded("one").For("x").Bytes(100),
+		"a purpose of a purpose": seeded("one").For("x").For("x").Bytes(100),
 	} {
 		if bytes.Equal(other, one) || bytes.Equal(other, seeded("one").For("y").Bytes(100)) {
 			t.Errorf("%s gives the same", name)
@@ -30,8 +32,10 @@ func TestEntropyFollowsFromTheSeed(t *testing.T) {
 
 func TestEntropyKnowsWhetherItWasUsed(t *testing.T) {
 	for name, use := range map[string]func(*template.Entropy){
-		"bytes": func(e *template.Entropy) { e.Bytes(1) }, "a number": func(e *template.Entropy) { e.Below(5) }, "the time": func(e *template.Entropy) { e.Now() },
-		"a text": func(e *template.Entropy) { e.Text([]rune("ab"), 3) },
+		"bytes":    func(e *template.Entropy) { e.Bytes(1) },
+		"a number": func(e *template.Entropy) { e.Below(5) },
+		"the time": func(e *template.Entropy) { e.Now() },
+		"a text":   func(e *template.Entropy) { e.Text([]rune("ab"), 3) },
 	} {
 		whole := template.NewEntropy(nil, time.Time{})
 		part := whole.For("a").For("b")

@@ -18,7 +18,10 @@ func TestErrorTellsThePlace(t *testing.T) {
 	text := strings.Join([]string{"one", "two", "three", "four", "five", "six", "seven", "eight {{ .x }}", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"}, "\n")
 	source := template.Source{Engine: "GoTemplate", Execution: "deploy", File: "deploy.yaml", Text: text}
 	place := template.Place{Line: 8, Column: 10, Path: "a[0].b", Expression: "{{ .x }}"}
-	err := template.NewError(source, place, "there is no value", nil).WithInput(map[string]any{"imports": map[string]any{"a": "canary", "b": []any{"canary"}}})
+	err := template.NewError(source, place, "there is no value", nil).WithInput(map[string]any{"imports": map[string]any{
+		"a": "canary",
+		"b": []any{"canary"},
+	}})
 	want := `GoTemplate "deploy" (file deploy.yaml, line 8, column 10, at a[0].b): there is no value
 expression: {{ .x }}
 template:
@@ -133,7 +136,13 @@ func TestStructure(t *testing.T) {
 	}
 	got := template.Structure(map[string]any{
 		"state": nil, "imports": map[string]any{
-			"b": "canary", "a": int64(1), "c": 1.5, "d": true, "e": map[string]any{"f": map[string]any{"g": map[string]any{"too deep": 1}}}, "h": []any{}, "i": []any{map[string]any{"j": "canary"}},
+			"b":                        "canary",
+			"a":                        int64(1),
+			"c":                        1.5,
+			"d":                        true,
+			"e":                        map[string]any{"f": map[string]any{"g": map[string]any{"too deep": 1}}},
+			"h":                        []any{},
+			"i":                        []any{map[string]any{"j": "canary"}},
 			strings.Repeat("long", 50): nil,
 		},
 	})

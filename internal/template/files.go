@@ -57,7 +57,7 @@ func (f Files) Read(name string) (string, error) {
 	return string(content), nil
 }
 
-// Has tells whether there is a file, or a directory, of a name. One that leads out of the blueprint is not there.
+// Has reports whether there is a file, or a directory, of a name. One that leads out of the blueprint is not there.
 func (f Files) Has(name string, directory bool) (bool, error) {
 	clean, err := f.locate(name)
 	if err != nil {

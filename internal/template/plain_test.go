@@ -112,7 +112,14 @@ func TestDecodeJSONRefuses(t *testing.T) {
 
 func TestFormatFloat(t *testing.T) {
 	for f, want := range map[float64]string{
-		0: "0", 1e6: "1000000", 1234567.5: "1234567.5", -0.25: "-0.25", 1e20: "100000000000000000000", 1e21: "1e+21", 1e-7: "1e-07", 0.000001: "0.000001",
+		0:         "0",
+		1e6:       "1000000",
+		1234567.5: "1234567.5",
+		-0.25:     "-0.25",
+		1e20:      "100000000000000000000",
+		1e21:      "1e+21",
+		1e-7:      "1e-07",
+		0.000001:  "0.000001",
 	} {
 		if got := template.FormatFloat(f); got != want {
 			t.Errorf("%g is written as %s, want %s", f, got, want)

@@ -29,11 +29,17 @@ func TestDecodeYAML(t *testing.T) {
 		"only a comment":                     {"# nothing\n", nil},
 		"a document with a start and an end": {"---\na: 1\n---\n", map[string]any{"a": int64(1)}},
 		"aliases":                            {"a: &x {b: 1}\nc: *x\n", map[string]any{"a": map[string]any{"b": int64(1)}, "c": map[string]any{"b": int64(1)}}},
-		"a merge key":                        {"a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n", map[string]any{"a": map[string]any{"b": int64(1), "c": int64(2)}, "d": map[string]any{"b": int64(1), "c": int64(3)}}},
-		"several merge keys":                 {"d:\n  <<: [{a: 1}, {a: 2, b: 3}]\n", map[string]any{"d": map[string]any{"a": int64(1), "b": int64(3)}}},
-		"an entry called <<":                 {"<<: (( merge ))\na: 1\n", map[string]any{"<<": "(( merge ))", "a": int64(1)}},
-		"binary data":                        {"!!binary aGVsbG8=", "hello"},
-		"the last of two equal keys":         {"{a: 1, a: 2}", map[string]any{"a": int64(2)}},
+		"a merge key": {"a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n", map[string]any{"a": map[string]any{
+			"b": int64(1),
+			"c": int64(2),
+		}, "d": map[string]any{"b": int64(1), "c": int64(3)}}},
+		"several merge keys": {"d:\n  <<: [{a: 1}, {a: 2, b: 3}]\n", map[string]any{"d": map[string]any{
+			"a": int64(1),
+			"b": int64(3),
+		}}},
+		"an entry called <<":         {"<<: (( merge ))\na: 1\n", map[string]any{"<<": "(( merge ))", "a": int64(1)}},
+		"binary data":                {"!!binary aGVsbG8=", "hello"},
+		"the last of two equal keys": {"{a: 1, a: 2}", map[string]any{"a": int64(2)}},
 	} {
 		got, err := template.DecodeYAML(c.text, template.Limits{})
 		if err != nil {

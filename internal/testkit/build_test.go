@@ -22,7 +22,10 @@ import (
 // oneOfEach uses every word of the builders at least once.
 func oneOfEach(t *testing.T, namespace string) []client.Object {
 	t.Helper()
-	deployed := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "deployed"}}
+	deployed := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "deployed"},
+	}
 	failed := landscaper.PhaseFailed
 	return []client.Object{
 		testkit.Installation(namespace, "default-blueprint").Build(),
@@ -37,7 +40,11 @@ func oneOfEach(t *testing.T, namespace string) []client.Object {
 			MockItem("b", mock.ProviderConfiguration{Phase: &failed}, "a").ManifestItem("m", "t", deployed).Reconcile().Build(),
 		testkit.DeployItem(namespace, "mocked").Timeout("none").Build(),
 		testkit.DeployItem(namespace, "manifests").Target("t").Manifests(deployed).Build(),
-		testkit.DeployItem(namespace, "other").Config("example.org/other", map[string]any{"apiVersion": "example.org/v1", "kind": "Configuration", "key": "value"}).Build(),
+		testkit.DeployItem(namespace, "other").Config("example.org/other", map[string]any{
+			"apiVersion": "example.org/v1",
+			"kind":       "Configuration",
+			"key":        "value",
+		}).Build(),
 		testkit.DataObject(namespace, "shared-config", map[string]any{"size": 3}).Label("tier", "one").Build(),
 		testkit.Target(namespace, "t").Kubeconfig("CANARY").Build(),
 		testkit.Target(namespace, "u").Secret("s", "kubeconfig").Build(),
@@ -47,7 +54,10 @@ func oneOfEach(t *testing.T, namespace string) []client.Object {
 		testkit.Pipeline(namespace, "plain").Environment("dev", "app-dev").Build(),
 		testkit.Pipeline(namespace, "app").App("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "app").Pairwise().Suspended().Manual().
 			PullRequest(pipelines.PullRequestStrategy{
-				Type: pipelines.GitProviderGitea, URL: "https://git.example.org/a/b", BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+				Type:       pipelines.GitProviderGitea,
+				URL:        "https://git.example.org/a/b",
+				BaseBranch: "main",
+				SecretRef:  pipelines.LocalObjectReference{Name: "git"},
 			}).
 			Environment("dev", "app-dev").MinHealthy("5m").
 			EnvironmentOn("east", "prod", "app").EnvironmentOn("west", "prod", "app").

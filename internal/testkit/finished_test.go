@@ -28,8 +28,14 @@ func TestFinishedMeansTheNewestJob(t *testing.T) {
 		"another job is asked": {operation: "reconcile", status: done, missing: "has not begun"},
 		"another is granted":   {granted: "j2", status: done, missing: "has not begun"},
 		"the grant is adopted": {granted: "j1", status: done},
-		"it runs":              {status: landscaper.RunStatus{JobID: "j2", JobIDFinished: "j1", Phase: landscaper.PhaseInit}, missing: `job j2 is still running, in phase "Init"`},
-		"it has failed":        {status: landscaper.RunStatus{JobID: "j1", JobIDFinished: "j1", Phase: landscaper.PhaseFailed}, missing: `in phase "Failed", not "Succeeded"`},
+		"it runs": {
+			status:  landscaper.RunStatus{JobID: "j2", JobIDFinished: "j1", Phase: landscaper.PhaseInit},
+			missing: `job j2 is still running, in phase "Init"`,
+		},
+		"it has failed": {
+			status:  landscaper.RunStatus{JobID: "j1", JobIDFinished: "j1", Phase: landscaper.PhaseFailed},
+			missing: `in phase "Failed", not "Succeeded"`,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,10 @@ func FluxKinds(t testing.TB) []*apiextensionsv1.CustomResourceDefinition {
 // FluxAlerts returns a definition of Alert, for tests in which nobody listens to it.
 func FluxAlerts() *apiextensionsv1.CustomResourceDefinition {
 	open := true
-	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &open}}
+	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+		Type:                   "object",
+		XPreserveUnknownFields: &open,
+	}}
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "alerts.notification.toolkit.fluxcd.io"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{

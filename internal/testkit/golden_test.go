@@ -64,8 +64,13 @@ func TestYAMLIsTheSameInEveryRun(t *testing.T) {
 				Data: map[string]string{"job": job, "at": when, "other": "11111111-2222-3333-4444-" + suffix + "0000000", "where": "in " + namespace},
 			},
 			&corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "b", OwnerReferences: []metav1.OwnerReference{owner}, Labels: map[string]string{"job": job}},
-				Data:       map[string][]byte{"key": []byte("CANARY")},
+				ObjectMeta: metav1.ObjectMeta{
+					Namespace:       namespace,
+					Name:            "b",
+					OwnerReferences: []metav1.OwnerReference{owner},
+					Labels:          map[string]string{"job": job},
+				},
+				Data: map[string][]byte{"key": []byte("CANARY")},
 			},
 		)
 	}

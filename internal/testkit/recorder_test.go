@@ -142,7 +142,10 @@ func TestFailingTestsTellTheHistory(t *testing.T) {
 	piece := func(fail bool) func(tb testing.TB) {
 		return func(tb testing.TB) {
 			recorder := testkit.Record(tb, server, namespace, testkit.Kinds(&corev1.ConfigMap{}, &corev1.Secret{}))
-			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "a-"}, Data: map[string]string{"phase": "Init"}}
+			object := &corev1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "a-"},
+				Data:       map[string]string{"phase": "Init"},
+			}
 			testkit.Create(tb, server, object)
 			object.Data["phase"] = "Done"
 			mustUpdate(tb, server, object)

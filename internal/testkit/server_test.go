@@ -63,7 +63,10 @@ func TestNamespacesAreFreshAndNamedAfterTheTest(t *testing.T) {
 // sapling is a kind of which the server knows nothing until it is told.
 func sapling(version string) *apiextensionsv1.CustomResourceDefinition {
 	keep := true
-	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}}
+	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+		Type:                   "object",
+		XPreserveUnknownFields: &keep,
+	}}
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "saplings.testkit.example.org"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{

@@ -123,7 +123,11 @@ func chainBlueprint(name string, length int) string {
 		if i > 0 {
 			data = fmt.Sprintf("    data:\n    - {name: before, dataRef: link-%d}\n", i-1) + data
 		}
-		links.WriteString(nested(fmt.Sprintf("link-%d", i), leaf{configMap: fmt.Sprintf("%s-%d", name, i), imports: i > 0, exports: true}.blueprint(), data))
+		links.WriteString(nested(fmt.Sprintf("link-%d", i), leaf{
+			configMap: fmt.Sprintf("%s-%d", name, i),
+			imports:   i > 0,
+			exports:   true,
+		}.blueprint(), data))
 	}
 	return head + "subinstallations:\n" + links.String()
 }
@@ -213,7 +217,7 @@ func (s *stand) remove(b *testing.B, all []string) time.Duration {
 	})
 }
 
-// verdict tells whether an event is the one that is awaited, or an error if that will not come.
+// verdict reports whether an event is the one that is awaited, or an error if that will not come.
 type verdict func(watch.Event, *lsv1alpha1.Installation) (bool, error)
 
 // finished waits for the end of a job other than the one before, or in the continuous flow for that of another generation.

@@ -67,7 +67,11 @@ func (w *world) running(revision string) string {
 		"history": []any{map[string]any{"chartVersion": revision, "status": "deployed", "version": int64(1)}}, "lastAttemptedRevision": revision,
 		"observedGeneration": app.GetGeneration(),
 		"conditions": []any{map[string]any{
-			"type": "Ready", "status": "True", "reason": "UpgradeSucceeded", "message": "", "lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+			"type":               "Ready",
+			"status":             "True",
+			"reason":             "UpgradeSucceeded",
+			"message":            "",
+			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
 		}},
 	}
 	if err := w.cluster.Status().Update(w.Context(), app); err != nil {
@@ -79,7 +83,10 @@ func (w *world) running(revision string) string {
 // credentials makes a Secret of which everything is a canary that nobody may see.
 func (w *world) credentials(name string, canaries map[string]string, server *httptest.Server) {
 	w.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: map[string]string{"username": "me"}}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		StringData: map[string]string{"username": "me"},
+	}
 	for _, key := range []string{"password", "token", "hmac-key"} {
 		secret.StringData[key] = canaryOf(len(canaries)) + canaryOf(len(canaries)+50)
 		canaries[name+" "+key] = secret.StringData[key]

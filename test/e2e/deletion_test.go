@@ -71,7 +71,11 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 	}
 	w.finished("done", lsv1alpha1.PhaseSucceeded)
 	w.finished("stuck", lsv1alpha1.PhaseSucceeded)
-	for name, phase := range map[string]lsv1alpha1.Phase{"waiting": lsv1alpha1.PhaseInit, "working": lsv1alpha1.PhaseProgressing, "following": lsv1alpha1.PhaseSucceeded} {
+	for name, phase := range map[string]lsv1alpha1.Phase{
+		"waiting":   lsv1alpha1.PhaseInit,
+		"working":   lsv1alpha1.PhaseProgressing,
+		"following": lsv1alpha1.PhaseSucceeded,
+	} {
 		testkit.Eventually(t, server, w.installation(name), testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == phase }))
 	}
 	lost := &lsv1alpha1.Target{}
@@ -119,8 +123,8 @@ func (w *world) toldOf(item string) {
 	w.Errorf("nobody was told that what %s has deployed stays", item)
 }
 
-// The cluster of a Target cannot be reached. The job that deploys ends when the deletion is asked for; the deletion itself leaves nothing behind
-// in silence, and names the way out.
+// The cluster of a Target cannot be reached. The job that deploys ends when the deletion is asked for; the deletion itself leaves nothing
+// behind in silence, and names the way out.
 func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	w := newWorld(t)
 	w.create(strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1),

@@ -118,7 +118,7 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 	return object
 }
 
-// exists reads an object and tells whether there is one.
+// exists reads an object and reports whether there is one.
 func (w *world) exists(object client.Object) bool {
 	w.Helper()
 	return w.get(object, object)

@@ -185,7 +185,10 @@ func freezeAndThaw(t *testing.T, s *scene) {
 // A root imports what another exports. That one is deleted: it waits for the first.
 
 func wellUp(t *testing.T, s *scene) {
-	spring := blueprint{items: []any{mockItem("open", succeeds, map[string]any{"water": "wet"})}, exports: map[string]string{"water": ofItem("open", "water")}}
+	spring := blueprint{
+		items:   []any{mockItem("open", succeeds, map[string]any{"water": "wet"})},
+		exports: map[string]string{"water": ofItem("open", "water")},
+	}
 	brook := blueprint{imports: []string{"water"}, items: []any{manifestItem("fill", s.namespace, "{{ .imports.water }}", "brook")}}
 	s.create(t, s.flow("brook", brook, "water").Build(), s.flow("spring", spring).ExportData("water", "water").Build())
 	s.calm(t, "brook", lsv1alpha1.PhaseSucceeded)
@@ -214,7 +217,10 @@ func takeRoot(t *testing.T, s *scene) {
 		items:   []any{mockItem("dig", succeeds, map[string]any{"depth": "deep"}), manifestItem("set", s.namespace, "set", "post"), endlessVersion("wait", "one")},
 		exports: map[string]string{"depth": ofItem("dig", "depth")},
 	}
-	middle := blueprint{subs: []any{sub("low", low, wiring{exports: map[string]string{"depth": "depth"}})}, exports: map[string]string{"depth": ofSub("depth")}}
+	middle := blueprint{
+		subs:    []any{sub("low", low, wiring{exports: map[string]string{"depth": "depth"}})},
+		exports: map[string]string{"depth": ofSub("depth")},
+	}
 	root := blueprint{
 		subs:    []any{sub("middle", middle, wiring{exports: map[string]string{"depth": "depth"}})},
 		exports: map[string]string{"depth": ofSub("depth")},
@@ -313,7 +319,7 @@ func (s *scene) turn(t *testing.T, root, name string, flows ...lsv1alpha1.Flow) 
 	s.rest(t, name)
 }
 
-// followed tells whether everything has a flow, is completed and up to date, and was asked for nothing.
+// followed reports whether everything has a flow, is completed and up to date, and was asked for nothing.
 func (s *scene) followed(flow lsv1alpha1.Flow) bool {
 	for id, own := range s.recorder.History().Objects() {
 		last := own.Last()
@@ -347,7 +353,10 @@ func (s *scene) deployments() int {
 // An item fails, and what waits beside it never goes on: the corrected spec is taken, and another such tree is deleted.
 
 func clogged(s *scene, health string) blueprint {
-	well := blueprint{items: []any{mockItem("dig", health, map[string]any{"water": "wet"})}, exports: map[string]string{"water": ofItem("dig", "water")}}
+	well := blueprint{
+		items:   []any{mockItem("dig", health, map[string]any{"water": "wet"})},
+		exports: map[string]string{"water": ofItem("dig", "water")},
+	}
 	pipe := blueprint{imports: []string{"water"}, items: []any{manifestItem("lay", s.namespace, "{{ .imports.water }}", "pipe")}}
 	middle := blueprint{subs: []any{
 		sub("well", well, wiring{exports: map[string]string{"water": "water"}}), sub("pipe", pipe, wiring{imports: map[string]string{"water": "water"}}),
@@ -388,7 +397,11 @@ func stallAgain(t *testing.T, s *scene) {
 
 // endlessVersion is an item that nobody works on, in a version.
 func endlessVersion(name, version string) any {
-	return item(name, orphanType, map[string]any{"apiVersion": "faults.espalier.dev/v1", "kind": "ProviderConfiguration", "version": version}, nil)
+	return item(name, orphanType, map[string]any{
+		"apiVersion": "faults.espalier.dev/v1",
+		"kind":       "ProviderConfiguration",
+		"version":    version,
+	}, nil)
 }
 
 // edit changes a deploy item behind the back of its execution.

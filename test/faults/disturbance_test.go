@@ -98,7 +98,7 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 	}
 }
 
-// isOver tells whether everything that is planned has happened. What lasts as long as the story is never over.
+// isOver reports whether everything that is planned has happened. What lasts as long as the story is never over.
 func (d disturbance) isOver(s *scene) bool {
 	log := s.processes.log()
 	struck, written := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" })), len(log.Writes())

@@ -46,7 +46,10 @@ func (s *scene) lacks(t testing.TB, configMap string) {
 // until waits until the deploy item of that name meets a condition. Its object's name is the execution's business.
 func (s *scene) until(t testing.TB, item, what string, holds func(*lsv1alpha1.DeployItem) bool) *lsv1alpha1.DeployItem {
 	t.Helper()
-	return testkit.Eventually(t, s.APIServer, &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.itemNamed(t, item)}},
+	return testkit.Eventually(t, s.APIServer, &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
+		Namespace: s.namespace,
+		Name:      s.itemNamed(t, item),
+	}},
 		testkit.Is(what, holds))
 }
 

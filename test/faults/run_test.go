@@ -44,7 +44,14 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 			break
 		}
 	}
-	return outcome{pauses: s.pauses, history: s.recorder.History(), log: s.processes.log(), mark: s.mark, met: d.isOver(s), more: d.processFault == userForces || d.processFault == splitBrain && w.isContinuous()}
+	return outcome{
+		pauses:  s.pauses,
+		history: s.recorder.History(),
+		log:     s.processes.log(),
+		mark:    s.mark,
+		met:     d.isOver(s),
+		more:    d.processFault == userForces || d.processFault == splitBrain && w.isContinuous(),
+	}
 }
 
 // goodDay is the undisturbed run of a workload.

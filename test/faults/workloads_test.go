@@ -169,7 +169,10 @@ func askAgain(t *testing.T, s *scene) {
 // An installation is deleted that another one imports from: it waits for the other.
 
 func connect(t *testing.T, s *scene) {
-	tap := blueprint{items: []any{mockItem("open", succeeds, map[string]any{"water": "wet"})}, exports: map[string]string{"water": ofItem("open", "water")}}
+	tap := blueprint{
+		items:   []any{mockItem("open", succeeds, map[string]any{"water": "wet"})},
+		exports: map[string]string{"water": ofItem("open", "water")},
+	}
 	pond := blueprint{imports: []string{"water"}, items: []any{manifestItem("fill", s.namespace, "{{ .imports.water }}", "pond")}}
 	s.create(t, s.root("tap", tap).ExportData("water", "water").Reconcile().Build())
 	s.succeeds(t, "tap")
@@ -312,11 +315,14 @@ func paint(t *testing.T, s *scene) {
 	s.rest(t, "painted")
 }
 
-// A tree is deleted while it only waits: for an import that nobody creates, and, below it, for a sibling whose item nobody works on. What has
-// begun is finished first.
+// A tree is deleted while it only waits: for an import that nobody creates, and, below it, for a sibling whose item nobody works on. What
+// has begun is finished first.
 
 func thirst(t *testing.T, s *scene) {
-	s.create(t, s.root("desert", blueprint{imports: []string{"rain"}, items: []any{mockItem("bloom", succeeds, nil)}}, "rain").Reconcile().Build())
+	s.create(t, s.root("desert", blueprint{
+		imports: []string{"rain"},
+		items:   []any{mockItem("bloom", succeeds, nil)},
+	}, "rain").Reconcile().Build())
 	testkit.Eventually(t, s.APIServer, s.installation("desert"), testkit.Is("waiting for rain", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil }))
 	well := blueprint{items: []any{endlessItem("dig")}, exports: map[string]string{"water": "wet"}}
 	palm := blueprint{imports: []string{"water"}, items: []any{mockItem("grow", succeeds, nil)}}

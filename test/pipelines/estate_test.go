@@ -45,7 +45,12 @@ func newEstate(t *testing.T, l leaves, change ...func(*manager.Options)) *estate
 	e.enrol("north", l.north)
 	e.enrol("south", l.south)
 	e.create(
-		e.secret("git", map[string]string{"username": e.gitea.User, "password": e.gitea.Token, "token": e.gitea.Token, "caFile": string(e.gitea.CA)}),
+		e.secret("git", map[string]string{
+			"username": e.gitea.User,
+			"password": e.gitea.Token,
+			"token":    e.gitea.Token,
+			"caFile":   string(e.gitea.CA),
+		}),
 		e.secret("approvals", map[string]string{"hmac-key": approvalKey}),
 	)
 	for _, environment := range environments {
@@ -99,7 +104,10 @@ func (e *estate) push(version string) {
 
 func (e *estate) strategy() pipelines.PullRequestStrategy {
 	return pipelines.PullRequestStrategy{
-		Type: pipelines.GitProviderGitea, URL: e.repository.CloneURL(), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+		Type:       pipelines.GitProviderGitea,
+		URL:        e.repository.CloneURL(),
+		BaseBranch: "main",
+		SecretRef:  pipelines.LocalObjectReference{Name: "git"},
 	}
 }
 

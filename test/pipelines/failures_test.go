@@ -67,8 +67,8 @@ func (e *estate) untilPublished(version string) {
 	e.opened("staging", version)
 }
 
-// While the leaf of production is away, the last revision that was seen there is known, the other environments go on, and production follows
-// when it is back.
+// While the leaf of production is away, the last revision that was seen there is known, the other environments go on, and production
+// follows when it is back.
 func leafAway(t *testing.T, l leaves) {
 	e := newEstate(t, l)
 	e.carry(e.strategy())

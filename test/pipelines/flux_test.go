@@ -58,7 +58,14 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	e.push("1.2.0")
 	e.mergeInto("staging", "1.2.0")
 	e.expectApprovalIsAwaited("1.2.0")
-	e.ask("app", map[string]string{"id": "first", "action": "approve", "environment": "prod", "revision": "1.2.0", "by": "ann", "message": "looks fine"})
+	e.ask("app", map[string]string{
+		"id":          "first",
+		"action":      "approve",
+		"environment": "prod",
+		"revision":    "1.2.0",
+		"by":          "ann",
+		"message":     "looks fine",
+	})
 	old := e.opened("prod", "1.2.0")
 	e.expect("1.2.0", "1.2.0", "1.1.0")
 

@@ -25,7 +25,10 @@ func TestPIP20_PIP22_AGitServerThatIsAwayIsTriedAgain(t *testing.T) {
 	w.gitSecret("git", gitea)
 	builder, _, prod := w.pair("app")
 	w.create(builder.PullRequest(pipelines.PullRequestStrategy{
-		Type: pipelines.GitProviderGitea, URL: way.through(t, repository.URL), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+		Type:       pipelines.GitProviderGitea,
+		URL:        way.through(t, repository.URL),
+		BaseBranch: "main",
+		SecretRef:  pipelines.LocalObjectReference{Name: "git"},
 	}).Build())
 	w.until("app", "held until it is known which pull requests exist", func(p *pipelines.Pipeline) bool {
 		return strings.Contains(holdIn(p, "prod", pipelines.HoldLookingUp), "list pull requests")

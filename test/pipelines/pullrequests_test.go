@@ -98,7 +98,11 @@ func TestPIP20_AnUnknownKindOfGitServerIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, _, _ := w.pair("app")
-	p := builder.PullRequest(pipelines.PullRequestStrategy{Type: "sourceforge", URL: "https://git.example.org/a/b", BaseBranch: "main"}).Build()
+	p := builder.PullRequest(pipelines.PullRequestStrategy{
+		Type:       "sourceforge",
+		URL:        "https://git.example.org/a/b",
+		BaseBranch: "main",
+	}).Build()
 	if err := w.cluster.Create(t.Context(), p); err == nil || !strings.Contains(err.Error(), "sourceforge") {
 		t.Errorf("the answer is %v", err)
 	}
@@ -120,7 +124,10 @@ func TestPIP22_PIP23_APullRequestForAnotherBaseBranch(t *testing.T) {
 	w.gitSecret("git", gitea)
 	builder, _, _ := w.pair("app")
 	w.create(builder.PullRequest(pipelines.PullRequestStrategy{
-		Type: pipelines.GitProviderGitea, URL: repository.CloneURL(), BaseBranch: "release", SecretRef: pipelines.LocalObjectReference{Name: "git"},
+		Type:       pipelines.GitProviderGitea,
+		URL:        repository.CloneURL(),
+		BaseBranch: "release",
+		SecretRef:  pipelines.LocalObjectReference{Name: "git"},
 	}).Build())
 	promotion := w.untilState("app", "prod", "1.1.0", pipelines.PromotionCreated)
 	opened := repository.PullRequest(t, int(promotion.PullRequest.Number))

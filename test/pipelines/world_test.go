@@ -183,8 +183,8 @@ func (w *world) record() *testkit.Recorder {
 	return testkit.Record(w.T, w.server, w.namespace, testkit.Kinds(&pipelines.Pipeline{}, &corev1.Event{}))
 }
 
-// told are the Events about a pipeline in the order of the alphabet, since those of one pass are written all at once, each as its reason and
-// the beginning of its message. One that was told again is there again.
+// told are the Events about a pipeline in the order of the alphabet, since those of one pass are written all at once, each as its reason
+// and the beginning of its message. One that was told again is there again.
 func told(recorder *testkit.Recorder, name string) []string {
 	var lines []string
 	for _, revision := range recorder.History() {

@@ -27,7 +27,7 @@ func NewAnyJSON(value any) (AnyJSON, error) {
 	return AnyJSON{Raw: raw}, nil
 }
 
-// IsNull tells whether there is no value: nothing at all or null.
+// IsNull reports whether there is no value: nothing at all or null.
 func (j AnyJSON) IsNull() bool {
 	trimmed := bytes.TrimSpace(j.Raw)
 	return len(trimmed) == 0 || bytes.Equal(trimmed, []byte("null"))

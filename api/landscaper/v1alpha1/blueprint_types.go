@@ -87,7 +87,7 @@ type ImportDefinition struct {
 	ConditionalImports []ImportDefinition `json:"imports,omitempty"`
 }
 
-// IsRequired tells whether an installation has to provide the import.
+// IsRequired reports whether an installation has to provide the import.
 func (d *ImportDefinition) IsRequired() bool {
 	return d.Required == nil || *d.Required
 }

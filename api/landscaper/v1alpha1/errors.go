@@ -37,7 +37,7 @@ const (
 	ErrorCleanup ErrorCode = "ERR_CLEANUP"
 )
 
-// IsUnrecoverable tells whether a retry cannot help after an error with this code.
+// IsUnrecoverable reports whether a retry cannot help after an error with this code.
 func (c ErrorCode) IsUnrecoverable() bool {
 	return slices.Contains([]ErrorCode{
 		ErrorUnauthorized, ErrorConfigurationProblem, ErrorInternalProblem, ErrorTimeout, ErrorCyclicDependencies,

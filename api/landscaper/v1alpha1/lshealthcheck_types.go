@@ -5,7 +5,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// LsHealthCheck tells whether the controllers and deployers themselves are running.
+// LsHealthCheck reports whether the controllers and deployers themselves are running.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=lshc,categories=espalier

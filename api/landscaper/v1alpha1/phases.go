@@ -30,17 +30,17 @@ const (
 	PhaseAborted             Phase = "Aborted"
 )
 
-// IsCompleted tells whether an installation flow has come to its end: Succeeded, Failed or Aborted.
+// IsCompleted reports whether an installation flow has come to its end: Succeeded, Failed or Aborted.
 func (p Phase) IsCompleted() bool {
 	return p == PhaseSucceeded || p == PhaseFailed || p == PhaseAborted
 }
 
-// IsFinal tells whether nothing happens any more without a new request: completed, or a deletion that failed.
+// IsFinal reports whether nothing happens any more without a new request: completed, or a deletion that failed.
 func (p Phase) IsFinal() bool {
 	return p.IsCompleted() || p == PhaseDeleteFailed
 }
 
-// IsDeletion tells whether the phase belongs to the deletion flow.
+// IsDeletion reports whether the phase belongs to the deletion flow.
 func (p Phase) IsDeletion() bool {
 	switch p {
 	case PhaseInitDelete, PhaseTriggerDelete, PhaseDeleting, PhaseDeleteFailed:

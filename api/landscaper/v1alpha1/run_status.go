@@ -60,7 +60,7 @@ type RunStatus struct {
 	TransitionTimes *TransitionTimes `json:"transitionTimes,omitempty"`
 }
 
-// IsFinished tells whether the object has no job to do. It is the only test for that.
+// IsFinished reports whether the object has no job to do. It is the only test for that.
 func (s *RunStatus) IsFinished() bool {
 	return s.JobID == s.JobIDFinished
 }

@@ -68,7 +68,7 @@ func (a *Access) AddAllNamespaces() {
 // Tell writes a line about what goes on; data goes elsewhere.
 func (a *Access) Tell(format string, args ...any) { fmt.Fprintf(a.env.ErrOut, format+"\n", args...) }
 
-// AllNamespaces tells whether the user wants to see all namespaces.
+// AllNamespaces reports whether the user wants to see all namespaces.
 func (a *Access) AllNamespaces() bool { return a.allNamespaces }
 
 // Namespace is the one that the user works in.

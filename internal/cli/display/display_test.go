@@ -82,7 +82,10 @@ func TestWhenThereAreColours(t *testing.T) {
 
 // The last column gives way, but never as far as to be of no use.
 func TestTableFitsTheTerminal(t *testing.T) {
-	table := display.Table{Header: []string{"NAME", "MESSAGE"}, Rows: [][]display.Cell{{{Text: "a-name"}, {Text: "a message that is rather long"}}, {{Text: ""}, {Text: ""}}}}
+	table := display.Table{
+		Header: []string{"NAME", "MESSAGE"},
+		Rows:   [][]display.Cell{{{Text: "a-name"}, {Text: "a message that is rather long"}}, {{Text: ""}, {Text: ""}}},
+	}
 	for width, want := range map[int]string{
 		0:   "NAME     MESSAGE\na-name   a message that is rather long\n\n",
 		30:  "NAME     MESSAGE\na-name   a message that is ra…\n\n",

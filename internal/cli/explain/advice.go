@@ -113,8 +113,10 @@ var needsSomebody = slices.Concat(
 func adviceForRunning(link Link, root string) Advice {
 	if slices.Contains(closedDoors, link.Reason) {
 		return Advice{
-			Somebody: true, Hint: fmt.Sprintf("correct the access to target %s, or the rights there; the attempt is repeated by itself", link.Node.Target()),
-			Kubectl: [][]string{describe(link.Node)}, Ours: [][]string{{"wait", root}},
+			Somebody: true,
+			Hint:     fmt.Sprintf("correct the access to target %s, or the rights there; the attempt is repeated by itself", link.Node.Target()),
+			Kubectl:  [][]string{describe(link.Node)},
+			Ours:     [][]string{{"wait", root}},
 		}
 	}
 	advice := Advice{Somebody: slices.Contains(needsSomebody, link.Reason), Ours: [][]string{{"wait", root}}}

@@ -19,7 +19,11 @@ import (
 // running returns the chain of an installation that works on its job and meets an error.
 func running(reason string) explain.Chain {
 	object := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	object.Status.RunStatus = lsv1alpha1.RunStatus{Phase: lsv1alpha1.PhaseInit, JobID: "a", LastError: &lsv1alpha1.Error{Reason: reason, Message: "no"}}
+	object.Status.RunStatus = lsv1alpha1.RunStatus{
+		Phase:     lsv1alpha1.PhaseInit,
+		JobID:     "a",
+		LastError: &lsv1alpha1.Error{Reason: reason, Message: "no"},
+	}
 	var objects objecttree.Objects
 	objects.Put(object)
 	return explain.Find(objects.Forest().Installation("", "shop"), nil)[0]
@@ -53,9 +57,14 @@ func TestEveryCauseHasANextCommand(t *testing.T) {
 	for name, status := range map[string]lsv1alpha1.RunStatus{
 		"not started": {},
 		"failed":      {Phase: lsv1alpha1.PhaseFailed, JobID: "a", JobIDFinished: "a"},
-		"interrupted": {Phase: lsv1alpha1.PhaseFailed, JobID: "a", JobIDFinished: "a", LastError: &lsv1alpha1.Error{Reason: lsv1alpha1.ReasonInterrupted}},
-		"triggered":   {Phase: lsv1alpha1.PhaseFailed, JobID: "b", JobIDFinished: "a"},
-		"silent":      {Phase: lsv1alpha1.PhaseProgressing, JobID: "b"},
+		"interrupted": {
+			Phase:         lsv1alpha1.PhaseFailed,
+			JobID:         "a",
+			JobIDFinished: "a",
+			LastError:     &lsv1alpha1.Error{Reason: lsv1alpha1.ReasonInterrupted},
+		},
+		"triggered": {Phase: lsv1alpha1.PhaseFailed, JobID: "b", JobIDFinished: "a"},
+		"silent":    {Phase: lsv1alpha1.PhaseProgressing, JobID: "b"},
 	} {
 		object := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 		object.Status.RunStatus = status

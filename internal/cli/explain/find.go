@@ -4,7 +4,8 @@
 // Package explain finds out why an object of a tree is not done: it follows the chain from what waits to what is waited
 // for, down to the object that holds up the others. It is pure.
 //
-// At each object the function is asked by which its controller decides. What no such function can know, such as what a deployer waits for in a target, stands in the status of the object.
+// At each object the function is asked by which its controller decides. What no such function can know, such as what a deployer waits for
+// in a target, stands in the status of the object.
 package explain
 
 import (
@@ -65,7 +66,7 @@ func (f *finder) explore(node *objecttree.Node, way Chain) {
 	}
 }
 
-// explainedBy tells whether one of the blockers was reached on another way.
+// explainedBy reports whether one of the blockers was reached on another way.
 func (f *finder) explainedBy(blockers []*objecttree.Node) bool {
 	return slices.ContainsFunc(blockers, func(blocker *objecttree.Node) bool {
 		return slices.ContainsFunc(f.found, func(chain Chain) bool {

@@ -46,7 +46,7 @@ func AddStartFlags(cmd *cobra.Command, env cli.Environment, access *connect.Acce
 	return f
 }
 
-// Waits tells whether the user wants to wait.
+// Waits reports whether the user wants to wait.
 func (f *Flags) Waits() bool { return f.wait }
 
 // Check finds mistakes before anything is started.

@@ -129,9 +129,17 @@ func TestJobOfRequest(t *testing.T) {
 			[]revision{{asked: true, job: "b", finished: "a", phase: progressing}, {job: "b", finished: "a", phase: progressing}, {job: "b", finished: "b", phase: failed}},
 			2, cli.ExitFailed, "b",
 		},
-		"it is deleted":           {revision{asked: true}, []revision{{granted: "a"}, gone}, 1, cli.ExitNotFound, "a"},
-		"it is replaced":          {revision{asked: true}, []revision{{uid: "another", job: "a", finished: "a", phase: succeeded}}, 0, cli.ExitNotFound, ""},
-		"its deletion is retried": {revision{asked: true, deleting: true, job: "a", finished: "a", phase: deleteFailed}, []revision{{granted: "b", deleting: true}, gone}, 1, cli.ExitOK, "b"},
+		"it is deleted": {revision{asked: true}, []revision{{granted: "a"}, gone}, 1, cli.ExitNotFound, "a"},
+		"it is replaced": {revision{asked: true}, []revision{{
+			uid:      "another",
+			job:      "a",
+			finished: "a",
+			phase:    succeeded,
+		}}, 0, cli.ExitNotFound, ""},
+		"its deletion is retried": {revision{asked: true, deleting: true, job: "a", finished: "a", phase: deleteFailed}, []revision{{
+			granted:  "b",
+			deleting: true,
+		}, gone}, 1, cli.ExitOK, "b"},
 		"its deletion fails anew": {
 			revision{asked: true, deleting: true, job: "a", finished: "a", phase: deleteFailed},
 			[]revision{{granted: "b", deleting: true, job: "b", finished: "b", requestedID: "b", phase: deleteFailed}},
@@ -168,16 +176,22 @@ func TestFinished(t *testing.T) {
 		// careless is the exit code if every end will do.
 		careless int
 	}{
-		"it runs and succeeds": {[]revision{{job: "a", phase: progressing}, {job: "a", finished: "a", phase: succeeded}}, expectation{1, cli.ExitOK, "a"}, cli.ExitOK},
-		"it has failed":        {[]revision{{job: "a", finished: "a", phase: failed}}, expectation{0, cli.ExitFailed, "a"}, cli.ExitOK},
+		"it runs and succeeds": {[]revision{{
+			job:   "a",
+			phase: progressing,
+		}, {job: "a", finished: "a", phase: succeeded}}, expectation{1, cli.ExitOK, "a"}, cli.ExitOK},
+		"it has failed": {[]revision{{job: "a", finished: "a", phase: failed}}, expectation{0, cli.ExitFailed, "a"}, cli.ExitOK},
 		"another job is asked for": {
 			[]revision{{asked: true, job: "a", finished: "a", phase: failed}, {granted: "b", job: "a", finished: "a", requestedID: "a", phase: failed}, {granted: "b", job: "b", finished: "b", requestedID: "b", phase: succeeded}},
 			expectation{2, cli.ExitOK, "b"}, cli.ExitOK,
 		},
 		"nobody has asked":  {[]revision{{}}, expectation{0, cli.ExitNeedsSomebody, ""}, cli.ExitNeedsSomebody},
 		"it does not exist": {[]revision{gone}, expectation{0, cli.ExitNotFound, ""}, cli.ExitNotFound},
-		"it is replaced":    {[]revision{{job: "a", phase: progressing}, {uid: "another"}}, expectation{1, cli.ExitNotFound, ""}, cli.ExitNotFound},
-		"it runs on":        {[]revision{{job: "a", phase: progressing}}, expectation{-1, 0, ""}, 0},
+		"it is replaced": {[]revision{{
+			job:   "a",
+			phase: progressing,
+		}, {uid: "another"}}, expectation{1, cli.ExitNotFound, ""}, cli.ExitNotFound},
+		"it runs on": {[]revision{{job: "a", phase: progressing}}, expectation{-1, 0, ""}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(t, &follow.Finished{Successfully: true}, test.then, test.want)
@@ -196,7 +210,12 @@ func TestGone(t *testing.T) {
 		"it was never there":      {[]revision{gone}, expectation{0, cli.ExitOK, ""}},
 		"another takes its place": {[]revision{{deleting: true}, {uid: "another"}}, expectation{1, cli.ExitOK, ""}},
 		"nobody deletes it":       {[]revision{{job: "a", finished: "a", phase: succeeded}}, expectation{0, cli.ExitNeedsSomebody, ""}},
-		"its deletion has failed": {[]revision{{deleting: true, job: "a", finished: "a", phase: deleteFailed}}, expectation{0, cli.ExitFailed, "a"}},
+		"its deletion has failed": {[]revision{{
+			deleting: true,
+			job:      "a",
+			finished: "a",
+			phase:    deleteFailed,
+		}}, expectation{0, cli.ExitFailed, "a"}},
 		"it is tried again": {
 			[]revision{{deleting: true, asked: true, job: "a", finished: "a", phase: deleteFailed}, {deleting: true, job: "b", finished: "a", phase: deleteFailed}, gone},
 			expectation{2, cli.ExitOK, ""},

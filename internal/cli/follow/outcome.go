@@ -43,7 +43,14 @@ func (r *waiting) conclude() error {
 		if end == nil {
 			end = r.timedOut(node, chains)
 		}
-		outcome := Outcome{Namespace: r.Namespace, Name: a.Name, JobID: end.JobID, Phase: string(end.Phase), ExitCode: end.Code, Verdict: end.Verdict}
+		outcome := Outcome{
+			Namespace: r.Namespace,
+			Name:      a.Name,
+			JobID:     end.JobID,
+			Phase:     string(end.Phase),
+			ExitCode:  end.Code,
+			Verdict:   end.Verdict,
+		}
 		if end.Code != cli.ExitOK {
 			for _, chain := range chains {
 				outcome.Causes = append(outcome.Causes, chain.Cause().Node.View())

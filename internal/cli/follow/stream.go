@@ -135,7 +135,7 @@ func slim(object any) (any, error) {
 	return object, nil
 }
 
-// refused tells whether watching again cannot help.
+// refused reports whether watching again cannot help.
 func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
 }

@@ -12,7 +12,7 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// Continuous tells whether the object follows the continuous flow at present, in which there are no jobs.
+// Continuous reports whether the object follows the continuous flow at present, in which there are no jobs.
 func (n *Node) Continuous() bool {
 	var flow lsv1alpha1.Flow
 	switch object := n.Object.(type) {
@@ -46,7 +46,7 @@ func (n *Node) asked() bool {
 	return slices.Contains(operations, lsv1alpha1.Operation(n.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation]))
 }
 
-// frozen tells whether the annotation keeps the controllers from an object that has come to an end.
+// frozen reports whether the annotation keeps the controllers from an object that has come to an end.
 func (n *Node) frozen() bool {
 	return n.Kind != DeployItem && n.Status.Phase.IsCompleted() && n.Object.GetAnnotations()[lsv1alpha1.IgnoreAnnotation] == "true"
 }

@@ -116,7 +116,10 @@ func (n *Node) Explain() Explanation {
 func (n *Node) outdated() Explanation {
 	if n.Continuous() {
 		if n.frozen() && n.Object.GetGeneration() != n.Status.ObservedGeneration {
-			return Explanation{Reason: lsv1alpha1.ReasonOutdated, Message: "the spec has changed, which has no effect while annotation " + lsv1alpha1.IgnoreAnnotation + " is there"}
+			return Explanation{
+				Reason:  lsv1alpha1.ReasonOutdated,
+				Message: "the spec has changed, which has no effect while annotation " + lsv1alpha1.IgnoreAnnotation + " is there",
+			}
 		}
 		return Explanation{}
 	}
@@ -154,7 +157,7 @@ func (n *Node) triggeredAt() time.Time {
 	return time.Time{}
 }
 
-// InTrouble tells whether the object has failed, or works and meets errors.
+// InTrouble reports whether the object has failed, or works and meets errors.
 func (n *Node) InTrouble() bool {
 	state := n.State()
 	return state == Failed || state == Running && n.Phase() != Triggered && n.Status.LastError != nil

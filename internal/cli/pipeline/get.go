@@ -162,7 +162,10 @@ func (o getOptions) row(printer display.Printer, p *pipelines.Pipeline, wide boo
 		if v.Run != nil {
 			run, since = fmt.Sprint(v.Run.Number), printer.Age(v.Run.StartTime.Time)
 		}
-		row = append(row, display.Cell{Text: display.Clean(v.App)}, display.Cell{Text: run}, display.Cell{Text: since, Style: display.Faint}, readyCell(p))
+		row = append(row, display.Cell{Text: display.Clean(v.App)}, display.Cell{Text: run}, display.Cell{
+			Text:  since,
+			Style: display.Faint,
+		}, readyCell(p))
 	}
 	return append(row, display.Cell{Text: display.Clean(message)})
 }

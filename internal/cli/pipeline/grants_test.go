@@ -25,10 +25,13 @@ func TestPIP08_WhyPrintsTheGrantThatIsMissing(t *testing.T) {
 	shop := testkit.Pipeline(namespace, "shop").Environment("dev", other).Notification().Build()
 	reference, _ := pipeline.ReferenceOf(namespace, shop.Spec.AppRef, shop.Spec.Environments[0].Targets[0])
 	refused, since := reference.Refused(), clitest.Before(1)
-	shop.Status = pipelines.PipelineStatus{ObservedGeneration: 1, Environments: map[string]pipelines.EnvironmentStatus{"dev": {Targets: []pipelines.TargetStatus{{
-		ClusterAppRef: pipelines.ClusterAppReference{AppReference: shop.Spec.AppRef}, Namespace: other,
-		Error: refused.Message, Reason: refused.Reason, UnreadableSince: &since,
-	}}}}}
+	shop.Status = pipelines.PipelineStatus{
+		ObservedGeneration: 1,
+		Environments: map[string]pipelines.EnvironmentStatus{"dev": {Targets: []pipelines.TargetStatus{{
+			ClusterAppRef: pipelines.ClusterAppReference{AppReference: shop.Spec.AppRef}, Namespace: other,
+			Error: refused.Message, Reason: refused.Reason, UnreadableSince: &since,
+		}}}},
+	}
 	clitest.Store(t, server, shop)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: cmd.New, Args: []string{"why", "shop"}})
 	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, "(RefNotPermitted)") {

@@ -83,7 +83,10 @@ func historyTable(printer display.Printer, records []record) display.Table {
 		table.Rows = append(table.Rows, []display.Cell{
 			{Text: display.Clean(r.Environment)}, {Text: fmt.Sprint(r.Run)}, {Text: display.Clean(r.Revision)},
 			{Text: string(r.State), Style: styleOfState(r.State)}, {Text: printer.Age(r.StartTime.Time), Style: display.Faint},
-			{Text: took(r), Style: display.Faint}, {Text: fmt.Sprint(r.Attempts)}, display.OrDash(display.Clean(decided(r))), {Text: display.Clean(link(r))},
+			{
+				Text:  took(r),
+				Style: display.Faint,
+			}, {Text: fmt.Sprint(r.Attempts)}, display.OrDash(display.Clean(decided(r))), {Text: display.Clean(link(r))},
 		})
 	}
 	return table

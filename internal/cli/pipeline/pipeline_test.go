@@ -37,11 +37,17 @@ func lines(t *testing.T) (*testkit.APIServer, string) {
 	broken.Status = pipelines.PipelineStatus{
 		ObservedGeneration: 1, LatestRevision: "2.0.0", Run: &pipelines.Run{Number: 1, Revision: "2.0.0", StartTime: at},
 		Environments: map[string]pipelines.EnvironmentStatus{
-			"dev": {Targets: []pipelines.TargetStatus{target(broken, "dev", "2.0.0")}, Healthy: &pipelines.EnvironmentHealth{Revision: "2.0.0", Since: at}},
-			"prod": {Targets: []pipelines.TargetStatus{target(broken, "prod", "1.0.0")}, Promotion: promotionOf(clitest.PromotionOf(broken, "prod", pipelines.PromotionStatus{
-				Revision: "2.0.0", Run: 1, State: pipelines.PromotionFailed, StartTime: at, Attempts: 3,
-				Error: &pipelines.PromotionError{Reason: "Refused", Message: "the events address refuses us", Permanent: true, Generation: 1},
-			}))},
+			"dev": {
+				Targets: []pipelines.TargetStatus{target(broken, "dev", "2.0.0")},
+				Healthy: &pipelines.EnvironmentHealth{Revision: "2.0.0", Since: at},
+			},
+			"prod": {
+				Targets: []pipelines.TargetStatus{target(broken, "prod", "1.0.0")},
+				Promotion: promotionOf(clitest.PromotionOf(broken, "prod", pipelines.PromotionStatus{
+					Revision: "2.0.0", Run: 1, State: pipelines.PromotionFailed, StartTime: at, Attempts: 3,
+					Error: &pipelines.PromotionError{Reason: "Refused", Message: "the events address refuses us", Permanent: true, Generation: 1},
+				})),
+			},
 		},
 	}
 	clitest.Store(t, server, hostile, broken)
@@ -51,7 +57,12 @@ func lines(t *testing.T) (*testkit.APIServer, string) {
 func promotionOf(p pipelines.PromotionStatus) *pipelines.PromotionStatus { return &p }
 
 func target(p *pipelines.Pipeline, namespace, revision string) pipelines.TargetStatus {
-	return pipelines.TargetStatus{ClusterAppRef: pipelines.ClusterAppReference{AppReference: p.Spec.AppRef}, Namespace: namespace, Ready: true, Revision: revision}
+	return pipelines.TargetStatus{
+		ClusterAppRef: pipelines.ClusterAppReference{AppReference: p.Spec.AppRef},
+		Namespace:     namespace,
+		Ready:         true,
+		Revision:      revision,
+	}
 }
 
 func TestOutput(t *testing.T) {

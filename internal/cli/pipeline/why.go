@@ -72,8 +72,8 @@ func (a explanation) print(printer display.Printer) error {
 	return printer.Lines(append(lines, a.grantLines()...)...)
 }
 
-// grantLines are the grants that are missing, for whoever owns the other namespaces: everything from the first line with three dashes on can
-// be applied as it is.
+// grantLines are the grants that are missing, for whoever owns the other namespaces: everything from the first line with three dashes on
+// can be applied as it is.
 func (a explanation) grantLines() []string {
 	var lines []string
 	for _, line := range a.lines {

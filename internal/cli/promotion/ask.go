@@ -46,7 +46,11 @@ func (r *Requester) User(ctx context.Context) string {
 
 // ask hands in a request unless the same was handed in already, and returns the one that is there. There is room for
 // one request for each environment.
-func (r *Requester) ask(ctx context.Context, p *pipelines.Pipeline, request pipeline.Request) (there pipeline.Request, already bool, err error) {
+func (r *Requester) ask(
+	ctx context.Context,
+	p *pipelines.Pipeline,
+	request pipeline.Request,
+) (there pipeline.Request, already bool, err error) {
 	name, value := request.Text()
 	for {
 		if pending, found := pendingIn(p, name); found {

@@ -90,7 +90,11 @@ func (r *Requester) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id
 			return current, nil
 		}
 		if event.Type == watch.Deleted {
-			return nil, &cli.Problem{Code: cli.ExitNotFound, What: fmt.Sprintf("pipeline %s was deleted", p.Name), Where: r.Access.Where(r.Namespace)}
+			return nil, &cli.Problem{
+				Code:  cli.ExitNotFound,
+				What:  fmt.Sprintf("pipeline %s was deleted", p.Name),
+				Where: r.Access.Where(r.Namespace),
+			}
 		}
 	}
 	return nil, nil

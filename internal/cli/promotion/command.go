@@ -99,7 +99,14 @@ func (o *options) run(ctx context.Context, name, environment string) error {
 // decide asks for the decision, unless it was made before or can have no effect.
 func (o *options) decide(ctx context.Context, requester *Requester, p *pipelines.Pipeline, environment string) (Result, error) {
 	request := o.request(p, environment)
-	result := Result{Namespace: p.Namespace, Pipeline: p.Name, Environment: environment, Action: o.action, Revision: request.Revision, Run: request.Run}
+	result := Result{
+		Namespace:   p.Namespace,
+		Pipeline:    p.Name,
+		Environment: environment,
+		Action:      o.action,
+		Revision:    request.Revision,
+		Run:         request.Run,
+	}
 	answer, err := o.try(p.DeepCopy(), pipeline.Ask{
 		Environment: environment, Revision: request.Revision, Run: request.Run, Method: pipelines.ApprovalKubernetesAPI, Time: request.Time,
 	})

@@ -87,7 +87,12 @@ func (o *holdOptions) run(ctx context.Context, name, environment string) error {
 		return err
 	}
 	return o.print(holdResult{
-		Namespace: p.Namespace, Pipeline: p.Name, Environment: environment, Held: !o.release, Changed: changed, Message: o.said(environment, changed),
+		Namespace:   p.Namespace,
+		Pipeline:    p.Name,
+		Environment: environment,
+		Held:        !o.release,
+		Changed:     changed,
+		Message:     o.said(environment, changed),
 	}, format)
 }
 
@@ -107,8 +112,13 @@ func (o *holdOptions) check(p *pipelines.Pipeline, environment string) error {
 	}
 }
 
-// apply writes or removes the hold. It tells whether that has changed anything; a hold with another message has.
-func (o *holdOptions) apply(ctx context.Context, requester *Requester, p *pipelines.Pipeline, environment string) (changed bool, err error) {
+// apply writes or removes the hold. It reports whether that has changed anything; a hold with another message has.
+func (o *holdOptions) apply(
+	ctx context.Context,
+	requester *Requester,
+	p *pipelines.Pipeline,
+	environment string,
+) (changed bool, err error) {
 	hold := pipeline.UserHold{Environment: environment, Message: o.message, Time: o.env.Now()}
 	if !o.release {
 		hold.By = requester.User(ctx)

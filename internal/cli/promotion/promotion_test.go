@@ -54,7 +54,10 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 		command func(cli.Environment) *cobra.Command
 		change  func(*pipelines.Pipeline)
 	}{
-		"approve": {command("approve"), nil}, "reject": {command("reject"), nil}, "promote": {command("promote"), nil}, "retry": {command("retry"), fail},
+		"approve": {command("approve"), nil},
+		"reject":  {command("reject"), nil},
+		"promote": {command("promote"), nil},
+		"retry":   {command("retry"), fail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := testkit.Server(t)
@@ -119,7 +122,13 @@ func TestWaitingForTheAnswer(t *testing.T) {
 			running.Until(t, "pipeline shop is asked to approve revision 1.3.0")
 			id := requestsIn(t, server, line)[0].ID
 			answered := func(p *pipelines.Pipeline, id string) {
-				p.Status.Requests = append(p.Status.Requests, pipelines.RequestStatus{ID: id, Action: "approve", Time: clitest.Before(0), Accepted: test.accepted, Message: "as you say"})
+				p.Status.Requests = append(p.Status.Requests, pipelines.RequestStatus{
+					ID:       id,
+					Action:   "approve",
+					Time:     clitest.Before(0),
+					Accepted: test.accepted,
+					Message:  "as you say",
+				})
 			}
 			clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) { answered(p, "another") })
 			clitest.WriteStatus(t, server, line, func(p *pipelines.Pipeline) { answered(p, id) })
@@ -132,7 +141,10 @@ func TestWaitingForTheAnswer(t *testing.T) {
 		server := testkit.Server(t)
 		namespace := server.Namespace(t)
 		clitest.Line(t, server, namespace)
-		got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait", "--timeout=1ms"}})
+		got := clitest.Run(t, server, namespace, clitest.Call{
+			Command: command("approve"),
+			Args:    []string{"shop", "production", "--wait", "--timeout=1ms"},
+		})
 		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "have not answered within 1ms; the request stays") || !strings.Contains(got.Stderr, "espalier pipeline status shop") {
 			t.Errorf("%+v", got)
 		}
@@ -238,7 +250,10 @@ func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
 		t.Helper()
 		name := metav1.ObjectMeta{Namespace: namespace, Name: user}
 		testkit.Create(t, server,
-			&rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{pipelines.GroupName}, Resources: []string{"pipelines"}}}},
+			&rbacv1.Role{
+				ObjectMeta: name,
+				Rules:      []rbacv1.PolicyRule{{Verbs: verbs, APIGroups: []string{pipelines.GroupName}, Resources: []string{"pipelines"}}},
+			},
 			&rbacv1.RoleBinding{
 				ObjectMeta: name, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 				Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
@@ -246,11 +261,17 @@ func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
 	}
 	grant("reader", "get", "list", "watch")
 	grant("approver", "get", "patch")
-	got := clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--as=reader", "--as-group=system:authenticated"}})
+	got := clitest.Run(t, server, namespace, clitest.Call{
+		Command: command("approve"),
+		Args:    []string{"shop", "production", "--as=reader", "--as-group=system:authenticated"},
+	})
 	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, `User "reader" cannot patch`) || len(requestsIn(t, server, line)) > 0 {
 		t.Errorf("who may only read: %+v", got)
 	}
-	got = clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--as=approver", "--as-group=system:authenticated"}})
+	got = clitest.Run(t, server, namespace, clitest.Call{
+		Command: command("approve"),
+		Args:    []string{"shop", "production", "--as=approver", "--as-group=system:authenticated"},
+	})
 	if requests := requestsIn(t, server, line); got.Code != cli.ExitOK || len(requests) != 1 || requests[0].By != "approver" {
 		t.Errorf("who may change it: %+v, asked is %+v", got, requests)
 	}

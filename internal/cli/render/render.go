@@ -110,7 +110,10 @@ func run(ctx context.Context, opts options) error {
 	for _, waiting := range result.Waiting {
 		fmt.Fprintln(opts.streams.ErrOut, waiting)
 	}
-	return &cli.CodedError{Code: ExitWaiting, Err: errors.New("not everything could be rendered: say with --exports what the installations above export")}
+	return &cli.CodedError{
+		Code: ExitWaiting,
+		Err:  errors.New("not everything could be rendered: say with --exports what the installations above export"),
+	}
 }
 
 func render(ctx context.Context, opts options) (*offline.Result, error) {

@@ -44,8 +44,8 @@ func (o *deleteOptions) verb() []string {
 	return []string{"delete"}
 }
 
-// start deletes one tree. A deletion that has failed is tried again by a new job, for the object is marked already; one that is now to leave
-// behind what was deployed goes on by itself.
+// start deletes one tree. A deletion that has failed is tried again by a new job, for the object is marked already; one that is now to
+// leave behind what was deployed goes on by itself.
 func (o *deleteOptions) start(ctx context.Context, requester *Requester, root *lsv1alpha1.Installation) (follow.Started, error) {
 	again := !root.DeletionTimestamp.IsZero()
 	started := follow.Started{Awaited: follow.Awaited{Name: root.Name, Goal: follow.NewGone(root)}, Said: "is being deleted"}

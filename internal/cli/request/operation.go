@@ -27,7 +27,10 @@ const takingTime = 15 * time.Second
 // Reconcile asks a root for a job. It returns the revision that carries the request, and whether the same was asked for
 // already: then both requests are one. An operation that the controllers have not taken yet is awaited, because there
 // is room for one only.
-func (r *Requester) Reconcile(ctx context.Context, root *lsv1alpha1.Installation) (asked *lsv1alpha1.Installation, already bool, err error) {
+func (r *Requester) Reconcile(
+	ctx context.Context,
+	root *lsv1alpha1.Installation,
+) (asked *lsv1alpha1.Installation, already bool, err error) {
 	current := root.DeepCopy()
 	for {
 		switch pending := operationOf(current); {
@@ -141,8 +144,10 @@ func (r *Requester) untilTaken(parent context.Context, installation *lsv1alpha1.
 
 func (r *Requester) notTaken(ctx context.Context, installation *lsv1alpha1.Installation, pending lsv1alpha1.Operation) error {
 	return &cli.Problem{
-		Code: cli.ExitError, Where: r.Access.Where(r.Namespace), Cause: errors.Join(ctx.Err()),
-		What: fmt.Sprintf("the controllers have not taken the operation %q that installation %s was asked for before: they do not run, or do not see this namespace", pending, installation.Name),
-		Next: []string{r.Access.Suggest(r.Namespace, "get", installation.Name, "-o", "yaml")},
+		Code:  cli.ExitError,
+		Where: r.Access.Where(r.Namespace),
+		Cause: errors.Join(ctx.Err()),
+		What:  fmt.Sprintf("the controllers have not taken the operation %q that installation %s was asked for before: they do not run, or do not see this namespace", pending, installation.Name),
+		Next:  []string{r.Access.Suggest(r.Namespace, "get", installation.Name, "-o", "yaml")},
 	}
 }

@@ -53,13 +53,17 @@ func checkJob(requester *Requester, root *lsv1alpha1.Installation) error {
 	failedDeletion := status.Phase == lsv1alpha1.PhaseDeleteFailed && status.IsFinished()
 	if !root.DeletionTimestamp.IsZero() && !failedDeletion {
 		return &cli.Problem{
-			Code: cli.ExitError, What: fmt.Sprintf("installation %s is being deleted: it gets no new job", root.Name), Where: access.Where(requester.Namespace),
-			Next: []string{access.Suggest(requester.Namespace, "wait", root.Name, "--for=deleted")},
+			Code:  cli.ExitError,
+			What:  fmt.Sprintf("installation %s is being deleted: it gets no new job", root.Name),
+			Where: access.Where(requester.Namespace),
+			Next:  []string{access.Suggest(requester.Namespace, "wait", root.Name, "--for=deleted")},
 		}
 	}
 	if root.Spec.Flow.OrDefault() == lsv1alpha1.FlowContinuous && requester.Waits {
 		return &cli.Problem{
-			Code: cli.ExitError, What: fmt.Sprintf("installation %s follows the continuous flow, which has no jobs to wait for", root.Name), Where: access.Where(requester.Namespace),
+			Code:  cli.ExitError,
+			What:  fmt.Sprintf("installation %s follows the continuous flow, which has no jobs to wait for", root.Name),
+			Where: access.Where(requester.Namespace),
 			Next: []string{
 				access.Suggest(requester.Namespace, "reconcile", root.Name),
 				access.SuggestKubectl(requester.Namespace, "wait", "--for=condition=Ready", "installation/"+root.Name),

@@ -21,7 +21,7 @@ import (
 // Requester asks the controllers for something.
 type Requester struct {
 	connect.Connection
-	// Waits tells whether the user wants to wait for what is asked.
+	// Waits reports whether the user wants to wait for what is asked.
 	Waits bool
 }
 
@@ -64,8 +64,9 @@ const maxDepth = 100
 // nested is the error for an installation that is no root.
 func (r *Requester) nested(ctx context.Context, installation *lsv1alpha1.Installation, verb []string) error {
 	problem := &cli.Problem{
-		Code: cli.ExitError, Where: r.Access.Where(r.Namespace),
-		What: fmt.Sprintf("installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone", installation.Name, verb[0]),
+		Code:  cli.ExitError,
+		Where: r.Access.Where(r.Namespace),
+		What:  fmt.Sprintf("installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone", installation.Name, verb[0]),
 	}
 	root := installation.DeepCopy()
 	for depth := 0; objecttree.ParentOf(root) != "" && depth < maxDepth; depth++ {

@@ -93,7 +93,10 @@ func TestSmallTerminal(t *testing.T) {
 	namespace := server.Namespace(t)
 	clitest.Shop(t, server, namespace)
 	command := clitest.Start(t, server, namespace, clitest.Call{
-		Command: wait.New, Args: []string{"shop"}, Terminal: &clitest.Terminal{Width: 70, Height: 6}, Variables: map[string]string{"NO_COLOR": "1"},
+		Command:   wait.New,
+		Args:      []string{"shop"},
+		Terminal:  &clitest.Terminal{Width: 70, Height: 6},
+		Variables: map[string]string{"NO_COLOR": "1"},
 	})
 	command.Until(t, "... and 2 more\n")
 	command.Interrupt()

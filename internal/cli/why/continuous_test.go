@@ -97,7 +97,12 @@ func TestAnswersInTheContinuousFlow(t *testing.T) {
 		"continuous-dependencies": {dependencies, "mill"},
 		"continuous-busy":         {busyBelow, "shop"},
 		"continuous-aborted": {garden{lsv1alpha1.PhaseAborted, []planted{
-			{name: "web", phase: lsv1alpha1.PhaseFailed, recorded: 1, said: []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonInterrupted, "the work on it was cut short")}},
+			{
+				name:     "web",
+				phase:    lsv1alpha1.PhaseFailed,
+				recorded: 1,
+				said:     []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonInterrupted, "the work on it was cut short")},
+			},
 			{name: "test", phase: "absent"},
 		}, []func(*lsv1alpha1.RunStatus){clitest.Error(lsv1alpha1.ReasonAborted, "aborted; a reconcile or a change of the spec goes on")}}.store, "shop"},
 	} {

@@ -61,8 +61,8 @@ func Delete(ctx context.Context, c client.Writer, child client.Object) error {
 	return nil
 }
 
-// TellOfDeletion tells a sub-object that works on a job that the tree is to be deleted, and, unless what was installed is to be removed, that
-// it stays.
+// TellOfDeletion tells a sub-object that works on a job that the tree is to be deleted, and, unless what was installed is to be removed,
+// that it stays.
 func TellOfDeletion(ctx context.Context, c client.Client, child client.Object, withoutUninstall bool) error {
 	return loop.PatchMetadata(ctx, c, child, func(m metav1.Object) {
 		annotations := m.GetAnnotations()
@@ -89,7 +89,7 @@ func Annotate(ctx context.Context, c client.Client, child client.Object, name, v
 	})
 }
 
-// Gone tells whether an object that the cache does not show is really not there. Only the API server knows.
+// Gone reports whether an object that the cache does not show is really not there. Only the API server knows.
 func Gone(ctx context.Context, live client.Reader, key client.ObjectKey, object client.Object) (bool, error) {
 	err := live.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) {

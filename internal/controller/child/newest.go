@@ -28,7 +28,7 @@ func (n *Newest) Note(object client.Object) {
 	n.versions = keep(n.versions, object.GetUID(), object.GetResourceVersion())
 }
 
-// Unknown tells whether nothing was noted of an object.
+// Unknown reports whether nothing was noted of an object.
 func (n *Newest) Unknown(object client.Object) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,7 +36,7 @@ func (n *Newest) Unknown(object client.Object) bool {
 	return !known
 }
 
-// Behind tells whether an object is shown in a version of before the noted one.
+// Behind reports whether an object is shown in a version of before the noted one.
 func (n *Newest) Behind(object client.Object) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -20,7 +20,7 @@ func (h *PropagatedJobs) Note(uid, job string) {
 	h.jobs = keep(h.jobs, uid, job)
 }
 
-// Has tells whether the sub-object has got the job, though the cache shows another one. What the cache shows is
+// Has reports whether the sub-object has got the job, though the cache shows another one. What the cache shows is
 // forgotten.
 func (h *PropagatedJobs) Has(uid, job, shown string) bool {
 	h.mu.Lock()

@@ -53,9 +53,12 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	}
 	recorder := mgr.GetEventRecorder(Name)
 	l := &loop.Loop[*lsv1alpha1.DeployItem, watchdog.Observed, lsv1alpha1.Phase, watchdog.Effect]{
-		Name: Name, Kind: &kind{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr), recorder: recorder, pickupTimeout: limit},
-		New:    func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
-		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: opts.Clock,
+		Name:     Name,
+		Kind:     &kind{client: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr), recorder: recorder, pickupTimeout: limit},
+		New:      func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },
+		Reader:   mgr.GetClient(),
+		Writer:   mgr.GetClient(),
+		Clock:    opts.Clock,
 		Announce: loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](recorder),
 	}
 	b := l.Controller(mgr, opts.Workers).WithEventFilter(filter())
@@ -117,7 +120,12 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 }
 
 // Act carries out one effect.
-func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o watchdog.Observed, effect watchdog.Effect) (watchdog.Observed, error) {
+func (k *kind) Act(
+	ctx context.Context,
+	item *lsv1alpha1.DeployItem,
+	o watchdog.Observed,
+	effect watchdog.Effect,
+) (watchdog.Observed, error) {
 	switch e := effect.(type) {
 	case watchdog.RemoveOperation:
 		err := loop.PatchMetadata(ctx, k.client, item, removeOperation)
@@ -151,8 +159,8 @@ func (k *kind) Act(ctx context.Context, item *lsv1alpha1.DeployItem, o watchdog.
 	}
 }
 
-// tellNamespace records an event about the namespace. One about the item would have to be created in the namespace, which is refused, and would
-// go with it; an event about a namespace is kept in another one.
+// tellNamespace records an event about the namespace. One about the item would have to be created in the namespace, which is refused, and
+// would go with it; an event about a namespace is kept in another one.
 func (k *kind) tellNamespace(item *lsv1alpha1.DeployItem) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: item.Namespace}}
 	where := ""

@@ -39,8 +39,8 @@ func Of(mgr ctrl.Manager) Namespaces {
 	return Namespaces{Cache: mgr.GetClient(), Live: mgr.GetAPIReader()}
 }
 
-// Ends tells whether a namespace is being deleted. What is let go because of that does not come back, so the API server has the last word: the
-// cache may still show a namespace that was there before.
+// Ends reports whether a namespace is being deleted. What is let go because of that does not come back, so the API server has the last
+// word: the cache may still show a namespace that was there before.
 func (n Namespaces) Ends(ctx context.Context, name string) (bool, error) {
 	for _, reader := range []client.Reader{n.Cache, n.Live} {
 		namespace := &metav1.PartialObjectMetadata{}

@@ -18,7 +18,12 @@ import (
 )
 
 // Act carries out an effect.
-func (k *kind) Act(ctx context.Context, e *lsv1alpha1.Execution, o execution.Observed, effect execution.Effect) (execution.Observed, error) {
+func (k *kind) Act(
+	ctx context.Context,
+	e *lsv1alpha1.Execution,
+	o execution.Observed,
+	effect execution.Effect,
+) (execution.Observed, error) {
 	var written map[string]execution.Object
 	var err error
 	switch x := effect.(type) {

@@ -43,9 +43,9 @@ func (k *kind) continuousAction(e *lsv1alpha1.Execution, effect execution.Effect
 	}
 }
 
-// convert changes the flow of an item, which makes a new generation, and has the status say that this one is deployed if
-// the one before was. No deployer may see the new generation without that in the continuous flow: so the status comes first
-// on the way there, and last on the way back, where an annotation tells that it is missing. An item that is being deleted has its deletion to do in any case.
+// convert changes the flow of an item, which makes a new generation, and has the status say that this one is deployed if the one before
+// was. No deployer may see the new generation without that in the continuous flow: so the status comes first on the way there, and last
+// on the way back, where an annotation tells that it is missing. An item that is being deleted has its deletion to do in any case.
 func (k *kind) convert(ctx context.Context, i execution.Item, stub *lsv1alpha1.DeployItem, flow lsv1alpha1.Flow) error {
 	generation := i.Object.Generation
 	if i.Flow != flow {

@@ -25,7 +25,12 @@ import (
 )
 
 // actOnItems does to several deploy items what an effect says, and returns the versions that it led to.
-func (k *kind) actOnItems(ctx context.Context, e *lsv1alpha1.Execution, o execution.Observed, effect execution.Effect) (map[string]execution.Object, error) {
+func (k *kind) actOnItems(
+	ctx context.Context,
+	e *lsv1alpha1.Execution,
+	o execution.Observed,
+	effect execution.Effect,
+) (map[string]execution.Object, error) {
 	items, do := k.itemAction(e, o, effect)
 	if do == nil {
 		return nil, fmt.Errorf("unknown effect %T: this is a defect of the controller", effect)
@@ -42,7 +47,12 @@ func (k *kind) actOnItems(ctx context.Context, e *lsv1alpha1.Execution, o execut
 		}
 		mutex.Lock()
 		defer mutex.Unlock()
-		written[object.Name] = execution.Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion, Generation: object.Generation}
+		written[object.Name] = execution.Object{
+			Name:       object.Name,
+			UID:        object.UID,
+			Version:    object.ResourceVersion,
+			Generation: object.Generation,
+		}
 		return nil
 	})
 	return written, err

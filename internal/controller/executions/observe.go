@@ -198,7 +198,11 @@ func (k *kind) readExports(ctx context.Context, s *execution.Snapshot, o executi
 }
 
 // readSecrets asks the API server for the contents of Secrets with exports. One in another namespace is not read.
-func (k *kind) readSecrets(ctx context.Context, namespace string, references map[string]lsv1alpha1.ObjectReference) (map[string][]byte, error) {
+func (k *kind) readSecrets(
+	ctx context.Context,
+	namespace string,
+	references map[string]lsv1alpha1.ObjectReference,
+) (map[string][]byte, error) {
 	var items []string
 	for item, reference := range references {
 		if reference.Namespace == "" || reference.Namespace == namespace {
@@ -226,7 +230,7 @@ func (k *kind) readSecrets(ctx context.Context, namespace string, references map
 	return contents, err
 }
 
-// exportGone tells whether somebody has deleted the object with the exports. If the cache does not show it, the API server is
+// exportGone reports whether somebody has deleted the object with the exports. If the cache does not show it, the API server is
 // asked: it may have been written a moment ago.
 func (k *kind) exportGone(ctx context.Context, e *lsv1alpha1.Execution) (bool, error) {
 	reference := e.Status.ExportReference

@@ -200,7 +200,8 @@ func TestOneItemCostsFourRequests(t *testing.T) {
 	}
 }
 
-// ownedByAnInstallation makes an execution one that was not made by hand: of those, the status tells at once that nobody has asked for a job.
+// ownedByAnInstallation makes an execution one that was not made by hand: of those, the status tells at once that nobody has asked for a
+// job.
 func ownedByAnInstallation(e *lsv1alpha1.Execution) *lsv1alpha1.Execution {
 	owner := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: e.Name, UID: uuid.NewUUID()}}
 	e.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, lsv1alpha1.SchemeGroupVersion.WithKind("Installation"))}

@@ -232,9 +232,12 @@ func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager
 	t.Helper()
 	skip, grace := true, time.Second
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                  s.client.Scheme(),
-		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{s.ns: {}}, DefaultTransform: cache.TransformStripManagedFields()},
+		Scheme:  s.client.Scheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache: cache.Options{
+			DefaultNamespaces: map[string]cache.Config{s.ns: {}},
+			DefaultTransform:  cache.TransformStripManagedFields(),
+		},
 		Controller:              config.Controller{SkipNameValidation: &skip},
 		GracefulShutdownTimeout: &grace,
 	})

@@ -129,12 +129,12 @@ func worthALook() predicate.Predicate {
 	}
 }
 
-// hasEnded tells whether an item has nothing to do after it had.
+// hasEnded reports whether an item has nothing to do after it had.
 func hasEnded(item *lsv1alpha1.DeployItem) bool {
 	return item.Status.IsFinished() && (item.Status.JobID != "" || item.Status.Phase != "")
 }
 
-// continuousNews tells whether an event of a deploy item matters to an execution of the continuous flow: the item has come
+// continuousNews reports whether an event of a deploy item matters to an execution of the continuous flow: the item has come
 // to an end or has begun anew, or somebody has changed its spec.
 func continuousNews(before, after *lsv1alpha1.DeployItem) bool {
 	if after.Spec.Flow != lsv1alpha1.FlowContinuous {

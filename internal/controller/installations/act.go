@@ -17,7 +17,12 @@ import (
 )
 
 // Act implements loop.Kind.
-func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+func (k *kind) Act(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	effect installation.Effect,
+) (installation.Observed, error) {
 	switch e := effect.(type) {
 	case installation.Prepare:
 		return k.prepare(ctx, inst, o)
@@ -39,7 +44,12 @@ func (k *kind) Act(ctx context.Context, inst *lsv1alpha1.Installation, o install
 }
 
 // changeChildren executes the effects on children that exist.
-func (k *kind) changeChildren(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+func (k *kind) changeChildren(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	effect installation.Effect,
+) (installation.Observed, error) {
 	switch e := effect.(type) {
 	case installation.PropagateJob:
 		return k.propagateJob(ctx, inst, o, e.Children)
@@ -61,7 +71,12 @@ func (k *kind) changeChildren(ctx context.Context, inst *lsv1alpha1.Installation
 }
 
 // changeMetadata executes the effects on the installation's own metadata.
-func (k *kind) changeMetadata(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, effect installation.Effect) (installation.Observed, error) {
+func (k *kind) changeMetadata(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	effect installation.Effect,
+) (installation.Observed, error) {
 	var change func(metav1.Object)
 	switch e := effect.(type) {
 	case installation.Grant:

@@ -101,12 +101,20 @@ func refused(err error) error {
 	if !apierrors.IsInvalid(err) {
 		return err
 	}
-	return failure.NewTerminal(failure.Details{Operation: "CreateSubObjects", Reason: "InvalidSubObject", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}, err)
+	return failure.NewTerminal(failure.Details{
+		Operation: "CreateSubObjects",
+		Reason:    "InvalidSubObject",
+		Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	}, err)
 }
 
 // taken says that another object has the name of a child.
 func taken(kind, name string) error {
-	return failure.Terminalf(failure.Details{Operation: "CreateSubObjects", Reason: "NameTaken", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
+	return failure.Terminalf(failure.Details{
+		Operation: "CreateSubObjects",
+		Reason:    "NameTaken",
+		Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+	},
 		"there is already an object %s %s that this installation does not own; delete or rename one of them", kind, name)
 }
 
@@ -157,7 +165,12 @@ func objectOf(inst *lsv1alpha1.Installation, c installation.Child) client.Object
 }
 
 // propagateJob makes the job the current one of children, and returns the facts as they are then.
-func (k *kind) propagateJob(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+func (k *kind) propagateJob(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	children []installation.Child,
+) (installation.Observed, error) {
 	objects := make([]client.Object, len(children))
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
@@ -192,7 +205,12 @@ func (k *kind) interrupt(ctx context.Context, inst *lsv1alpha1.Installation, chi
 }
 
 // tell lets children know that the tree is to be deleted, and whether what they have installed is to stay.
-func (k *kind) tell(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+func (k *kind) tell(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	children []installation.Child,
+) (installation.Observed, error) {
 	objects := make([]client.Object, len(children))
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
@@ -212,7 +230,12 @@ func (k *kind) tell(ctx context.Context, inst *lsv1alpha1.Installation, o instal
 }
 
 // deleteChildren deletes children and returns the facts as they are then.
-func (k *kind) deleteChildren(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, children []installation.Child) (installation.Observed, error) {
+func (k *kind) deleteChildren(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	children []installation.Child,
+) (installation.Observed, error) {
 	objects := make([]client.Object, len(children))
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
@@ -248,14 +271,24 @@ func (k *kind) deleteChild(ctx context.Context, inst *lsv1alpha1.Installation, o
 }
 
 // ask sets the operation annotation of children, and returns the facts as they are then.
-func (k *kind) ask(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Ask) (installation.Observed, error) {
+func (k *kind) ask(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	e installation.Ask,
+) (installation.Observed, error) {
 	return k.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
 		return child.Annotate(ctx, k.cluster, object, lsv1alpha1.OperationAnnotation, string(e.Operation))
 	}, func(c *installation.Child) { c.Operation = e.Operation }})
 }
 
 // convert changes the flow of children, unless they have changed meanwhile.
-func (k *kind) convert(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, e installation.Convert) (installation.Observed, error) {
+func (k *kind) convert(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	e installation.Convert,
+) (installation.Observed, error) {
 	return k.eachChild(ctx, inst, o, childWrite{e.Children, func(ctx context.Context, object client.Object) error {
 		patch, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()},
@@ -279,7 +312,12 @@ type childWrite struct {
 }
 
 // eachChild does something to children, and returns the facts as they are then.
-func (k *kind) eachChild(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, w childWrite) (installation.Observed, error) {
+func (k *kind) eachChild(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	w childWrite,
+) (installation.Observed, error) {
 	objects := make([]client.Object, len(w.children))
 	for i, c := range w.children {
 		objects[i] = objectOf(inst, c)

@@ -56,11 +56,21 @@ func (c *contents) reader(fresh bool) contentsReader {
 }
 
 // all returns the contents of those objects of a kind that exist, by name.
-func (c *contents) all(ctx context.Context, kind dataflow.ObjectKind, namespace string, names []string) (map[string]map[string][]byte, error) {
+func (c *contents) all(
+	ctx context.Context,
+	kind dataflow.ObjectKind,
+	namespace string,
+	names []string,
+) (map[string]map[string][]byte, error) {
 	return c.reader(false).all(ctx, kind, namespace, names)
 }
 
-func (r contentsReader) all(ctx context.Context, kind dataflow.ObjectKind, namespace string, names []string) (map[string]map[string][]byte, error) {
+func (r contentsReader) all(
+	ctx context.Context,
+	kind dataflow.ObjectKind,
+	namespace string,
+	names []string,
+) (map[string]map[string][]byte, error) {
 	found := map[string]map[string][]byte{}
 	for _, name := range names {
 		data, err := r.one(ctx, contentKey{kind: kind, ObjectKey: client.ObjectKey{Namespace: namespace, Name: name}})

@@ -65,7 +65,11 @@ var abortions = map[string]abortion{
 func (w *world) abort(a abortion) {
 	w.Helper()
 	w.create(w.installation("root", levels(a.mid, a.low)).Continuous().Build())
-	busy := map[string]lsv1alpha1.Phase{endless: lsv1alpha1.PhaseProgressing, failing: lsv1alpha1.PhaseFailed, value("1"): lsv1alpha1.PhaseSucceeded}
+	busy := map[string]lsv1alpha1.Phase{
+		endless:    lsv1alpha1.PhaseProgressing,
+		failing:    lsv1alpha1.PhaseFailed,
+		value("1"): lsv1alpha1.PhaseSucceeded,
+	}
 	w.itemOf("root", lsv1alpha1.PhaseSucceeded)
 	w.itemOf("middle", busy[a.mid])
 	w.itemOf("leaf", busy[a.low])

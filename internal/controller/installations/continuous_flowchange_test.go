@@ -228,8 +228,8 @@ func (w *world) remembered() {
 	}
 }
 
-// A tree of the continuous flow of before the status remembered the spec takes it down at the first visit; one of jobs is left as it is. So the first change of its flow is known to be nothing
-// else, and nothing is deployed anew.
+// A tree of the continuous flow of before the status remembered the spec takes it down at the first visit; one of jobs is left as it is.
+// So the first change of its flow is known to be nothing else, and nothing is deployed anew.
 func TestCON16_ATreeWhoseStatusDoesNotKnowTheSpecChangesItsFlow(t *testing.T) {
 	w := idleWorld(t)
 	stop := w.run(w.server.Config())

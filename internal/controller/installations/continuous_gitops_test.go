@@ -16,10 +16,18 @@ import (
 
 // links is a tree in which b imports what a exports, with deploy items that depend on their imports.
 var links = header + imports("base") + nest(
-	sub{name: "a", blueprint: header + imports("base") + exports("word: {{ .imports.base }}-a", "word") + deploy(item("of-a", value("{{ .imports.base }}"))),
-		imports: map[string]string{"base": "base"}, exports: map[string]string{"word": "from-a"}},
-	sub{name: "b", blueprint: header + imports("before") + exports("word: {{ .imports.before }}-b", "word") + deploy(item("of-b", value("{{ .imports.before }}"))),
-		imports: map[string]string{"before": "from-a"}, exports: map[string]string{"word": "from-b"}},
+	sub{
+		name:      "a",
+		blueprint: header + imports("base") + exports("word: {{ .imports.base }}-a", "word") + deploy(item("of-a", value("{{ .imports.base }}"))),
+		imports:   map[string]string{"base": "base"},
+		exports:   map[string]string{"word": "from-a"},
+	},
+	sub{
+		name:      "b",
+		blueprint: header + imports("before") + exports("word: {{ .imports.before }}-b", "word") + deploy(item("of-b", value("{{ .imports.before }}"))),
+		imports:   map[string]string{"before": "from-a"},
+		exports:   map[string]string{"word": "from-b"},
+	},
 ) + exports(`result: {{ index .values.dataobjects "from-b" }}`, "result") + deploy(item("own"))
 
 func (w *world) secret(name, content string) *corev1.Secret {

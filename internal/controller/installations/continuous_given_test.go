@@ -35,7 +35,11 @@ func TestCON14_WhatIsExportedComesBack(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	leaf := header + exports("word: {{ index .values.deployitems \"low\" \"word\" }}", "word") + deploy(item("low", "export: {word: water}"))
-	root := header + exports("word: {{ .values.dataobjects.word }}", "word") + nest(sub{name: "leaf", blueprint: leaf, exports: map[string]string{"word": "word"}})
+	root := header + exports("word: {{ .values.dataobjects.word }}", "word") + nest(sub{
+		name:      "leaf",
+		blueprint: leaf,
+		exports:   map[string]string{"word": "word"},
+	})
 	w.create(w.installation("root", root).Continuous().ExportData("word", "word").Build(),
 		w.installation("mill", header+imports("word")+deploy(item("only", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)

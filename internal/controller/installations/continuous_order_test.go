@@ -120,7 +120,10 @@ func TestCON04_NothingIsUpdatedBesideABusyOne(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	family := func(quick, slow string) string {
-		return header + nest(sub{name: "quick", blueprint: header + deploy(item("quick", quick))}, sub{name: "slow", blueprint: header + deploy(item("slow", slow))})
+		return header + nest(sub{
+			name:      "quick",
+			blueprint: header + deploy(item("quick", quick)),
+		}, sub{name: "slow", blueprint: header + deploy(item("slow", slow))})
 	}
 	w.create(w.installation("root", family(value("1"), endless)).Continuous().Build())
 	w.eventually("root", "updated", func(i *lsv1alpha1.Installation) bool { return i.Status.SubInstCache != nil })

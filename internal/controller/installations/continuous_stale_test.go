@@ -54,7 +54,11 @@ func TestCON20_CON24_AnUpdateThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 // A nested installation is told of new values until it has heard of them, reads them where they are sure to be seen, and does not fall
 // back to those that its cache still shows.
 func TestCON20_CON21_CON23_ValuesThatTheCacheDoesNotShowYetCount(t *testing.T) {
-	for name, plan := range map[string]string{"at once": "", "told late": "patch/installations:2:409", "told after an error": "patch/installations:2:500"} {
+	for name, plan := range map[string]string{
+		"at once":             "",
+		"told late":           "patch/installations:2:409",
+		"told after an error": "patch/installations:2:500",
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := idleWorld(t)
 			transport := faults.New(faults.MustParse(plan))

@@ -17,7 +17,10 @@ import (
 
 // credential is a Secret with the way to a cluster.
 func (w *world) credential(kubeconfig string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "credential"}, StringData: map[string]string{"kubeconfig": kubeconfig}}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "credential"},
+		StringData: map[string]string{"kubeconfig": kubeconfig},
+	}
 }
 
 // kubeconfig leads to the API server of the test.

@@ -89,7 +89,7 @@ func (w *world) checkContinuous(history testkit.History) {
 	}
 }
 
-// hasSucceeded tells whether an object has succeeded with its present spec.
+// hasSucceeded reports whether an object has succeeded with its present spec.
 func hasSucceeded(r testkit.Revision) bool {
 	return r.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded) && r.Field("status.observedGeneration") == r.Field("metadata.generation")
 }

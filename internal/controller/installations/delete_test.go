@@ -170,9 +170,13 @@ func (w *world) setMockPhase(phase string) {
 
 func TestJOB50_JOB51_JOB52_AnInterruptEndsTheTree(t *testing.T) {
 	for name, blueprint := range map[string]string{
-		"with a deploy item that runs":          header + deploy(item("one", endless)),
-		"two levels deep":                       header + nest(sub{name: "a", blueprint: header + deploy(item("one", endless))}),
-		"with one that waits for another":       header + nest(sub{name: "a", blueprint: header + deploy(item("one", endless)) + exports("x: 1", "x"), exports: map[string]string{"x": "x"}}, sub{name: "b", blueprint: header + imports("x"), imports: map[string]string{"x": "x"}}),
+		"with a deploy item that runs": header + deploy(item("one", endless)),
+		"two levels deep":              header + nest(sub{name: "a", blueprint: header + deploy(item("one", endless))}),
+		"with one that waits for another": header + nest(sub{
+			name:      "a",
+			blueprint: header + deploy(item("one", endless)) + exports("x: 1", "x"),
+			exports:   map[string]string{"x": "x"},
+		}, sub{name: "b", blueprint: header + imports("x"), imports: map[string]string{"x": "x"}}),
 		"with a deploy item that never started": header + deploy(item("one", endless), strings.Replace(item("two"), "      config:", "      dependsOn: [one]\n      config:", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +212,10 @@ func TestJOB52_AnInterruptWhileWaitingForImportsEndsTheJob(t *testing.T) {
 
 func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.installation("root", header+nest(sub{name: "a", blueprint: header + deploy(item("one"))})+deploy(item("own"))).Reconcile().Build())
+	w.create(w.installation("root", header+nest(sub{
+		name:      "a",
+		blueprint: header + deploy(item("one")),
+	})+deploy(item("own"))).Reconcile().Build())
 	w.finished("root", lsv1alpha1.PhaseSucceeded)
 	// A deployer that was asked to uninstall these would fail.
 	w.setMockPhase("Failed")
@@ -341,7 +348,8 @@ func TestJOB46_ADeletionEndsItemsThatWaitForTheirTarget(t *testing.T) {
 	}
 }
 
-// Without its Target nothing that was deployed is left behind in silence: the deletion waits and names the way out, which works at any moment.
+// Without its Target nothing that was deployed is left behind in silence: the deletion waits and names the way out, which works at any
+// moment.
 func TestJOB46_JOB60_ADeletionWithoutItsTargetNamesTheWayOut(t *testing.T) {
 	w := newWorld(t)
 	w.create(testkit.Target(w.namespace, "nowhere").Build(),

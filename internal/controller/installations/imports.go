@@ -78,7 +78,12 @@ func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation,
 }
 
 // importFacts reads what the imports of an installation mean.
-func (k *kind) importFacts(ctx context.Context, scope dataflow.Scope, inst *lsv1alpha1.Installation, imports trust) (facts dataflow.Facts, err error) {
+func (k *kind) importFacts(
+	ctx context.Context,
+	scope dataflow.Scope,
+	inst *lsv1alpha1.Installation,
+	imports trust,
+) (facts dataflow.Facts, err error) {
 	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
 	fresh := bool(imports) && scope.JobID == ""
 	contents := k.contents.reader(fresh)
@@ -150,7 +155,7 @@ func (k *kind) contextObject(ctx context.Context, s sought, object client.Object
 	return true, nil
 }
 
-// distrusts tells whether what the cache shows of an object cannot be the last word.
+// distrusts reports whether what the cache shows of an object cannot be the last word.
 func (k *kind) distrusts(s sought, shown client.Object, err error) bool {
 	expected := cmp.Or(s.scope.JobID, s.scope.Exported[s.id])
 	switch {

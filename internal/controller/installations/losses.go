@@ -48,7 +48,7 @@ func (l *losses) forget(key client.ObjectKey) {
 	delete(l.of, key)
 }
 
-// isCurrent tells whether an object belongs to the last job or update of the installation that has written it. Others were left over, and
+// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Others were left over, and
 // the installation itself has deleted them.
 func isCurrent(object client.Object, inst *lsv1alpha1.Installation) bool {
 	of := object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel]

@@ -40,7 +40,11 @@ func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now t
 }
 
 // observeDamage looks for what somebody has taken away and others know of. It is mended before anything else is looked at.
-func (k *kind) observeDamage(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (o installation.Observed, damaged bool, err error) {
+func (k *kind) observeDamage(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	now time.Time,
+) (o installation.Observed, damaged bool, err error) {
 	s := installation.Snapshot{Installation: inst, Now: now}
 	if s.RecordedBy, err = recordedParent(ctx, k.cluster, inst); err == nil {
 		s.Lost, err = k.confirmLost(ctx, inst)
@@ -52,7 +56,8 @@ func (k *kind) observeDamage(ctx context.Context, inst *lsv1alpha1.Installation,
 	return o, o.Damaged(), err
 }
 
-// observeEnding reads what is below an installation whose namespace is being deleted. When nothing is seen any more, the API server is asked.
+// observeEnding reads what is below an installation whose namespace is being deleted. When nothing is seen any more, the API server is
+// asked.
 func (k *kind) observeEnding(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
 	s := installation.Snapshot{Installation: inst, Now: now, NamespaceEnds: true}
 	var err error
@@ -114,7 +119,13 @@ func beforePrepare(phase lsv1alpha1.Phase) bool {
 }
 
 // relatedBy returns the siblings that import or export certain objects.
-func relatedBy(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation, index string, ids []dataflow.ObjectID) ([]*lsv1alpha1.Installation, error) {
+func relatedBy(
+	ctx context.Context,
+	reader client.Reader,
+	inst *lsv1alpha1.Installation,
+	index string,
+	ids []dataflow.ObjectID,
+) ([]*lsv1alpha1.Installation, error) {
 	var related []*lsv1alpha1.Installation
 	for _, id := range ids {
 		var list lsv1alpha1.InstallationList
@@ -188,7 +199,11 @@ func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) (e
 	return k.confirmMissing(ctx, s)
 }
 
-func (k *kind) subinstallations(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
+func (k *kind) subinstallations(
+	ctx context.Context,
+	reader client.Reader,
+	inst *lsv1alpha1.Installation,
+) ([]*lsv1alpha1.Installation, error) {
 	var list lsv1alpha1.InstallationList
 	options := []client.ListOption{client.InNamespace(inst.Namespace)}
 	if reader == k.live {
@@ -204,7 +219,12 @@ func (k *kind) subinstallations(ctx context.Context, reader client.Reader, inst 
 
 // withEstranged adds the nested installations that the status records and that name no parent any more. The cache tells which exist: it has
 // shown each of them before it has shown the status that records it.
-func (k *kind) withEstranged(ctx context.Context, reader client.Reader, inst *lsv1alpha1.Installation, subs []*lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
+func (k *kind) withEstranged(
+	ctx context.Context,
+	reader client.Reader,
+	inst *lsv1alpha1.Installation,
+	subs []*lsv1alpha1.Installation,
+) ([]*lsv1alpha1.Installation, error) {
 	for _, name := range knownSubs(inst) {
 		if isAmong(subs, name) {
 			continue
@@ -237,13 +257,13 @@ func (k *kind) execution(ctx context.Context, reader client.Reader, inst *lsv1al
 	return &execution, nil
 }
 
-// belongsTo tells whether an object was made by an installation, rather than by another one of the same name before it,
+// belongsTo reports whether an object was made by an installation, rather than by another one of the same name before it,
 // or by a user.
 func belongsTo(object metav1.Object, inst *lsv1alpha1.Installation) bool {
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == inst.UID })
 }
 
-// lost tells whether an execution is the one that an installation has recorded, and somebody has taken its owner away.
+// lost reports whether an execution is the one that an installation has recorded, and somebody has taken its owner away.
 func lost(execution *lsv1alpha1.Execution, inst *lsv1alpha1.Installation) bool {
 	owned := slices.ContainsFunc(execution.OwnerReferences, func(owner metav1.OwnerReference) bool { return owner.Kind == installationKind })
 	return !owned && inst.Status.ExecutionReference != nil

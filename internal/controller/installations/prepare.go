@@ -50,7 +50,12 @@ func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
 }
 
 // prepareFor prepares for a run, and returns the imports that it has used, too.
-func (k *kind) prepareFor(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed, run dataflow.Run) (installation.Observed, dataflow.Resolved, error) {
+func (k *kind) prepareFor(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	run dataflow.Run,
+) (installation.Observed, dataflow.Resolved, error) {
 	in, err := k.input(ctx, inst, run, asked(inst, run))
 	if err != nil {
 		return o, nil, err
@@ -192,7 +197,11 @@ func (k *kind) planSubs(ctx context.Context, in input, out *blueprint.Output, p 
 
 // existingSub finds the object of a nested installation: by what the status remembers, by the annotation, or by the
 // name that a new one gets.
-func existingSub(inst *lsv1alpha1.Installation, existing []*lsv1alpha1.Installation, sub *blueprint.Subinstallation) *lsv1alpha1.Installation {
+func existingSub(
+	inst *lsv1alpha1.Installation,
+	existing []*lsv1alpha1.Installation,
+	sub *blueprint.Subinstallation,
+) *lsv1alpha1.Installation {
 	remembered := ""
 	if cache := inst.Status.SubInstCache; cache != nil {
 		for _, pair := range cache.ActiveSubs {

@@ -233,7 +233,10 @@ func (w *world) finishItems(name string) {
 
 func TestJOB20_OrphansAreRemovedBeforeTheJobGoesOn(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.installation("root", header+nest(sub{name: "stays", blueprint: empty}, sub{name: "goes", blueprint: header + deploy(item("one"))})+deploy(item("own"))).Reconcile().Build())
+	w.create(w.installation("root", header+nest(sub{
+		name:      "stays",
+		blueprint: empty,
+	}, sub{name: "goes", blueprint: header + deploy(item("one"))})+deploy(item("own"))).Reconcile().Build())
 	first := w.finished("root", lsv1alpha1.PhaseSucceeded)
 	gone := w.children("root")["goes"]
 	w.change("root", func(spec *lsv1alpha1.InstallationSpec) {

@@ -101,7 +101,10 @@ func TestJOB15_JobsStartOnTime(t *testing.T) {
 	w := newWorld(t)
 	soon, twice := lsv1alpha1.Duration("100ms"), int32(2)
 	failing := w.installation("failing", "kind: [").Reconcile().Build()
-	failing.Spec.AutomaticReconcile = &lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{Interval: &soon, NumberOfReconciles: &twice}}
+	failing.Spec.AutomaticReconcile = &lsv1alpha1.AutomaticReconcile{FailedReconcile: &lsv1alpha1.FailedReconcile{
+		Interval:           &soon,
+		NumberOfReconciles: &twice,
+	}}
 	well := w.installation("well", empty).Reconcile().Build()
 	well.Spec.AutomaticReconcile = &lsv1alpha1.AutomaticReconcile{SucceededReconcile: &lsv1alpha1.SucceededReconcile{Interval: &soon}}
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))

@@ -41,7 +41,7 @@ func matters() predicate.Predicate {
 	}
 }
 
-// continuousNews tells whether an object has come to another state of the continuous flow, in which generations tell what
+// continuousNews reports whether an object has come to another state of the continuous flow, in which generations tell what
 // has been done.
 func continuousNews(before, after client.Object) bool {
 	old, now := runStatus(before), runStatus(after)
@@ -50,7 +50,7 @@ func continuousNews(before, after client.Object) bool {
 			mark(before) != mark(after) || standsStill(before) != standsStill(after))
 }
 
-// standsStill tells whether nothing below an installation goes on by itself.
+// standsStill reports whether nothing below an installation goes on by itself.
 func standsStill(object client.Object) bool {
 	inst, ok := object.(*lsv1alpha1.Installation)
 	return ok && installation.StandsStill(inst)
@@ -88,7 +88,8 @@ func vanishes() predicate.Predicate {
 	}
 }
 
-// parentOfExecution returns the installation that owns an execution: they share a name, which also tells if somebody has taken the owner away.
+// parentOfExecution returns the installation that owns an execution: they share a name, which also tells if somebody has taken the owner
+// away.
 func parentOfExecution(_ context.Context, object client.Object) []reconcile.Request {
 	for _, owner := range object.GetOwnerReferences() {
 		if owner.Kind == installationKind {
@@ -153,8 +154,8 @@ func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []re
 	return requests
 }
 
-// givers returns the installations that the loss of an object matters to: those that import it, and the one that has written it and may have
-// to do so anew.
+// givers returns the installations that the loss of an object matters to: those that import it, and the one that has written it and may
+// have to do so anew.
 func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 	importers := w.importers(kind)
 	return func(ctx context.Context, object client.Object) []reconcile.Request {

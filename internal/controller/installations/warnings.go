@@ -29,7 +29,7 @@ func warningsTo(recorder events.EventRecorder, rest announcement) announcement {
 	}
 }
 
-// rendered tells whether a blueprint was rendered on the way: these are the phases behind that, in the two flows.
+// rendered reports whether a blueprint was rendered on the way: these are the phases behind that, in the two flows.
 func rendered(transitions []loop.Transition[lsv1alpha1.Phase]) bool {
 	return slices.ContainsFunc(transitions, func(t loop.Transition[lsv1alpha1.Phase]) bool {
 		return t.To == lsv1alpha1.PhaseCleanupOrphaned || t.From == lsv1alpha1.PhasePendingDependencies && t.To == lsv1alpha1.PhaseProgressing

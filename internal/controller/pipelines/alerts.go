@@ -39,7 +39,7 @@ type alerts struct {
 // alertSource is a source of events in an Alert, of kind Pipeline.
 type alertSource struct{ namespace, name string }
 
-// passOn tells whether some Alert may pass on events of the pipeline, if that is known.
+// passOn reports whether some Alert may pass on events of the pipeline, if that is known.
 func (a *alerts) passOn(ctx context.Context, p *pipelines.Pipeline) (yes, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +72,7 @@ func textOf(fields map[string]any, key string) string {
 	return value
 }
 
-// selected tells whether a source may mean the pipeline. Labels are not looked at: they may.
+// selected reports whether a source may mean the pipeline. Labels are not looked at: they may.
 func (a *alerts) selected(p *pipelines.Pipeline) bool {
 	return slices.ContainsFunc(a.sources, func(s alertSource) bool { return s.namespace == p.Namespace && (s.name == "*" || s.name == p.Name) })
 }

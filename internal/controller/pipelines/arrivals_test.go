@@ -34,7 +34,11 @@ func (w *world) kustomized(namespace, revision string) {
 	app.Object["status"] = map[string]any{
 		"observedGeneration": app.GetGeneration(), "lastAppliedRevision": revision, "lastAttemptedRevision": revision,
 		"conditions": []any{map[string]any{
-			"type": "Ready", "status": "True", "reason": "ReconciliationSucceeded", "message": "as the test says", "observedGeneration": app.GetGeneration(),
+			"type":               "Ready",
+			"status":             "True",
+			"reason":             "ReconciliationSucceeded",
+			"message":            "as the test says",
+			"observedGeneration": app.GetGeneration(),
 			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
 		}},
 	}

@@ -39,7 +39,11 @@ func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
 		t.Fatalf("the condition is %+v", reconciling)
 	}
 	why := pipeline.Why(pipeline.Recall(p, p.DeletionTimestamp.Time))
-	for place, text := range map[string]string{"the hold": p.Status.Holds[0].Message, "the condition": reconciling.Message, "why": why[0].Message} {
+	for place, text := range map[string]string{
+		"the hold":      p.Status.Holds[0].Message,
+		"the condition": reconciling.Message,
+		"why":           why[0].Message,
+	} {
 		for _, part := range []string{"pull-requests/1", "is being closed", "503"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%s does not tell of %q: %s", place, part, text)

@@ -63,12 +63,27 @@ func TestPIP25_NothingHappensBeforeTheApproval(t *testing.T) {
 	if got := w.promoteEvents("p"); len(got) > 0 {
 		t.Fatalf("promoted without approval: %v", got)
 	}
-	w.ask(p, map[string]any{"id": "a", "action": "approve", "environment": "prod", "revision": "1.0.9", "by": "eve", "time": time.Now().UTC().Format(time.RFC3339)})
+	w.ask(p, map[string]any{
+		"id":          "a",
+		"action":      "approve",
+		"environment": "prod",
+		"revision":    "1.0.9",
+		"by":          "eve",
+		"time":        time.Now().UTC().Format(time.RFC3339),
+	})
 	p = w.until("p", "refused", func(p *pipelines.Pipeline) bool { return len(p.Status.Requests) == 1 })
 	if p.Status.Requests[0].Accepted {
 		t.Error("an approval of another revision was accepted")
 	}
-	w.ask(p, map[string]any{"id": "b", "action": "approve", "environment": "prod", "revision": "1.1.0", "by": "ann", "message": "go", "time": time.Now().UTC().Format(time.RFC3339)})
+	w.ask(p, map[string]any{
+		"id":          "b",
+		"action":      "approve",
+		"environment": "prod",
+		"revision":    "1.1.0",
+		"by":          "ann",
+		"message":     "go",
+		"time":        time.Now().UTC().Format(time.RFC3339),
+	})
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	approval := p.Status.Environments["prod"].Promotion.Approval
 	if approval == nil || approval.By != "ann" || approval.Decision != pipelines.DecisionApproved || approval.Method != pipelines.ApprovalKubernetesAPI {
@@ -96,7 +111,15 @@ func TestPIP25_ARejectedRevisionStays(t *testing.T) {
 	builder, at := w.twoEnvironments()
 	w.create(builder.Manual().Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionUnapproved)
-	w.ask(p, map[string]any{"id": "a", "action": "reject", "environment": "prod", "revision": "1.1.0", "by": "ann", "message": "too risky", "time": time.Now().UTC().Format(time.RFC3339)})
+	w.ask(p, map[string]any{
+		"id":          "a",
+		"action":      "reject",
+		"environment": "prod",
+		"revision":    "1.1.0",
+		"by":          "ann",
+		"message":     "too risky",
+		"time":        time.Now().UTC().Format(time.RFC3339),
+	})
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionRejected)
 	if !held(p, "prod", pipelines.HoldRejected) {
 		t.Errorf("holds %+v", p.Status.Holds)

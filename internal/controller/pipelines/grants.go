@@ -147,9 +147,16 @@ func (g *grants) refusal(r pipeline.Reference) pipeline.Problem {
 	g.mutex.Unlock()
 	switch {
 	case problem != "":
-		return pipeline.Problem{Reason: pipelines.ReasonTargetNotReadable, Message: fmt.Sprintf("whether it may be referred to is not known: %s", problem)}
+		return pipeline.Problem{
+			Reason:  pipelines.ReasonTargetNotReadable,
+			Message: fmt.Sprintf("whether it may be referred to is not known: %s", problem),
+		}
 	case !g.informer.HasSynced():
-		return pipeline.Problem{Starting: true, Reason: pipelines.ReasonTargetNotReadable, Message: "whether it may be referred to is being found out"}
+		return pipeline.Problem{
+			Starting: true,
+			Reason:   pipelines.ReasonTargetNotReadable,
+			Message:  "whether it may be referred to is being found out",
+		}
 	}
 	objects, err := g.informer.GetIndexer().ByIndex(cache.NamespaceIndex, r.To.Namespace)
 	permitted := err == nil && slices.ContainsFunc(objects, func(object any) bool {

@@ -203,13 +203,19 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	w.finish(w.namespace, "first")
 	w.finish(victim, "first")
 	w.create(
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "kubeconfig"}, Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, w.server)}},
+		&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "kubeconfig"},
+			Data:       map[string][]byte{"kubeconfig": kubeconfigOf(t, w.server)},
+		},
 		&lsv1alpha1.Target{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"}, Spec: lsv1alpha1.TargetSpec{
 			Type:      lsv1alpha1.TargetTypeKubernetesCluster,
 			SecretRef: &lsv1alpha1.LocalSecretReference{Name: "kubeconfig", Key: "kubeconfig"},
 		}},
 	)
-	through := pipelines.Target{Namespace: victim, ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindTarget, Namespace: victim, Name: "cluster"}}
+	through := pipelines.Target{
+		Namespace:  victim,
+		ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindTarget, Namespace: victim, Name: "cluster"},
+	}
 	if err := w.attacker().Create(t.Context(), w.installations(through)); err != nil {
 		t.Fatal(err)
 	}
@@ -217,9 +223,12 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	// A grant for applications is none for clusters.
 	grant := testkit.Grant(victim, w.namespace)
 	w.create(grant)
-	w.create(&espalier.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "another-cluster"}, Spec: espalier.ReferenceGrantSpec{
-		From: grant.Spec.From, To: []espalier.ReferenceGrantTo{{Group: lsv1alpha1.GroupName, Kind: "Target", Name: "another"}},
-	}})
+	w.create(&espalier.ReferenceGrant{
+		ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "another-cluster"},
+		Spec: espalier.ReferenceGrantSpec{
+			From: grant.Spec.From, To: []espalier.ReferenceGrantTo{{Group: lsv1alpha1.GroupName, Kind: "Target", Name: "another"}},
+		},
+	})
 	other := w.installations(through)
 	other.Name = "later" // is looked at after the grants were
 	w.create(other)

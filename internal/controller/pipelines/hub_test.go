@@ -180,7 +180,10 @@ func (h *hub) create(w http.ResponseWriter, r *http.Request) {
 	}
 	branch := func(a, b string) string { return strings.TrimPrefix(a+b, "refs/heads/") }
 	p := h.add(hubPull{
-		head: branch(wish.SourceRefName, wish.FromRef.ID), base: branch(wish.TargetRefName, wish.ToRef.ID), title: wish.Title, body: wish.Description,
+		head:  branch(wish.SourceRefName, wish.FromRef.ID),
+		base:  branch(wish.TargetRefName, wish.ToRef.ID),
+		title: wish.Title,
+		body:  wish.Description,
 	})
 	respond(w, http.StatusCreated, h.show(p, false))
 }

@@ -110,8 +110,8 @@ func TestPIP20_AStatusThatIsLostWhileTheControllerRunsOpensNoSecondPullRequest(t
 	})
 }
 
-// An old status is restored while the controller runs. It counts other runs than those that pull requests were opened for since; what is open
-// for the revision is taken up nevertheless.
+// An old status is restored while the controller runs. It counts other runs than those that pull requests were opened for since; what is
+// open for the revision is taken up nevertheless.
 func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -98,7 +98,10 @@ func TestPIP29_PIP02_ADeletedPipelineDropsItsWatches(t *testing.T) {
 	for _, name := range []string{"p", "q"} {
 		p := builder.Build()
 		p.Name = name
-		p.Spec.Environments[1].Targets = []pipelines.Target{{Namespace: away, ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindGitopsCluster, Name: "north"}}}
+		p.Spec.Environments[1].Targets = []pipelines.Target{{
+			Namespace:  away,
+			ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindGitopsCluster, Name: "north"},
+		}}
 		w.create(p)
 		w.untilState(name, "prod", "1.1.0", pipelines.PromotionSucceeded)
 	}
@@ -120,7 +123,10 @@ func (w *world) gitopsCluster(name string, leaf *testkit.APIServer) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}},
 	}
-	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Data: map[string][]byte{"kubeconfig": kubeconfigOf(w.T, leaf)}}, cluster)
+	w.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(w.T, leaf)},
+	}, cluster)
 	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Test"})
 	if err := w.cluster.Status().Update(w.Context(), cluster); err != nil {
 		w.Fatal(err)

@@ -133,10 +133,18 @@ func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
 	for name, e := range p.Status.Environments {
 		var facts []pipeline.PullRequest
 		if promotion := e.Promotion; promotion != nil && (awaited(promotion.PullRequest) || reopenable(promotion)) {
-			facts = append(facts, n.recorded(p, wanted, promotion.PullRequest, pipeline.PullRequest{Key: promotion.Key, Revision: promotion.Revision, Run: promotion.Run})...)
+			facts = append(facts, n.recorded(p, wanted, promotion.PullRequest, pipeline.PullRequest{
+				Key:      promotion.Key,
+				Revision: promotion.Revision,
+				Run:      promotion.Run,
+			})...)
 		}
 		if withdrawal := e.Withdrawal; withdrawal != nil && awaited(&withdrawal.PullRequest) {
-			facts = append(facts, n.recorded(p, wanted, &withdrawal.PullRequest, pipeline.PullRequest{Key: withdrawal.Key, Revision: withdrawal.Revision, Run: withdrawal.Run})...)
+			facts = append(facts, n.recorded(p, wanted, &withdrawal.PullRequest, pipeline.PullRequest{
+				Key:      withdrawal.Key,
+				Revision: withdrawal.Revision,
+				Run:      withdrawal.Run,
+			})...)
 		}
 		for _, fact := range facts {
 			fact.Environment = name
@@ -146,18 +154,23 @@ func (n *news) observeRecorded(p *pipelines.Pipeline, o *pipeline.Observed) {
 	n.follow(client.ObjectKeyFromObject(p), n.subscriptions(p, wanted))
 }
 
-// awaited tells whether the end of a pull request is still to come.
+// awaited reports whether the end of a pull request is still to come.
 func awaited(pr *pipelines.PullRequestStatus) bool {
 	return pr != nil && pr.Number != 0 && pr.Repository != nil && (pr.State == "" || pr.State == pipelines.PullRequestOpen)
 }
 
-// reopenable tells whether a promotion waits because somebody has closed its pull request, who may open it again.
+// reopenable reports whether a promotion waits because somebody has closed its pull request, who may open it again.
 func reopenable(p *pipelines.PromotionStatus) bool {
 	return p.State == pipelines.PromotionAbandoned && p.PullRequest != nil && p.PullRequest.Number != 0 && p.PullRequest.Repository != nil
 }
 
 // recorded notes that a pull request is wanted, and returns what is known of it already.
-func (n *news) recorded(p *pipelines.Pipeline, wanted map[followed]pipelines.PullRequestStrategy, pr *pipelines.PullRequestStatus, mark pipeline.PullRequest) []pipeline.PullRequest {
+func (n *news) recorded(
+	p *pipelines.Pipeline,
+	wanted map[followed]pipelines.PullRequestStrategy,
+	pr *pipelines.PullRequestStatus,
+	mark pipeline.PullRequest,
+) []pipeline.PullRequest {
 	source, ok := n.source(p.Namespace, *pr.Repository)
 	if !ok {
 		return nil

@@ -74,7 +74,13 @@ func TestPIP21_NotificationsReachFluxAndAreRetried(t *testing.T) {
 	if o := last.InvolvedObject; o.Kind != "Pipeline" || o.Namespace != w.namespace || o.Name != "p" {
 		t.Errorf("it is about %+v", o)
 	}
-	for key, want := range map[string]string{"environment": "prod", "version": "1.1.0", "revision": "1.1.0", "promotion-id": promotion.Key, "token": promotion.Key} {
+	for key, want := range map[string]string{
+		"environment":  "prod",
+		"version":      "1.1.0",
+		"revision":     "1.1.0",
+		"promotion-id": promotion.Key,
+		"token":        promotion.Key,
+	} {
 		if got := last.Metadata["pipelines.weave.works/"+key]; got != want {
 			t.Errorf("metadata %s is %q, want %q", key, got, want)
 		}

@@ -105,7 +105,10 @@ func TestPIP05_PIP06_LeafClustersComeAndGo(t *testing.T) {
 	builder, at := w.twoEnvironments()
 	away := leaf.Namespace(t)
 	p := builder.Build()
-	p.Spec.Environments[1].Targets = []pipelines.Target{{Namespace: away, ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindGitopsCluster, Name: "north"}}}
+	p.Spec.Environments[1].Targets = []pipelines.Target{{
+		Namespace:  away,
+		ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindGitopsCluster, Name: "north"},
+	}}
 	w.create(p)
 	w.until("p", "without its cluster", func(p *pipelines.Pipeline) bool {
 		ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady)
@@ -115,7 +118,10 @@ func TestPIP05_PIP06_LeafClustersComeAndGo(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "north"},
 		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "north"}},
 	}
-	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "north"}, Data: map[string][]byte{"kubeconfig": kubeconfigOf(t, leaf)}}, cluster)
+	w.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "north"},
+		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(t, leaf)},
+	}, cluster)
 	w.until("p", "with a cluster that is not ready", func(p *pipelines.Pipeline) bool {
 		ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady)
 		return ready != nil && ready.Reason == pipelines.ReasonTargetClusterNotReady
@@ -145,8 +151,16 @@ func kubeconfigOf(t *testing.T, server *testkit.APIServer) []byte {
 	t.Helper()
 	config := server.Config()
 	text, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: config.Host, CertificateAuthorityData: config.CAData, TLSServerName: config.ServerName}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken}},
+		Clusters: map[string]*clientcmdapi.Cluster{"c": {
+			Server:                   config.Host,
+			CertificateAuthorityData: config.CAData,
+			TLSServerName:            config.ServerName,
+		}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{"u": {
+			ClientCertificateData: config.CertData,
+			ClientKeyData:         config.KeyData,
+			Token:                 config.BearerToken,
+		}},
 		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
 		CurrentContext: "x",
 	})

@@ -33,7 +33,10 @@ func (w *world) newProvider() *provider {
 	w.Helper()
 	gitea := externals.Gitea(w.T)
 	f := &provider{gitea: gitea, w: w}
-	f.Repository = gitea.Repository(w.T, map[string]string{"prod/app.yaml": f.content("p", "1.0.0") + f.content("q", "1.0.0"), "README.md": "untouched\n"})
+	f.Repository = gitea.Repository(w.T, map[string]string{
+		"prod/app.yaml": f.content("p", "1.0.0") + f.content("q", "1.0.0"),
+		"README.md":     "untouched\n",
+	})
 	w.create(f.secret("git", gitea.Token))
 	return f
 }
@@ -155,7 +158,14 @@ func TestPIP22_AClosedPullRequestIsAbandonedUntilARetry(t *testing.T) {
 	if !held(p, "prod", pipelines.HoldAbandoned) || len(f.open()) > 0 {
 		t.Errorf("holds %+v, open %+v", p.Status.Holds, f.open())
 	}
-	w.ask(p, map[string]any{"id": "again", "action": "retry", "environment": "prod", "revision": "1.1.0", "by": "ann", "time": "2026-01-01T00:00:00Z"})
+	w.ask(p, map[string]any{
+		"id":          "again",
+		"action":      "retry",
+		"environment": "prod",
+		"revision":    "1.1.0",
+		"by":          "ann",
+		"time":        "2026-01-01T00:00:00Z",
+	})
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	if all := f.PullRequests(t); len(all) != 2 || len(f.open()) != 1 || p.Status.Environments["prod"].Promotion.Retries != 1 {
 		t.Errorf("pull requests %+v, promotion %+v", all, p.Status.Environments["prod"].Promotion)
@@ -182,7 +192,14 @@ func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 	// To another one of the same name it looks as if somebody had closed it, since who did is not remembered. A retry goes on.
 	w.create(builder.Build())
 	again := w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
-	w.ask(again, map[string]any{"id": "again", "action": "retry", "environment": "prod", "revision": "1.1.0", "by": "ann", "time": "2026-01-01T00:00:00Z"})
+	w.ask(again, map[string]any{
+		"id":          "again",
+		"action":      "retry",
+		"environment": "prod",
+		"revision":    "1.1.0",
+		"by":          "ann",
+		"time":        "2026-01-01T00:00:00Z",
+	})
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	if open := f.open(); len(open) != 1 {
 		t.Errorf("open are %+v", open)
@@ -336,7 +353,14 @@ func TestPIP22_WhatIsSetByHandIsNotUndone(t *testing.T) {
 	if failed.Reason != "BaseOverridden" || failed.Permanent || !strings.Contains(failed.Message, "0.9.9") || len(f.open()) > 0 {
 		t.Errorf("error %+v, open %+v", failed, f.open())
 	}
-	w.ask(p, map[string]any{"id": "anyway", "action": "promote", "environment": "prod", "revision": "1.2.0", "by": "ann", "time": "2026-01-01T00:00:00Z"})
+	w.ask(p, map[string]any{
+		"id":          "anyway",
+		"action":      "promote",
+		"environment": "prod",
+		"revision":    "1.2.0",
+		"by":          "ann",
+		"time":        "2026-01-01T00:00:00Z",
+	})
 	w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 	if got, want := f.File(t, f.open()[0].Head.Branch, "prod/app.yaml"), f.content("p", "1.2.0")+f.content("q", "1.0.0"); got != want {
 		t.Errorf("the file is\n%s, want\n%s", got, want)

@@ -64,7 +64,11 @@ func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
 }
 
 // open reads the credentials of a repository anew. inputs stands for them, and gives nothing away.
-func (p *pulls) open(ctx context.Context, namespace string, strategy pipelines.PullRequestStrategy) (place pullrequest.Place, inputs string, err error) {
+func (p *pulls) open(
+	ctx context.Context,
+	namespace string,
+	strategy pipelines.PullRequestStrategy,
+) (place pullrequest.Place, inputs string, err error) {
 	var secret corev1.Secret
 	err = p.secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: strategy.SecretRef.Name}, &secret)
 	if apierrors.IsNotFound(err) {
@@ -115,7 +119,12 @@ func (p *pulls) promotion(owner *pipelines.Pipeline, e pipeline.Promote) task {
 }
 
 // requestFor is what all attempts of a promotion ask for.
-func requestFor(owner *pipelines.Pipeline, e pipeline.Promote, strategy pipelines.PullRequestStrategy, place pullrequest.Place) pullrequest.Request {
+func requestFor(
+	owner *pipelines.Pipeline,
+	e pipeline.Promote,
+	strategy pipelines.PullRequestStrategy,
+	place pullrequest.Place,
+) pullrequest.Request {
 	return pullrequest.Request{
 		Place: place, Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,
 		Marker:   marker.Marker{Namespace: owner.Namespace, Pipeline: owner.Name, Environment: e.ID.Environment},

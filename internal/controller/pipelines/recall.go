@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// forgetful tells whether a pipeline may have pull requests in an environment that its status does not name: it is new, or its status was
+// forgetful reports whether a pipeline may have pull requests in an environment that its status does not name: it is new, or its status was
 // lost or restored from an old copy.
 func forgetful(status *pipelines.PipelineStatus, e pipelines.EnvironmentStatus) bool {
 	if len(e.History) > 0 {
@@ -63,7 +63,7 @@ func (n *news) observeForgotten(p *pipelines.Pipeline, o *pipeline.Observed, env
 	}
 }
 
-// working tells whether an attempt for an environment is running.
+// working reports whether an attempt for an environment is running.
 func working(attempts map[pipeline.AttemptID]pipeline.Attempt, environment string) bool {
 	for id, attempt := range attempts {
 		if id.Environment == environment && attempt.State == pipeline.AttemptRunning {
@@ -145,7 +145,7 @@ func (r *recalls) of(who seeker, source poll.Source, open opener) (found []gitpr
 	return nil, false, problem
 }
 
-// isLasting tells whether listing again is of no use until somebody acts.
+// isLasting reports whether listing again is of no use until somebody acts.
 func isLasting(err error) bool {
 	return failure.KindOf(err) == failure.Terminal || failure.DetailsOf(err).Reason == pipeline.ReasonNoCredentials
 }

@@ -38,7 +38,13 @@ func (p *pulls) refresher(owner *pipelines.Pipeline, environment string, strateg
 }
 
 // refresh proposes again if the base branch is not where it was seen, and returns where it is.
-func (p *pulls) refresh(ctx context.Context, owner *pipelines.Pipeline, again pipeline.Promote, strategy pipelines.PullRequestStrategy, seen string) (tip string, err error) {
+func (p *pulls) refresh(
+	ctx context.Context,
+	owner *pipelines.Pipeline,
+	again pipeline.Promote,
+	strategy pipelines.PullRequestStrategy,
+	seen string,
+) (tip string, err error) {
 	place, _, err := p.open(ctx, owner.Namespace, strategy)
 	if err != nil {
 		return "", err

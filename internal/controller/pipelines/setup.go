@@ -109,12 +109,17 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
 	}
 	k := &kind{
-		cluster:         mgr.GetClient(),
-		fleet:           leaves,
-		grants:          grants,
-		kinds:           options.ApplicationKinds,
-		installer:       &installer{clientFor: leaves.Client, permitted: grants.confirm},
-		notifier:        &notifier{cluster: mgr.GetClient(), alerts: &alerts{live: mgr.GetAPIReader()}, address: options.EventsAddress, http: &http.Client{Transport: options.Dialer.Transport(nil)}},
+		cluster:   mgr.GetClient(),
+		fleet:     leaves,
+		grants:    grants,
+		kinds:     options.ApplicationKinds,
+		installer: &installer{clientFor: leaves.Client, permitted: grants.confirm},
+		notifier: &notifier{
+			cluster: mgr.GetClient(),
+			alerts:  &alerts{live: mgr.GetAPIReader()},
+			address: options.EventsAddress,
+			http:    &http.Client{Transport: options.Dialer.Transport(nil)},
+		},
 		attempts:        newAttempts(options.AttemptTimeout, wakes.wake),
 		others:          newPool(options.ConcurrentAttempts),
 		events:          mgr.GetEventRecorder(reporter),
@@ -143,7 +148,11 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 
 // setupGrants has the manager watch grants, through a client of their own: the manager's may know some namespaces only.
 func setupGrants(mgr ctrl.Manager, wake func(types.NamespacedName)) (*grants, error) {
-	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()})
+	watching, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+		Scheme:     mgr.GetScheme(),
+		Mapper:     mgr.GetRESTMapper(),
+		HTTPClient: mgr.GetHTTPClient(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +199,12 @@ func (c *Controller) NeedLeaderElection() bool { return false }
 func (k *kind) Decide(o pipeline.Observed) pipeline.Decision { return pipeline.Decide(o) }
 
 // Settle puts the outcome into the status.
-func (k *kind) Settle(p *pipelines.Pipeline, o pipeline.Observed, d decision.Of[pipeline.Phase, pipeline.Effect], err error) pipeline.Observed {
+func (k *kind) Settle(
+	p *pipelines.Pipeline,
+	o pipeline.Observed,
+	d decision.Of[pipeline.Phase, pipeline.Effect],
+	err error,
+) pipeline.Observed {
 	return pipeline.Settle(p, o, d, err)
 }
 

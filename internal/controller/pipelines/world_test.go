@@ -133,7 +133,7 @@ func (w *world) untilState(name, environment, revision string, state pipelines.P
 	})
 }
 
-// held tells whether a pipeline waits for something in an environment.
+// held reports whether a pipeline waits for something in an environment.
 func held(p *pipelines.Pipeline, environment string, reason pipelines.HoldReason) bool {
 	return slices.ContainsFunc(p.Status.Holds, func(h pipelines.Hold) bool { return h.Environment == environment && h.Reason == reason })
 }

@@ -36,7 +36,7 @@ type Kind[T client.Object] struct {
 	// Name of the controller.
 	Name string
 	New  func() T
-	// Obeys tells whether operation=reconcile has an effect on the object itself. Other objects are reached by way of their parents.
+	// Obeys reports whether operation=reconcile has an effect on the object itself. Other objects are reached by way of their parents.
 	Obeys  func(T) bool
 	Status func(T) *lsv1alpha1.RunStatus
 }

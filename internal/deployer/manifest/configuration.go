@@ -139,7 +139,11 @@ func policyOrDefault(policy deployer.ManifestPolicy) deployer.ManifestPolicy {
 }
 
 // items yields the objects of a List, or the object itself, with their paths.
-func items(content *unstructured.Unstructured, path string, problems *providerconfig.Problems) func(yield func(string, *unstructured.Unstructured) bool) {
+func items(
+	content *unstructured.Unstructured,
+	path string,
+	problems *providerconfig.Problems,
+) func(yield func(string, *unstructured.Unstructured) bool) {
 	return func(yield func(string, *unstructured.Unstructured) bool) {
 		if !strings.HasSuffix(content.GetKind(), "List") || !content.IsList() {
 			yield(path, content)

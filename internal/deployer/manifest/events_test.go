@@ -42,7 +42,10 @@ func warned(t *testing.T, server *testkit.APIServer, item *landscaper.DeployItem
 }
 
 func configMapOf(namespace string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shared"}}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shared"},
+	}
 }
 
 func TestPeopleAreWarnedOfAnObjectThatIsTakenOver(t *testing.T) {

@@ -131,7 +131,10 @@ func TestRequestsOfAnItem(t *testing.T) {
 	recorder := testkit.Record(t, server, namespace, testkit.Groups("landscaper.gardener.cloud"))
 	transport := faults.New(faults.Plan{})
 	process(t, server, namespace, transport)
-	object := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one"}}
+	object := &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one"},
+	}
 	item := testkit.DeployItem(namespace, "one").Target(ownTarget).Manifests(object).Finalizer(landscaper.Finalizer).Build()
 	testkit.Create(t, server, testkit.Target(namespace, ownTarget).Cluster(t, server).Build(), item)
 	before := len(transport.Log())

@@ -40,7 +40,14 @@ type expectation struct {
 }
 
 var policyTable = map[deployer.ManifestPolicy]expectation{
-	deployer.PolicyManage:    {creates: true, changesOwn: true, deletesOwn: true, changesForeign: true, listsForeign: true, deletesForeign: true},
+	deployer.PolicyManage: {
+		creates:        true,
+		changesOwn:     true,
+		deletesOwn:     true,
+		changesForeign: true,
+		listsForeign:   true,
+		deletesForeign: true,
+	},
 	deployer.PolicyFallback:  {creates: true, changesOwn: true, deletesOwn: true},
 	deployer.PolicyKeep:      {creates: true, changesOwn: true, changesForeign: true, listsForeign: true},
 	deployer.PolicyImmutable: {creates: true, deletesOwn: true},

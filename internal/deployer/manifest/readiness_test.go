@@ -149,7 +149,11 @@ func finish(job *batchv1.Job, end batchv1.JobConditionType) {
 		before = batchv1.JobFailureTarget
 	}
 	for _, kind := range []batchv1.JobConditionType{before, end} {
-		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue, Message: "it has ended"})
+		job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{
+			Type:    kind,
+			Status:  corev1.ConditionTrue,
+			Message: "it has ended",
+		})
 	}
 }
 

@@ -96,7 +96,13 @@ func TestStrategies(t *testing.T) {
 
 // Nothing else tells that a field has gone: all that is left of the manifest is there.
 func TestAFieldThatGoesFromTheManifest(t *testing.T) {
-	for strategy, left := range map[string]bool{"update": false, "patch": false, "serverSideApply": false, "merge": true, "mergeOverwrite": true} {
+	for strategy, left := range map[string]bool{
+		"update":          false,
+		"patch":           false,
+		"serverSideApply": false,
+		"merge":           true,
+		"mergeOverwrite":  true,
+	} {
 		t.Run(strategy, func(t *testing.T) {
 			w := newWorld(t)
 			head := "updateStrategy: " + strategy + "\n"

@@ -142,7 +142,7 @@ func validateName(path string, o apply.Object, problems *providerconfig.Problems
 	}
 }
 
-// usesOrdinaryNames tells whether the names in a group of the API are those of the DNS. Roles have others, and so may
+// usesOrdinaryNames reports whether the names in a group of the API are those of the DNS. Roles have others, and so may
 // what other API servers serve.
 func usesOrdinaryNames(group string) bool {
 	switch group {

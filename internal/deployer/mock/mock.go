@@ -77,7 +77,7 @@ func phaseOf(config *mockv1alpha1.ProviderConfiguration, work deployer.Work) lsv
 	return cmp.Or(*config.Phase, lsv1alpha1.PhaseSucceeded)
 }
 
-// stopped tells whether the item has been stored in a state of waiting in this job.
+// stopped reports whether the item has been stored in a state of waiting in this job.
 func stopped(item *lsv1alpha1.DeployItem) bool {
 	return item.Status.TransitionTimes != nil && item.Status.TransitionTimes.WaitTime != nil
 }

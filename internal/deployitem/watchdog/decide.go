@@ -111,7 +111,10 @@ func Decide(o Observed) Decision {
 	case o.Deleting && o.NamespaceEnds:
 		return goWithNamespace(o)
 	case o.Damaged && !o.Finalizer:
-		return Decision{Do: []Effect{AddFinalizer{}}, Why: decision.Reason{Code: CodeDamaged, Message: "somebody has removed the finalizer of " + o.Name}}
+		return Decision{
+			Do:  []Effect{AddFinalizer{}},
+			Why: decision.Reason{Code: CodeDamaged, Message: "somebody has removed the finalizer of " + o.Name},
+		}
 	case o.Continuous:
 		return watchContinuously(o)
 	case o.Idle != "":
@@ -153,8 +156,8 @@ func letGo(o Observed) Decision {
 	return d
 }
 
-// goWithNamespace lets an item go whose namespace is being deleted. Its Target, its Secrets and whoever could hand it a job go, too, so that
-// nothing could be uninstalled in an orderly way any more.
+// goWithNamespace lets an item go whose namespace is being deleted. Its Target, its Secrets and whoever could hand it a job go, too, so
+// that nothing could be uninstalled in an orderly way any more.
 func goWithNamespace(o Observed) Decision {
 	if !o.Finalizer {
 		return idle(o)
@@ -213,7 +216,10 @@ func reason(o Observed) decision.Reason {
 	if o.PickedUp {
 		return decision.Reason{Code: CodeInProgress, Message: fmt.Sprintf("deployer %s works on %s%s", o.Deployer, o.Name, span(o))}
 	}
-	return decision.Reason{Code: lsv1alpha1.ReasonWaitingForDeployer, Message: fmt.Sprintf("no deployer for type %s has taken %s%s", o.Type, o.Name, span(o))}
+	return decision.Reason{
+		Code:    lsv1alpha1.ReasonWaitingForDeployer,
+		Message: fmt.Sprintf("no deployer for type %s has taken %s%s", o.Type, o.Name, span(o)),
+	}
 }
 
 // span is " since 12:00; it fails at 12:05", as far as that is known.

@@ -181,13 +181,13 @@ func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	return status.JobIDGenerationTime.Time
 }
 
-// damaged tells whether somebody has removed the finalizer of an item. Executions create their items with it; what others make by hand may
+// damaged reports whether somebody has removed the finalizer of an item. Executions create their items with it; what others make by hand may
 // have another way to be let go.
 func damaged(item *lsv1alpha1.DeployItem) bool {
 	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" && !slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
 }
 
-// unasked tells whether nobody has asked for a job of an item, and its status does not say so. An item of an execution waits for its turn.
+// unasked reports whether nobody has asked for a job of an item, and its status does not say so. An item of an execution waits for its turn.
 func unasked(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	silent := !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
@@ -195,7 +195,7 @@ func unasked(item *lsv1alpha1.DeployItem) bool {
 		item.DeletionTimestamp.IsZero() && metav1.GetControllerOfNoCopy(item) == nil
 }
 
-// Concerns tells whether there is anything about the item that the watchdog may have to act on. Items that have
+// Concerns reports whether there is anything about the item that the watchdog may have to act on. Items that have
 // finished, and these are most, cost nothing but this question.
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]

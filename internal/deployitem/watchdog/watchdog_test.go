@@ -161,19 +161,81 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 		reason string
 		again  time.Duration
 	}{
-		"nobody is told yet":              {phase: "", handed: 29 * time.Second, want: "", again: time.Second},
-		"waits for a deployer":            {phase: "", handed: time.Minute, want: "", again: 4 * time.Minute},
-		"no deployer":                     {phase: "", handed: 5 * time.Minute, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonPickupTimeout},
-		"no deployer for the next job":    {phase: lsv1alpha1.PhaseSucceeded, handed: 6 * time.Minute, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonPickupTimeout},
-		"no deployer for the deletion":    {phase: lsv1alpha1.PhaseSucceeded, handed: 6 * time.Minute, change: deleting, want: lsv1alpha1.PhaseDeleteFailed, reason: lsv1alpha1.ReasonPickupTimeout},
-		"works":                           {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(9*time.Minute, nil), want: lsv1alpha1.PhaseProgressing, again: time.Minute},
-		"works too long":                  {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(10*time.Minute, nil), want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
-		"longer than its own timeout":     {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(time.Minute, &short), want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
-		"no limit":                        {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(time.Hour, &none), want: lsv1alpha1.PhaseProgressing},
-		"a limit that cannot be read":     {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: took(10*time.Minute, &broken), want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
-		"deletes too long":                {phase: lsv1alpha1.PhaseDeleting, handed: time.Hour, change: func(i *lsv1alpha1.DeployItem) { deleting(i); took(11*time.Minute, nil)(i) }, want: lsv1alpha1.PhaseDeleteFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
-		"deploys too long and is deleted": {phase: lsv1alpha1.PhaseProgressing, handed: time.Hour, change: func(i *lsv1alpha1.DeployItem) { deleting(i); took(11*time.Minute, nil)(i) }, want: lsv1alpha1.PhaseFailed, reason: lsv1alpha1.ReasonProgressingTimeout},
-		"picked up, and nobody noted it":  {phase: lsv1alpha1.PhaseProgressing, handed: 4 * time.Minute, want: lsv1alpha1.PhaseProgressing, again: 6 * time.Minute},
+		"nobody is told yet":   {phase: "", handed: 29 * time.Second, want: "", again: time.Second},
+		"waits for a deployer": {phase: "", handed: time.Minute, want: "", again: 4 * time.Minute},
+		"no deployer": {
+			phase:  "",
+			handed: 5 * time.Minute,
+			want:   lsv1alpha1.PhaseFailed,
+			reason: lsv1alpha1.ReasonPickupTimeout,
+		},
+		"no deployer for the next job": {
+			phase:  lsv1alpha1.PhaseSucceeded,
+			handed: 6 * time.Minute,
+			want:   lsv1alpha1.PhaseFailed,
+			reason: lsv1alpha1.ReasonPickupTimeout,
+		},
+		"no deployer for the deletion": {
+			phase:  lsv1alpha1.PhaseSucceeded,
+			handed: 6 * time.Minute,
+			change: deleting,
+			want:   lsv1alpha1.PhaseDeleteFailed,
+			reason: lsv1alpha1.ReasonPickupTimeout,
+		},
+		"works": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: time.Hour,
+			change: took(9*time.Minute, nil),
+			want:   lsv1alpha1.PhaseProgressing,
+			again:  time.Minute,
+		},
+		"works too long": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: time.Hour,
+			change: took(10*time.Minute, nil),
+			want:   lsv1alpha1.PhaseFailed,
+			reason: lsv1alpha1.ReasonProgressingTimeout,
+		},
+		"longer than its own timeout": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: time.Hour,
+			change: took(time.Minute, &short),
+			want:   lsv1alpha1.PhaseFailed,
+			reason: lsv1alpha1.ReasonProgressingTimeout,
+		},
+		"no limit": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: time.Hour,
+			change: took(time.Hour, &none),
+			want:   lsv1alpha1.PhaseProgressing,
+		},
+		"a limit that cannot be read": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: time.Hour,
+			change: took(10*time.Minute, &broken),
+			want:   lsv1alpha1.PhaseFailed,
+			reason: lsv1alpha1.ReasonProgressingTimeout,
+		},
+		"deletes too long": {
+			phase:  lsv1alpha1.PhaseDeleting,
+			handed: time.Hour,
+			change: func(i *lsv1alpha1.DeployItem) { deleting(i); took(11*time.Minute, nil)(i) },
+			want:   lsv1alpha1.PhaseDeleteFailed,
+			reason: lsv1alpha1.ReasonProgressingTimeout,
+		},
+		"deploys too long and is deleted": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: time.Hour,
+			change: func(i *lsv1alpha1.DeployItem) { deleting(i); took(11*time.Minute, nil)(i) },
+			want:   lsv1alpha1.PhaseFailed,
+			reason: lsv1alpha1.ReasonProgressingTimeout,
+		},
+		"picked up, and nobody noted it": {
+			phase:  lsv1alpha1.PhaseProgressing,
+			handed: 4 * time.Minute,
+			want:   lsv1alpha1.PhaseProgressing,
+			again:  6 * time.Minute,
+		},
 	}
 	for name, test := range tests {
 		i := item(test.phase, "b", "a", test.handed)
@@ -223,7 +285,12 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 		"an error": {
 			lsv1alpha1.PhaseDeleting, func(i *lsv1alpha1.DeployItem) {
 				waiting("TargetUnreachable", "no route")(i)
-				i.Status.LastError = &lsv1alpha1.Error{Reason: "TargetUnreachable", Message: "no route to example.org", LastTransitionTime: since, LastUpdateTime: metav1.NewTime(noon)}
+				i.Status.LastError = &lsv1alpha1.Error{
+					Reason:             "TargetUnreachable",
+					Message:            "no route to example.org",
+					LastTransitionTime: since,
+					LastUpdateTime:     metav1.NewTime(noon),
+				}
 			},
 			"since 2026-05-04T11:53:00Z it failed with: no route to example.org. If",
 		},

@@ -70,7 +70,7 @@ func partsOfCollection(host string, before []string) int {
 	return 1
 }
 
-// ofOrganisation tells whether the host already names the organisation.
+// ofOrganisation reports whether the host already names the organisation.
 func ofOrganisation(host string) bool { return strings.HasSuffix(host, ".visualstudio.com") }
 
 func (l location) complaint(host string) string {

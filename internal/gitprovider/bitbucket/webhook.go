@@ -30,5 +30,8 @@ func ParseWebhook(header http.Header, body, secret []byte) (gitprovider.Event, e
 	if payload.PullRequest.ID <= 0 || target.Project.Key == "" || target.Slug == "" {
 		return gitprovider.Event{}, gitprovider.ErrUnreadable
 	}
-	return gitprovider.Event{Repository: gitprovider.NewRepository("", target.Project.Key+"/"+target.Slug), Number: payload.PullRequest.ID}, nil
+	return gitprovider.Event{
+		Repository: gitprovider.NewRepository("", target.Project.Key+"/"+target.Slug),
+		Number:     payload.PullRequest.ID,
+	}, nil
 }

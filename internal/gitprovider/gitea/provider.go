@@ -165,7 +165,13 @@ func (f *provider) page(ctx context.Context, operation string, query url.Values,
 	query.Set("limit", strconv.Itoa(pageSize))
 	query.Set("page", strconv.Itoa(number))
 	var found []pull
-	answer, err := f.client.Do(ctx, rest.Request{Operation: operation, Method: http.MethodGet, Path: f.path + "/pulls", Query: query, Into: &found})
+	answer, err := f.client.Do(ctx, rest.Request{
+		Operation: operation,
+		Method:    http.MethodGet,
+		Path:      f.path + "/pulls",
+		Query:     query,
+		Into:      &found,
+	})
 	if err != nil {
 		return rest.Page{}, err
 	}

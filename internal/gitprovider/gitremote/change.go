@@ -53,7 +53,13 @@ func (o *Objects) Build(change Change) (*Built, error) {
 		return nil, fmt.Errorf("change the files of commit %s: %w", change.Parent, err)
 	}
 	who := object.Signature{Name: AuthorName, Email: AuthorEmail, When: change.Time.UTC().Truncate(time.Second)}
-	commit := &object.Commit{Author: who, Committer: who, Message: change.Message, TreeHash: tree, ParentHashes: []plumbing.Hash{plumbing.NewHash(change.Parent)}}
+	commit := &object.Commit{
+		Author:       who,
+		Committer:    who,
+		Message:      change.Message,
+		TreeHash:     tree,
+		ParentHashes: []plumbing.Hash{plumbing.NewHash(change.Parent)},
+	}
 	hash, err := built.add(commit)
 	built.Commit, built.Tree = hash.String(), tree.String()
 	return built, err

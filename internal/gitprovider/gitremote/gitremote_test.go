@@ -147,7 +147,11 @@ func TestPIP20_APushNeverOverwritesWhatSomebodyElsePushed(t *testing.T) {
 	remote := connect(t, settings(t, server, repository))
 	base := tip(t, remote, gitserver.Main)
 	build := func(content string) *gitremote.Built {
-		built, err := fetch(t, remote, 1, base).Build(gitremote.Change{Parent: base, Files: map[string][]byte{"a.yaml": []byte(content)}, Message: "x"})
+		built, err := fetch(t, remote, 1, base).Build(gitremote.Change{
+			Parent:  base,
+			Files:   map[string][]byte{"a.yaml": []byte(content)},
+			Message: "x",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,15 +240,45 @@ func TestTroubleIsClassified(t *testing.T) {
 		// says is part of the message.
 		says string
 	}{
-		"wrong password":        {change: func(s *gitremote.Settings) { s.Credentials.Password = "wrong-canary" }, class: gitprovider.Unauthenticated, says: "username and password"},
-		"no such repository":    {change: func(s *gitremote.Settings) { s.URL += "-not" }, class: gitprovider.NotFound, says: "check the url"},
-		"unknown authority":     {change: func(s *gitremote.Settings) { s.Credentials.CA = nil }, class: gitprovider.Untrusted, says: "certificate"},
-		"forbidden address":     {change: func(s *gitremote.Settings) { s.Rules = dial.Rules{} }, class: gitprovider.Misconfigured, says: "loopback"},
-		"forbidden":             {around: answer(http.StatusForbidden, nil), class: gitprovider.Forbidden, says: "do not permit"},
-		"too many requests":     {around: answer(http.StatusTooManyRequests, http.Header{"Retry-After": {"17"}}), class: gitprovider.RateLimited, wait: 17 * time.Second, says: "too many"},
-		"overloaded":            {around: answer(http.StatusServiceUnavailable, http.Header{"Retry-After": {"3"}}), class: gitprovider.Unavailable, wait: 3 * time.Second, says: "503"},
-		"a login page":          {around: answer(http.StatusOK, http.Header{"Content-Type": {"text/html"}}), class: gitprovider.Malformed, says: "text/html"},
-		"a redirect to another": {around: answer(http.StatusFound, http.Header{"Location": {"https://git.example.com/x"}}), class: gitprovider.Misconfigured, says: "git.example.com"},
+		"wrong password": {
+			change: func(s *gitremote.Settings) { s.Credentials.Password = "wrong-canary" },
+			class:  gitprovider.Unauthenticated,
+			says:   "username and password",
+		},
+		"no such repository": {change: func(s *gitremote.Settings) { s.URL += "-not" }, class: gitprovider.NotFound, says: "check the url"},
+		"unknown authority": {
+			change: func(s *gitremote.Settings) { s.Credentials.CA = nil },
+			class:  gitprovider.Untrusted,
+			says:   "certificate",
+		},
+		"forbidden address": {
+			change: func(s *gitremote.Settings) { s.Rules = dial.Rules{} },
+			class:  gitprovider.Misconfigured,
+			says:   "loopback",
+		},
+		"forbidden": {around: answer(http.StatusForbidden, nil), class: gitprovider.Forbidden, says: "do not permit"},
+		"too many requests": {
+			around: answer(http.StatusTooManyRequests, http.Header{"Retry-After": {"17"}}),
+			class:  gitprovider.RateLimited,
+			wait:   17 * time.Second,
+			says:   "too many",
+		},
+		"overloaded": {
+			around: answer(http.StatusServiceUnavailable, http.Header{"Retry-After": {"3"}}),
+			class:  gitprovider.Unavailable,
+			wait:   3 * time.Second,
+			says:   "503",
+		},
+		"a login page": {
+			around: answer(http.StatusOK, http.Header{"Content-Type": {"text/html"}}),
+			class:  gitprovider.Malformed,
+			says:   "text/html",
+		},
+		"a redirect to another": {
+			around: answer(http.StatusFound, http.Header{"Location": {"https://git.example.com/x"}}),
+			class:  gitprovider.Misconfigured,
+			says:   "git.example.com",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := settings(t, server, repository)
@@ -297,8 +331,12 @@ func TestLimitsHold(t *testing.T) {
 		"a.yaml": "a: 1\n", "b/c/d.yaml": "d: 1\n", "large.yaml": strings.Repeat("x", 1<<20), "e.yaml": "", "f.yaml": "f",
 	})
 	for name, limits := range map[string]gitremote.Limits{
-		"the list of branches": {References: 50}, "the content of the repository": {Pack: 200}, "the unpacked content": {Unpacked: 1000},
-		"a file or directory": {Object: 1000}, "the number of files, directories and commits": {Objects: 3}, "the number of files and directories": {Entries: 3},
+		"the list of branches":                         {References: 50},
+		"the content of the repository":                {Pack: 200},
+		"the unpacked content":                         {Unpacked: 1000},
+		"a file or directory":                          {Object: 1000},
+		"the number of files, directories and commits": {Objects: 3},
+		"the number of files and directories":          {Entries: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := settings(t, server, repository)

@@ -66,7 +66,10 @@ func fill[T comparable](field *T, value T) {
 
 // tooLarge is permanent: the repository does not become smaller by itself.
 func tooLarge(what string, limit int64) error {
-	return (&gitprovider.Error{Class: gitprovider.Refused, Message: fmt.Sprintf("%s is larger than the limit of %d", what, limit)}).Classified()
+	return (&gitprovider.Error{
+		Class:   gitprovider.Refused,
+		Message: fmt.Sprintf("%s is larger than the limit of %d", what, limit),
+	}).Classified()
 }
 
 // bounded fails as soon as more than a number of bytes is read. Ending there silently would look like a damaged answer.

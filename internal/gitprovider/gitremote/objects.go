@@ -50,7 +50,14 @@ func (o *Objects) Commit(hash string) (Commit, error) {
 	if err != nil {
 		return Commit{}, fmt.Errorf("read commit %s: %w", hash, err)
 	}
-	result := Commit{Hash: hash, Tree: c.TreeHash.String(), Message: c.Message, Author: person(c.Author), Committer: person(c.Committer), Time: c.Committer.When}
+	result := Commit{
+		Hash:      hash,
+		Tree:      c.TreeHash.String(),
+		Message:   c.Message,
+		Author:    person(c.Author),
+		Committer: person(c.Committer),
+		Time:      c.Committer.When,
+	}
 	for _, parent := range c.ParentHashes {
 		result.Parents = append(result.Parents, parent.String())
 	}
@@ -82,7 +89,12 @@ const maxDepth = 128
 
 // Files calls visit with each regular file of a commit that wanted, by its path, and that is not too large to be searched. Symbolic
 // links and submodules are not files.
-func (o *Objects) Files(ctx context.Context, commit string, wanted func(path string) bool, visit func(path string, content []byte) error) error {
+func (o *Objects) Files(
+	ctx context.Context,
+	commit string,
+	wanted func(path string) bool,
+	visit func(path string, content []byte) error,
+) error {
 	c, err := o.Commit(commit)
 	if err != nil {
 		return err

@@ -49,7 +49,10 @@ func (r *Remote) Push(ctx context.Context, update Update) error {
 	case tip == to:
 		return nil
 	case tip != from:
-		return r.failed(operation, &gitprovider.Error{Class: gitprovider.Conflict, Message: "the branch is at commit " + display(tip) + ", which was not there before"})
+		return r.failed(operation, &gitprovider.Error{
+			Class:   gitprovider.Conflict,
+			Message: "the branch is at commit " + display(tip) + ", which was not there before",
+		})
 	}
 	request, err := pushRequest(known, update, packp.Command{Name: plumbing.NewBranchReferenceName(update.Branch), Old: from, New: to})
 	if err != nil {

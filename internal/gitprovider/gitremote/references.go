@@ -62,7 +62,10 @@ func (r *Remote) advertised(ctx context.Context, service, operation string) (*ad
 	ctx, cancel := context.WithTimeout(ctx, r.settings.Limits.Time)
 	defer cancel()
 	answer, err := r.do(ctx, exchange{
-		operation: operation, method: http.MethodGet, path: "/info/refs?service=" + service, accept: "application/x-" + service + "-advertisement",
+		operation: operation,
+		method:    http.MethodGet,
+		path:      "/info/refs?service=" + service,
+		accept:    "application/x-" + service + "-advertisement",
 	})
 	if err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func (r *Remote) login() (user, password string) {
 	return user, password
 }
 
-// judge tells whether an answer comes from a Git server and is no error.
+// judge reports whether an answer comes from a Git server and is no error.
 func (r *Remote) judge(e exchange, answer *http.Response) error {
 	if answer.StatusCode != http.StatusOK {
 		return r.failed(e.operation, statusError(answer))

@@ -63,7 +63,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// CheckRevision tells whether a revision can be written into a file at all.
+// CheckRevision reports whether a revision can be written into a file at all.
 func CheckRevision(revision string) error {
 	switch {
 	case revision == "":
@@ -78,7 +78,7 @@ func CheckRevision(revision string) error {
 
 const maxRevision = 1024
 
-// read tells whether the text of a comment, which begins with a number sign, is this marker. The error is for a comment that is meant
+// read reports whether the text of a comment, which begins with a number sign, is this marker. The error is for a comment that is meant
 // to be it and is no JSON.
 func (m Marker) read(comment string) (bool, error) {
 	text := strings.TrimSpace(strings.TrimLeft(comment, "#"))

@@ -22,7 +22,7 @@ type Result struct {
 	Previous []string
 }
 
-// Changed tells whether the file has to be written.
+// Changed reports whether the file has to be written.
 func (r Result) Changed() bool { return len(r.Previous) > 0 }
 
 // Rewrite gives the revision to every scalar of a file that carries the marker. Errors are of type *Problem: the file mentions the
@@ -77,7 +77,11 @@ func (d *document) marked(m Marker, file string) ([]place, error) {
 		p, ok := d.markedBy(comment)
 		switch {
 		case !ok:
-			return nil, &Problem{File: file, Line: line, Message: "the marker is not followed by a value: put it behind the value, or on the line above"}
+			return nil, &Problem{
+				File:    file,
+				Line:    line,
+				Message: "the marker is not followed by a value: put it behind the value, or on the line above",
+			}
 		case p.value.Kind == yaml.AliasNode:
 			return nil, &Problem{File: file, Line: line, Message: "the marker stands at an alias: mark the value that has the anchor"}
 		case p.value.Kind != yaml.ScalarNode:
@@ -164,7 +168,7 @@ func (d *document) firstFrom(offset int, innermost bool) (place, bool) {
 	return *found, true
 }
 
-// endsWithin tells whether the value is a scalar that ends, or as a block has its header, in this part of a line.
+// endsWithin reports whether the value is a scalar that ends, or as a block has its header, in this part of a line.
 func (p *place) endsWithin(from, to int) bool {
 	scalar := p.value.Kind == yaml.ScalarNode || p.value.Kind == yaml.AliasNode
 	return scalar && p.span.end <= to && p.span.end > from
@@ -189,7 +193,7 @@ func (d *document) valueBegins(p *place) int {
 	return d.begin(p.value)
 }
 
-// adjacent tells whether nothing but white space and a comma stands between a scalar and a comment.
+// adjacent reports whether nothing but white space and a comma stands between a scalar and a comment.
 func (d *document) adjacent(s span, comment int) bool {
 	return strings.Trim(d.text.content[s.end:comment], " \t,") == ""
 }
@@ -234,7 +238,7 @@ func (d *document) with(places []place, revision string) []byte {
 	return append(out, d.text.content[written:]...)
 }
 
-// differsOnlyAt tells whether another content has the revision at the places and everything else as it is here.
+// differsOnlyAt reports whether another content has the revision at the places and everything else as it is here.
 func (d *document) differsOnlyAt(places []place, content []byte, revision string) bool {
 	other, err := parse("", content)
 	if err != nil || len(other.nodes) != len(d.nodes) {

@@ -18,7 +18,7 @@ type span struct {
 	block              bool
 }
 
-// contains tells whether a number sign at this place belongs to the scalar.
+// contains reports whether a number sign at this place belongs to the scalar.
 func (s span) contains(offset int) bool {
 	return s.start <= offset && offset < s.end || s.bodyStart <= offset && offset < s.bodyEnd
 }

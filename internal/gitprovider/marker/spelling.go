@@ -36,7 +36,7 @@ var (
 	number = regexp.MustCompile(`^(?i:0x[0-9a-f_]*|0b[01_]*|0o[0-7_]*|[0-9][0-9_]*(:[0-9_]+)*\.?[0-9_]*(e[-+]?[0-9]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
 )
 
-// readsAsString tells whether a revision without quotes is a string for readers of both versions of YAML, since nobody knows which
+// readsAsString reports whether a revision without quotes is a string for readers of both versions of YAML, since nobody knows which
 // tools read the file.
 func readsAsString(revision string) bool {
 	return plainWord.MatchString(revision) && !strings.HasSuffix(revision, ":") && !word.MatchString(revision) && !number.MatchString(revision)

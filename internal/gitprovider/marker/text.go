@@ -100,7 +100,7 @@ func (t *text) skipBlanks(offset int) int {
 	return offset
 }
 
-// afterBlank tells whether a number sign at this place begins a comment, provided that it is outside of scalars.
+// afterBlank reports whether a number sign at this place begins a comment, provided that it is outside of scalars.
 func (t *text) afterBlank(offset int) bool {
 	if offset == t.lines[t.line(offset)-1] {
 		return true
@@ -115,7 +115,7 @@ func (t *text) indentation(offset int) int {
 	return len(rest) - len(strings.TrimLeft(rest, " \t"))
 }
 
-// emptyLineWithin tells whether there is a line without any character but blanks between two bytes.
+// emptyLineWithin reports whether there is a line without any character but blanks between two bytes.
 func (t *text) emptyLineWithin(from, to int) bool {
 	for at := t.nextLine(from); at < to; at = t.nextLine(at) {
 		if end := t.lineEnd(at); end < to && strings.Trim(t.content[at:end], " \t") == "" {

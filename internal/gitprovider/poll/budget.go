@@ -60,7 +60,7 @@ func (b *budget) refill(now time.Time) {
 	b.counted = now
 }
 
-// full tells whether the budget is as good as a new one.
+// full reports whether the budget is as good as a new one.
 func (b *budget) full() bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -35,7 +35,11 @@ type provider struct {
 }
 
 func newProvider(name string) *provider {
-	return &provider{repository: gitprovider.NewRepository("git.example.com", name), all: map[int64]gitprovider.PullRequest{}, changed: map[int64]int{}}
+	return &provider{
+		repository: gitprovider.NewRepository("git.example.com", name),
+		all:        map[int64]gitprovider.PullRequest{},
+		changed:    map[int64]int{},
+	}
 }
 
 func (f *provider) set(number int64, state gitprovider.State) {

@@ -211,7 +211,7 @@ func (w *watch) take(listing gitprovider.Listing, now time.Time) {
 	w.wake(changed)
 }
 
-// learn takes what a listing says about the pull request, and tells whether that is news.
+// learn takes what a listing says about the pull request, and reports whether that is news.
 func (e *entry) learn(pr gitprovider.PullRequest, now time.Time) bool {
 	if pr.State != gitprovider.Open {
 		// Not every listing tells who ended it and how.
@@ -225,7 +225,7 @@ func (e *entry) learn(pr gitprovider.PullRequest, now time.Time) bool {
 	return news
 }
 
-// same tells whether nothing changed that anybody looks at. Times of comments and the like are not such.
+// same reports whether nothing changed that anybody looks at. Times of comments and the like are not such.
 func same(a, b gitprovider.PullRequest) bool {
 	return a.State == b.State && a.HeadCommit == b.HeadCommit && a.MergeCommit == b.MergeCommit && a.Base == b.Base && a.Head == b.Head
 }

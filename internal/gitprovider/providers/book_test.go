@@ -36,7 +36,10 @@ type record struct {
 }
 
 func newBook() *book {
-	return &book{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), branches: map[string]string{"main": commitOf("main"), "release/1.0": commitOf("release")}}
+	return &book{
+		now:      time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		branches: map[string]string{"main": commitOf("main"), "release/1.0": commitOf("release")},
+	}
 }
 
 func commitOf(name string) string { return fmt.Sprintf("%040x", []byte(name)[:min(20, len(name))]) }

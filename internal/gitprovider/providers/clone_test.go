@@ -27,7 +27,11 @@ func TestPIP22_GitFindsTheRepositoryByTheURLOfItsPage(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", c.url, got, err, c.want)
 		}
 	}
-	for kind, url := range map[v1alpha1.GitProviderType]string{bitbucket: "https://git.example.com/shop", gitHub: "ssh://git@github.com/acme/shop", "svn": "https://a/b/c"} {
+	for kind, url := range map[v1alpha1.GitProviderType]string{
+		bitbucket: "https://git.example.com/shop",
+		gitHub:    "ssh://git@github.com/acme/shop",
+		"svn":     "https://a/b/c",
+	} {
 		if got, err := providers.CloneURL(kind, url, dial.Rules{}); err == nil {
 			t.Errorf("%s: %s", url, got)
 		}

@@ -63,7 +63,12 @@ func providerOf(t *testing.T, s scene) gitprovider.Provider {
 func create(t *testing.T, s scene, provider gitprovider.Provider, head, base string) gitprovider.PullRequest {
 	t.Helper()
 	s.push(t, head)
-	p, err := provider.Create(t.Context(), gitprovider.NewPullRequest{Head: head, Base: base, Title: "Promote " + head, Body: "key of " + head})
+	p, err := provider.Create(t.Context(), gitprovider.NewPullRequest{
+		Head:  head,
+		Base:  base,
+		Title: "Promote " + head,
+		Body:  "key of " + head,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

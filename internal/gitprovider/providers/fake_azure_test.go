@@ -30,14 +30,22 @@ func newAzure(t *testing.T) *fake {
 	f.mux.HandleFunc("PATCH "+requests+"/{number}", f.azureEdit)
 	f.mux.HandleFunc("POST "+requests+"/{number}/threads", f.azureThread)
 	f.mux.HandleFunc("GET /tfs/Default/Web%20Team/_apis/git/repositories/nowhere/pullrequests", func(w http.ResponseWriter, _ *http.Request) {
-		f.say(w, http.StatusNotFound, object{"$id": "1", "message": "TF401019: The Git repository with name or identifier nowhere does not exist", "typeKey": "GitRepositoryNotFoundException"})
+		f.say(w, http.StatusNotFound, object{
+			"$id":     "1",
+			"message": "TF401019: The Git repository with name or identifier nowhere does not exist",
+			"typeKey": "GitRepositoryNotFoundException",
+		})
 	})
 	return f
 }
 
 // azurePull describes a pull request; listings cut descriptions.
 func azurePull(r *record, listed bool) object {
-	status := map[gitprovider.State]string{gitprovider.Open: "active", gitprovider.Merged: "completed", gitprovider.Closed: "abandoned"}[r.state]
+	status := map[gitprovider.State]string{
+		gitprovider.Open:   "active",
+		gitprovider.Merged: "completed",
+		gitprovider.Closed: "abandoned",
+	}[r.state]
 	attempt := r.mergeCommit
 	if attempt == "" {
 		attempt = strings.Repeat("e", 40)
@@ -102,9 +110,15 @@ func (f *fake) azureCreate(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case f.book.branches[head] == "":
-		f.say(w, http.StatusBadRequest, object{"message": "TF401398: The pull request cannot be activated because the source and/or the target branch no longer exists", "typeKey": "GitPullRequestCannotBeActivated"})
+		f.say(w, http.StatusBadRequest, object{
+			"message": "TF401398: The pull request cannot be activated because the source and/or the target branch no longer exists",
+			"typeKey": "GitPullRequestCannotBeActivated",
+		})
 	case f.book.duplicate(head, base) != nil:
-		f.say(w, http.StatusConflict, object{"message": "TF401179: An active pull request for the source and target branch already exists.", "typeKey": "GitPullRequestExistsException"})
+		f.say(w, http.StatusConflict, object{
+			"message": "TF401179: An active pull request for the source and target branch already exists.",
+			"typeKey": "GitPullRequestExistsException",
+		})
 	default:
 		f.say(w, http.StatusCreated, azurePull(f.book.add(record{head: head, base: base, title: wish.Title, body: wish.Description}), false))
 	}

@@ -51,11 +51,24 @@ func githubPull(r *record, whole bool) object {
 		attempt = r.mergeCommit
 	}
 	p := object{
-		"number": r.number, "html_url": fmt.Sprintf("https://github.example.com/acme/shop/pull/%d", r.number), "state": state,
-		"title": r.title, "body": text(r.body), "merge_commit_sha": attempt, "merged_at": merged, "closed_at": moment(r.closed),
-		"created_at": moment(r.created), "updated_at": moment(r.updated), "draft": false,
-		"head": object{"label": "acme:" + r.head, "ref": r.head, "sha": r.headCommit, "repo": headRepo},
-		"base": object{"label": "acme:" + r.base, "ref": r.base, "sha": commitOf(r.base), "repo": object{"id": 1296269, "full_name": "acme/shop"}},
+		"number":           r.number,
+		"html_url":         fmt.Sprintf("https://github.example.com/acme/shop/pull/%d", r.number),
+		"state":            state,
+		"title":            r.title,
+		"body":             text(r.body),
+		"merge_commit_sha": attempt,
+		"merged_at":        merged,
+		"closed_at":        moment(r.closed),
+		"created_at":       moment(r.created),
+		"updated_at":       moment(r.updated),
+		"draft":            false,
+		"head":             object{"label": "acme:" + r.head, "ref": r.head, "sha": r.headCommit, "repo": headRepo},
+		"base": object{
+			"label": "acme:" + r.base,
+			"ref":   r.base,
+			"sha":   commitOf(r.base),
+			"repo":  object{"id": 1296269, "full_name": "acme/shop"},
+		},
 	}
 	if whole {
 		p["merged"] = r.state == gitprovider.Merged

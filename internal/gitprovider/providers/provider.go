@@ -80,7 +80,8 @@ func Identify(name v1alpha1.GitProviderType, url string, rules dial.Rules) (gitp
 	return kind.identify(address)
 }
 
-// ParseWebhook reads a call of a webhook. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, beside that for an unknown type.
+// ParseWebhook reads a call of a webhook. Errors are gitprovider.ErrUnsigned, ErrIgnored and ErrUnreadable, beside that for an unknown
+// type.
 func ParseWebhook(name v1alpha1.GitProviderType, header http.Header, body, secret []byte) (gitprovider.Event, error) {
 	kind, err := kindOf(name)
 	if err != nil {

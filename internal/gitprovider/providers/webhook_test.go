@@ -56,37 +56,49 @@ func signedIn(name, prefix string) func(http.Header, string, []byte) {
 
 var hooks = map[string]hook{
 	"GitHub": {
-		kind: gitHub, event: inHeader("X-GitHub-Event", "pull_request"), otherEvent: inHeader("X-GitHub-Event", "ping"),
-		prove: signedIn("X-Hub-Signature-256", "sha256="),
-		body:  `{"action":"closed","number":7,"pull_request":{"id":1,"number":7,"merged":true},"repository":{"id":1,"full_name":"Acme/shop","html_url":"https://github.com/Acme/shop"}}`,
-		want:  "github.com/acme/shop",
+		kind:       gitHub,
+		event:      inHeader("X-GitHub-Event", "pull_request"),
+		otherEvent: inHeader("X-GitHub-Event", "ping"),
+		prove:      signedIn("X-Hub-Signature-256", "sha256="),
+		body:       `{"action":"closed","number":7,"pull_request":{"id":1,"number":7,"merged":true},"repository":{"id":1,"full_name":"Acme/shop","html_url":"https://github.com/Acme/shop"}}`,
+		want:       "github.com/acme/shop",
 	},
 	"GitLab": {
-		kind: gitLab, event: inHeader("X-Gitlab-Event", "Merge Request Hook"), otherEvent: inHeader("X-Gitlab-Event", "Push Hook"),
-		prove: func(header http.Header, _ string, secret []byte) { header.Set("X-Gitlab-Token", string(secret)) },
-		body:  `{"object_kind":"merge_request","project":{"id":1,"path_with_namespace":"acme/web/shop","web_url":"http://gitlab.example.com/acme/web/shop"},"object_attributes":{"id":99,"iid":7,"action":"merge"}}`,
-		want:  "gitlab.example.com/acme/web/shop",
+		kind:       gitLab,
+		event:      inHeader("X-Gitlab-Event", "Merge Request Hook"),
+		otherEvent: inHeader("X-Gitlab-Event", "Push Hook"),
+		prove:      func(header http.Header, _ string, secret []byte) { header.Set("X-Gitlab-Token", string(secret)) },
+		body:       `{"object_kind":"merge_request","project":{"id":1,"path_with_namespace":"acme/web/shop","web_url":"http://gitlab.example.com/acme/web/shop"},"object_attributes":{"id":99,"iid":7,"action":"merge"}}`,
+		want:       "gitlab.example.com/acme/web/shop",
 	},
 	"Gitea": {
-		kind: giteaKind, event: inHeader("X-Gitea-Event", "pull_request"), otherEvent: inHeader("X-Gitea-Event", "push"),
-		prove: signedIn("X-Gitea-Signature", ""),
-		body:  `{"action":"closed","number":7,"pull_request":{"id":1,"number":7},"repository":{"full_name":"acme/shop","html_url":"https://gitea.example.com/git/acme/shop"}}`,
-		want:  "gitea.example.com/git/acme/shop",
+		kind:       giteaKind,
+		event:      inHeader("X-Gitea-Event", "pull_request"),
+		otherEvent: inHeader("X-Gitea-Event", "push"),
+		prove:      signedIn("X-Gitea-Signature", ""),
+		body:       `{"action":"closed","number":7,"pull_request":{"id":1,"number":7},"repository":{"full_name":"acme/shop","html_url":"https://gitea.example.com/git/acme/shop"}}`,
+		want:       "gitea.example.com/git/acme/shop",
 	},
 	"Forgejo": {
-		kind: giteaKind, event: inHeader("X-Forgejo-Event", "pull_request"), otherEvent: inHeader("X-Forgejo-Event", "create"),
-		prove: signedIn("X-Forgejo-Signature", ""),
-		body:  `{"action":"reviewed","pull_request":{"id":1,"number":7},"repository":{"full_name":"acme/shop","html_url":"https://codeberg.org/acme/shop"}}`,
-		want:  "codeberg.org/acme/shop",
+		kind:       giteaKind,
+		event:      inHeader("X-Forgejo-Event", "pull_request"),
+		otherEvent: inHeader("X-Forgejo-Event", "create"),
+		prove:      signedIn("X-Forgejo-Signature", ""),
+		body:       `{"action":"reviewed","pull_request":{"id":1,"number":7},"repository":{"full_name":"acme/shop","html_url":"https://codeberg.org/acme/shop"}}`,
+		want:       "codeberg.org/acme/shop",
 	},
 	"Bitbucket Server": {
-		kind: bitbucket, event: inHeader("X-Event-Key", "pr:merged"), otherEvent: inHeader("X-Event-Key", "diagnostics:ping"),
-		prove: signedIn("X-Hub-Signature", "sha256="),
-		body:  `{"eventKey":"pr:merged","actor":{"name":"ada"},"pullRequest":{"id":7,"version":2,"state":"MERGED","fromRef":{"id":"refs/heads/x","repository":{"slug":"fork","id":9,"project":{"key":"OTHER"}}},"toRef":{"id":"refs/heads/main","repository":{"slug":"shop","id":8,"project":{"key":"PROJ"}}}}}`,
-		want:  "proj/shop",
+		kind:       bitbucket,
+		event:      inHeader("X-Event-Key", "pr:merged"),
+		otherEvent: inHeader("X-Event-Key", "diagnostics:ping"),
+		prove:      signedIn("X-Hub-Signature", "sha256="),
+		body:       `{"eventKey":"pr:merged","actor":{"name":"ada"},"pullRequest":{"id":7,"version":2,"state":"MERGED","fromRef":{"id":"refs/heads/x","repository":{"slug":"fork","id":9,"project":{"key":"OTHER"}}},"toRef":{"id":"refs/heads/main","repository":{"slug":"shop","id":8,"project":{"key":"PROJ"}}}}}`,
+		want:       "proj/shop",
 	},
 	"Azure DevOps": {
-		kind: azure, event: inBody("git.pullrequest.updated"), otherEvent: inBody("git.push"),
+		kind:       azure,
+		event:      inBody("git.pullrequest.updated"),
+		otherEvent: inBody("git.push"),
 		prove: func(header http.Header, _ string, secret []byte) {
 			header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("anybody:"+string(secret))))
 		},
@@ -119,7 +131,11 @@ func TestPIP22_WebhooksNameTheirPullRequest(t *testing.T) {
 func TestWebhooksWithoutTheSecretAreRefused(t *testing.T) {
 	for name, h := range hooks {
 		t.Run(name, func(t *testing.T) {
-			for what, secret := range map[string][]byte{"another secret": []byte("wrong"), "no secret": nil, "a longer one": []byte("hook-secret-")} {
+			for what, secret := range map[string][]byte{
+				"another secret": []byte("wrong"),
+				"no secret":      nil,
+				"a longer one":   []byte("hook-secret-"),
+			} {
 				if event, err := h.call(h.event, secret); !errors.Is(err, gitprovider.ErrUnsigned) {
 					t.Errorf("%s: %+v, %v", what, event, err)
 				}

@@ -42,7 +42,14 @@ func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prep
 		return prepared{}, failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonNoBase},
 			"repository %s has no branch %q: create it, or correct baseBranch", r.Provider.Repository(), r.Base)
 	}
-	q := question{repository: r.Provider.Repository(), baseCommit: base, branch: r.Branch, marker: r.Marker, value: r.value(), upToDate: r.UpToDate}
+	q := question{
+		repository: r.Provider.Repository(),
+		baseCommit: base,
+		branch:     r.Branch,
+		marker:     r.Marker,
+		value:      r.value(),
+		upToDate:   r.UpToDate,
+	}
 	if known, ok := p.verdicts.get(q); ok {
 		if known.present || known.problem != nil {
 			return prepared{present: known.present, baseCommit: base, headCommit: head}, known.problem
@@ -60,7 +67,7 @@ func (p *Proposer) attempt(ctx context.Context, r Request, found findings) (prep
 	return result, err
 }
 
-// isVerdict tells whether an error depends on nothing but the base commit.
+// isVerdict reports whether an error depends on nothing but the base commit.
 func isVerdict(err error) bool {
 	reason := failure.DetailsOf(err).Reason
 	return failure.KindOf(err) == failure.Terminal && (reason == ReasonNoMarker || reason == ReasonUnreadable)
@@ -166,7 +173,7 @@ func (w *branchWork) build(parent string, c change) (*gitremote.Built, error) {
 	return w.objects.Build(gitremote.Change{Parent: parent, Files: c.files, Message: w.request.message(parent), Time: w.request.Time})
 }
 
-// mustReplace tells whether our branch has to be pushed. The error is for a branch that must not be touched.
+// mustReplace reports whether our branch has to be pushed. The error is for a branch that must not be touched.
 func (w *branchWork) mustReplace(ctx context.Context, built *gitremote.Built, wanted change) (bool, error) {
 	if w.head == "" || w.head == built.Commit {
 		return w.head == "", nil
@@ -193,7 +200,7 @@ func (w *branchWork) foreign() error {
 		w.request.Branch, w.request.Provider.Repository(), w.head)
 }
 
-// inspect tells whether our branch is one commit of ours, changes nothing but marked values, and what it changed.
+// inspect reports whether our branch is one commit of ours, changes nothing but marked values, and what it changed.
 func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 	commit, err := w.objects.Commit(w.head)
 	if err != nil {
@@ -217,7 +224,7 @@ func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 	return before, again.Tree == commit.Tree, nil
 }
 
-// isOurs tells whether a commit was made by this package for the promotion, and has not been moved or amended since.
+// isOurs reports whether a commit was made by this package for the promotion, and has not been moved or amended since.
 func isOurs(c gitremote.Commit, key string) bool {
 	us := gitremote.AuthorName + " <" + gitremote.AuthorEmail + ">"
 	return c.Author == us && c.Committer == us && len(c.Parents) == 1 && c.Trailer(BaseTrailer) == c.Parents[0] && c.Trailer(KeyTrailer) == key

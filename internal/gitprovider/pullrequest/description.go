@@ -70,7 +70,7 @@ func shorten(text string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// hasKey tells whether a description names the key.
+// hasKey reports whether a description names the key.
 func hasKey(body, key string) bool {
 	for line := range strings.Lines(body) {
 		if strings.TrimSpace(line) == KeyTrailer+": "+key {

@@ -56,8 +56,16 @@ func newGitea(t *testing.T, files map[string]string) *gitea {
 		t.Fatal(err)
 	}
 	g.request = pullrequest.Request{
-		Place: pullrequest.Place{Provider: provider, Git: gitremote.Settings{URL: address, Credentials: credentials, Rules: rules, Temporary: t.TempDir()}},
-		Base:  "main", Branch: branch, Key: key, Marker: prod, Revision: "1.2.3", Time: time.Unix(1700000000, 0),
+		Place: pullrequest.Place{
+			Provider: provider,
+			Git:      gitremote.Settings{URL: address, Credentials: credentials, Rules: rules, Temporary: t.TempDir()},
+		},
+		Base:     "main",
+		Branch:   branch,
+		Key:      key,
+		Marker:   prod,
+		Revision: "1.2.3",
+		Time:     time.Unix(1700000000, 0),
 	}
 	return g
 }
@@ -139,7 +147,14 @@ func TestPIP22_WithGiteaAWithdrawalLeavesNothingOpen(t *testing.T) {
 	g := newGitea(t, map[string]string{file: podinfo("1.0.0")})
 	number := g.propose(t).PullRequest.Number
 	for range 2 {
-		got, err := g.proposer.Withdraw(t.Context(), pullrequest.Withdrawal{Place: g.request.Place, Base: "main", Branch: branch, Key: key, Number: number, Comment: "Superseded."})
+		got, err := g.proposer.Withdraw(t.Context(), pullrequest.Withdrawal{
+			Place:   g.request.Place,
+			Base:    "main",
+			Branch:  branch,
+			Key:     key,
+			Number:  number,
+			Comment: "Superseded.",
+		})
 		if err != nil || got.PullRequest.State != gitprovider.Closed || got.KeptBranch {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -45,7 +45,13 @@ func (p *Proposer) Propose(ctx context.Context, r Request) (Proposal, error) {
 	case err != nil:
 		return Proposal{}, err
 	case prepared.reclaimed != nil:
-		return Proposal{Outcome: Open, PullRequest: &prepared.reclaimed.PullRequest, Key: prepared.reclaimed.key, Adopted: true, BaseCommit: prepared.baseCommit}, nil
+		return Proposal{
+			Outcome:     Open,
+			PullRequest: &prepared.reclaimed.PullRequest,
+			Key:         prepared.reclaimed.key,
+			Adopted:     true,
+			BaseCommit:  prepared.baseCommit,
+		}, nil
 	}
 	return r.open(ctx, found, prepared)
 }
@@ -121,7 +127,12 @@ func (r Request) open(ctx context.Context, found findings, done prepared) (Propo
 		result.PullRequest, result.Adopted = existing, true
 		return result, nil
 	}
-	created, err := r.Provider.Create(ctx, gitprovider.NewPullRequest{Head: r.Branch, Base: r.Base, Title: r.title(), Body: r.body(done.files)})
+	created, err := r.Provider.Create(ctx, gitprovider.NewPullRequest{
+		Head:  r.Branch,
+		Base:  r.Base,
+		Title: r.title(),
+		Body:  r.body(done.files),
+	})
 	if err == nil {
 		result.PullRequest = &created
 		return result, nil

@@ -59,8 +59,14 @@ func (f *provider) Create(_ context.Context, wish gitprovider.NewPullRequest) (g
 		}
 		number := int64(len(f.all) + 1)
 		created = gitprovider.PullRequest{
-			Number: number, URL: fmt.Sprintf("https://git.example.com/pulls/%d", number), State: gitprovider.Open, Title: wish.Title, Body: wish.Body,
-			Head: wish.Head, Base: wish.Base, HeadCommit: head,
+			Number:     number,
+			URL:        fmt.Sprintf("https://git.example.com/pulls/%d", number),
+			State:      gitprovider.Open,
+			Title:      wish.Title,
+			Body:       wish.Body,
+			Head:       wish.Head,
+			Base:       wish.Base,
+			HeadCommit: head,
 		}
 		f.all = append(f.all, created)
 		return nil

@@ -75,7 +75,14 @@ func (w *world) propose() pullrequest.Proposal {
 }
 
 func (w *world) withdrawal(number int64) pullrequest.Withdrawal {
-	return pullrequest.Withdrawal{Place: w.request.Place, Base: w.request.Base, Branch: w.request.Branch, Key: w.request.Key, Number: number, Comment: "superseded"}
+	return pullrequest.Withdrawal{
+		Place:   w.request.Place,
+		Base:    w.request.Base,
+		Branch:  w.request.Branch,
+		Key:     w.request.Key,
+		Number:  number,
+		Comment: "superseded",
+	}
 }
 
 func (w *world) withdraw(number int64) pullrequest.Withdrawn {
@@ -245,7 +252,10 @@ func TestPIP22_ThePresenceOfTheRevisionNamesAPullRequestThatIsMoot(t *testing.T)
 }
 
 func TestPIP22_TheEndOfThePullRequestIsFound(t *testing.T) {
-	for state, want := range map[gitprovider.State]pullrequest.Outcome{gitprovider.Merged: pullrequest.Merged, gitprovider.Closed: pullrequest.Closed} {
+	for state, want := range map[gitprovider.State]pullrequest.Outcome{
+		gitprovider.Merged: pullrequest.Merged,
+		gitprovider.Closed: pullrequest.Closed,
+	} {
 		w := newWorld(t, map[string]string{file: podinfo("1.0.0")})
 		number := w.propose().PullRequest.Number
 		w.provider.edit(number, func(p *gitprovider.PullRequest) { p.State = state })
@@ -577,7 +587,12 @@ func TestPIP22_AWithdrawalPrefersWhatIsOpen(t *testing.T) {
 	first := w.propose().PullRequest.Number
 	w.provider.edit(first, func(p *gitprovider.PullRequest) { p.State = gitprovider.Closed })
 	body := w.provider.all[first-1].Body
-	second, err := w.provider.Create(t.Context(), gitprovider.NewPullRequest{Head: w.request.Branch, Base: w.request.Base, Title: "again", Body: body})
+	second, err := w.provider.Create(t.Context(), gitprovider.NewPullRequest{
+		Head:  w.request.Branch,
+		Base:  w.request.Base,
+		Title: "again",
+		Body:  body,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (q *queue) next(repository gitprovider.Repository) {
 	q.lines[repository] = line[1:]
 }
 
-// giveUp leaves the line, and tells whether it was still in it.
+// giveUp leaves the line, and reports whether it was still in it.
 func (q *queue) giveUp(repository gitprovider.Repository, turn chan struct{}) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()

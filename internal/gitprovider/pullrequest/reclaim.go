@@ -70,7 +70,7 @@ func (r Request) siblings(remote *gitremote.Remote) []string {
 	return slices.DeleteFunc(remote.Branches(family), func(name string) bool { return name == r.Branch || len(name) != len(r.Branch) })
 }
 
-// proposesFrom tells whether a pull request is open from one of the branches into our base.
+// proposesFrom reports whether a pull request is open from one of the branches into our base.
 func (r Request) proposesFrom(branches []string, pr gitprovider.PullRequest) bool {
 	return pr.State == gitprovider.Open && !pr.Fork && pr.Base == r.Base && slices.Contains(branches, pr.Head)
 }

@@ -42,5 +42,5 @@ func Recognise(body, namespace, pipeline string) (Mark, bool) {
 	return mark, mark.Key != "" && mark.Environment != ""
 }
 
-// Marked tells whether a description is one of ours, for whichever pipeline.
+// Marked reports whether a description is one of ours, for whichever pipeline.
 func Marked(body string) bool { return strings.Contains(body, KeyTrailer+": ") }

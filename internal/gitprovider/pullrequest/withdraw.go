@@ -34,8 +34,8 @@ type Withdrawn struct {
 }
 
 // Withdraw closes the pull request of a promotion, says why, and removes the branch unless others have added to it. It may be repeated;
-// what is gone already is no error. If it fails after the pull request was closed, it returns that beside the error. The comment comes after
-// the closing: a provider that does not let us close would otherwise get one at each attempt.
+// what is gone already is no error. If it fails after the pull request was closed, it returns that beside the error. The comment comes
+// after the closing: a provider that does not let us close would otherwise get one at each attempt.
 func (p *Proposer) Withdraw(ctx context.Context, w Withdrawal) (Withdrawn, error) {
 	leave, err := p.queue.enter(ctx, w.Provider.Repository())
 	if err != nil {

@@ -227,7 +227,12 @@ func TestRedirectsAreFollowedOnlyByReadsAndOnTheHost(t *testing.T) {
 	if err := read(t.Context(), client, &into); err != nil || into.Answer != 42 {
 		t.Errorf("moved on the host: %v, %v", into, err)
 	}
-	for path, method := range map[string]string{"/away": http.MethodGet, "/clear": http.MethodGet, "/round": http.MethodGet, "/thing": http.MethodPost} {
+	for path, method := range map[string]string{
+		"/away":  http.MethodGet,
+		"/clear": http.MethodGet,
+		"/round": http.MethodGet,
+		"/thing": http.MethodPost,
+	} {
 		_, err := client.Do(t.Context(), Request{Operation: "read it", Method: method, Path: path, Body: "x"})
 		expect(t, err, gitprovider.NotFound, "moved", "change url")
 	}
@@ -243,7 +248,10 @@ func TestWhatKeepsARequestFromBeingAnswered(t *testing.T) {
 
 	expect(t, read(t.Context(), clientWith(t, Config{Base: server.URL, Rules: loopback}), nil), gitprovider.Untrusted, `"caFile"`)
 	expect(t, read(t.Context(), clientWith(t, Config{Base: server.URL}), nil), gitprovider.Misconfigured, "loopback addresses are not allowed")
-	expect(t, read(t.Context(), clientWith(t, Config{Base: "https://127.0.0.1:1", Rules: loopback}), nil), gitprovider.Unavailable, "cannot be reached")
+	expect(t, read(t.Context(), clientWith(t, Config{
+		Base:  "https://127.0.0.1:1",
+		Rules: loopback,
+	}), nil), gitprovider.Unavailable, "cannot be reached")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -50,8 +50,8 @@ func (c *Client) All(operation string, fetch func(page int) (Page, error)) ([]gi
 	return all, err
 }
 
-// History does what Provider.History is to do. Both functions return pages with the newest pull request first: that order stands still while
-// the pages are read, so that none is missed.
+// History does what Provider.History is to do. Both functions return pages with the newest pull request first: that order stands still
+// while the pages are read, so that none is missed.
 func (c *Client) History(operation string, everything, open func(page int) (Page, error)) ([]gitprovider.PullRequest, error) {
 	var found []gitprovider.PullRequest
 	more := false
@@ -73,7 +73,7 @@ func (c *Client) History(operation string, everything, open func(page int) (Page
 	return append(found, slices.DeleteFunc(older, func(p gitprovider.PullRequest) bool { return known[p.Number] })...), nil
 }
 
-// HasNext tells whether an answer names a page after it. The address of that page is not used: the server could lead anywhere with it.
+// HasNext reports whether an answer names a page after it. The address of that page is not used: the server could lead anywhere with it.
 func HasNext(header http.Header) bool {
 	for _, links := range header.Values("Link") {
 		for link := range strings.SplitSeq(links, ",") {

@@ -19,7 +19,12 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // at is a pull request that changed so many minutes after the start.
 func at(number int64, minutes int) gitprovider.PullRequest {
-	return gitprovider.PullRequest{Number: number, State: gitprovider.Open, Base: "main", UpdatedTime: start.Add(time.Duration(minutes) * time.Minute)}
+	return gitprovider.PullRequest{
+		Number:      number,
+		State:       gitprovider.Open,
+		Base:        "main",
+		UpdatedTime: start.Add(time.Duration(minutes) * time.Minute),
+	}
 }
 
 // feedOf serves pages, and counts those that it was asked for.

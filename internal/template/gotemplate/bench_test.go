@@ -51,7 +51,9 @@ func benchBindings() map[string]any {
 	var items []any
 	for i := range 50 {
 		items = append(items, map[string]any{
-			"name": fmt.Sprintf("item-%d", i), "replicas": float64(i), "config": map[string]any{"a": float64(i), "b": []any{"x", "y"}, "c": map[string]any{"d": "e"}},
+			"name":     fmt.Sprintf("item-%d", i),
+			"replicas": float64(i),
+			"config":   map[string]any{"a": float64(i), "b": []any{"x", "y"}, "c": map[string]any{"d": "e"}},
 		})
 	}
 	imports := map[string]any{"items": items, "prefix": "p", "namespace": "n", "cluster": map[string]any{"spec": map[string]any{"type": "t"}}}

@@ -191,7 +191,7 @@ func (r *run) items(list any) ([]any, error) {
 	return items, nil
 }
 
-// contained tells whether a value is among others. Each comparison costs what measuring the value costs.
+// contained reports whether a value is among others. Each comparison costs what measuring the value costs.
 func (r *run) contained(value any, among []any) (bool, error) {
 	for _, other := range among {
 		if err := r.meter.Step(1); err != nil {

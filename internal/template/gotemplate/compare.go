@@ -12,7 +12,7 @@ import (
 
 var errIncomparable = template.Problemf("these values cannot be compared")
 
-// equal tells whether a value equals one of others. Integers and other numbers can be compared with each other, which
+// equal reports whether a value equals one of others. Integers and other numbers can be compared with each other, which
 // text/template does not do: whether a number of the input has a fraction is not up to the author of the template.
 func (r *run) equal(value any, others ...any) (bool, error) {
 	if len(others) == 0 {
@@ -47,7 +47,7 @@ func (r *run) same(one, other any) (bool, error) {
 	return order == 0, err
 }
 
-// compared returns a function that compares two values and tells whether their order is the wanted one.
+// compared returns a function that compares two values and reports whether their order is the wanted one.
 func (r *run) compared(wanted func(order int) bool) any {
 	return func(one, other any) (bool, error) {
 		order, err := r.order(one, other)

@@ -281,7 +281,14 @@ func (r *run) signed(name string, addresses, hosts []any, days any, issuer *Cert
 
 //lint:allow parameters the template calls it with these
 func (r *run) signedWithKey(name string, addresses, hosts []any, days any, issuer *Certificate, key string) (*Certificate, error) {
-	return r.certify(request{function: "genSignedCertWithKey", name: name, hosts: hostsOf(addresses, hosts), days: days, issuer: issuer, key: key})
+	return r.certify(request{
+		function: "genSignedCertWithKey",
+		name:     name,
+		hosts:    hostsOf(addresses, hosts),
+		days:     days,
+		issuer:   issuer,
+		key:      key,
+	})
 }
 
 func hostsOf(lists ...[]any) []string {

@@ -30,13 +30,21 @@ func generate(t *testing.T, text, seed string) (string, []string, error) {
 
 func TestGeneratedValuesFollowFromTheSeed(t *testing.T) {
 	for text, form := range map[string]string{
-		`{{ randAlphaNum 30 }}`: `^[0-9A-Za-z]{30}$`, `{{ randAlpha 30 }}`: `^[A-Za-z]{30}$`, `{{ randNumeric 30 }}`: `^[0-9]{30}$`,
-		`{{ randAscii .imports.n }}`: `^[ -~]{4}$`, `{{ randBytes 16 }}`: `^[0-9A-Za-z+/]{22}==$`, `{{ randInt 5 900000005 }}`: `^[0-9]{1,9}$`,
-		`{{ uuidv4 }}`: `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, `{{ shuffle "abcdefghijkl" }}`: `^[a-l]{12}$`,
-		`{{ bcrypt "secret" }}`: `^\$2a\$10\$[./\w]{53}$`, `{{ htpasswd "user" "secret" }}`: `^user:\$2a\$10\$[./\w]{53}$`, `{{ encryptAES "key" "text" | len }} {{ encryptAES "key" "text" }}`: `^44 [\w+/]{43}=$`,
+		`{{ randAlphaNum 30 }}`:          `^[0-9A-Za-z]{30}$`,
+		`{{ randAlpha 30 }}`:             `^[A-Za-z]{30}$`,
+		`{{ randNumeric 30 }}`:           `^[0-9]{30}$`,
+		`{{ randAscii .imports.n }}`:     `^[ -~]{4}$`,
+		`{{ randBytes 16 }}`:             `^[0-9A-Za-z+/]{22}==$`,
+		`{{ randInt 5 900000005 }}`:      `^[0-9]{1,9}$`,
+		`{{ uuidv4 }}`:                   `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
+		`{{ shuffle "abcdefghijkl" }}`:   `^[a-l]{12}$`,
+		`{{ bcrypt "secret" }}`:          `^\$2a\$10\$[./\w]{53}$`,
+		`{{ htpasswd "user" "secret" }}`: `^user:\$2a\$10\$[./\w]{53}$`,
+		`{{ encryptAES "key" "text" | len }} {{ encryptAES "key" "text" }}`:  `^44 [\w+/]{43}=$`,
 		`{{ encryptAES "key" "text" | decryptAES "key" }} {{ randAlpha 9 }}`: `^text [A-Za-z]{9}$`,
-		`{{ genPrivateKey "ecdsa" }}`:                                        `BEGIN EC PRIVATE KEY`, `{{ genPrivateKey "ed25519" }}`: `BEGIN PRIVATE KEY`,
-		`{{ $ca := genCA "ca" 10 }}{{ $ca.Cert }}{{ $ca.Key }}`: `BEGIN CERTIFICATE[^Z]*BEGIN RSA PRIVATE KEY|BEGIN CERTIFICATE`,
+		`{{ genPrivateKey "ecdsa" }}`:                                        `BEGIN EC PRIVATE KEY`,
+		`{{ genPrivateKey "ed25519" }}`:                                      `BEGIN PRIVATE KEY`,
+		`{{ $ca := genCA "ca" 10 }}{{ $ca.Cert }}{{ $ca.Key }}`:              `BEGIN CERTIFICATE[^Z]*BEGIN RSA PRIVATE KEY|BEGIN CERTIFICATE`,
 	} {
 		one, _, err := generate(t, text, "one")
 		if err != nil || !regexp.MustCompile(form).MatchString(one) {
@@ -75,12 +83,20 @@ func TestCertificatesOfGoTemplates(t *testing.T) {
 
 func TestGeneratorsRefuse(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{ randAlpha -1 }}`: "function randAlpha: the length has to be from 0 to 10000", `{{ randAlpha 1000000 }}`: "the length has to be", `{{ randAlpha "x" }}`: "an integer is needed here",
-		`{{ htpasswd "a:b" "x" }}`: "function htpasswd: there cannot be a colon in the name of the user", `{{ bcrypt (repeat 73 "x") }}`: "function bcrypt: bcrypt takes passwords of at most 72 bytes",
-		`{{ range until 10 }}{{ bcrypt "x" }}{{ end }}`: "limit reached", `{{ range until 3 }}{{ derivePassword 1 "pin" "x" "y" "z" }}{{ end }}`: "limit reached",
-		`{{ derivePassword 1 "other" "x" "y" "z" }}`: "function derivePassword: the kind of password has to be one of basic, long, maximum, medium, pin, short", `{{ derivePassword -1 "pin" "x" "y" "z" }}`: "the counter has to be from 0",
-		`{{ randInt 5 5 }}`: "the second number has to be greater", `{{ genPrivateKey "dsa" }}`: "rsa, ecdsa or ed25519", `{{ genCAWithKey "x" 1 "y" }}`: "not a private key",
-		`{{ buildCustomCert "x" "y" }}`: "base64", `{{ genPrivateKey "rsa" }}`: "limit reached",
+		`{{ randAlpha -1 }}`:                            "function randAlpha: the length has to be from 0 to 10000",
+		`{{ randAlpha 1000000 }}`:                       "the length has to be",
+		`{{ randAlpha "x" }}`:                           "an integer is needed here",
+		`{{ htpasswd "a:b" "x" }}`:                      "function htpasswd: there cannot be a colon in the name of the user",
+		`{{ bcrypt (repeat 73 "x") }}`:                  "function bcrypt: bcrypt takes passwords of at most 72 bytes",
+		`{{ range until 10 }}{{ bcrypt "x" }}{{ end }}`: "limit reached",
+		`{{ range until 3 }}{{ derivePassword 1 "pin" "x" "y" "z" }}{{ end }}`: "limit reached",
+		`{{ derivePassword 1 "other" "x" "y" "z" }}`:                           "function derivePassword: the kind of password has to be one of basic, long, maximum, medium, pin, short",
+		`{{ derivePassword -1 "pin" "x" "y" "z" }}`:                            "the counter has to be from 0",
+		`{{ randInt 5 5 }}`:             "the second number has to be greater",
+		`{{ genPrivateKey "dsa" }}`:     "rsa, ecdsa or ed25519",
+		`{{ genCAWithKey "x" 1 "y" }}`:  "not a private key",
+		`{{ buildCustomCert "x" "y" }}`: "base64",
+		`{{ genPrivateKey "rsa" }}`:     "limit reached",
 	} {
 		if _, _, err := generate(t, text, "x"); err == nil || !strings.Contains(messageIn(t, err), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)

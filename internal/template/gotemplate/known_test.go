@@ -12,8 +12,11 @@ import (
 
 func TestMisspeltNames(t *testing.T) {
 	input := Input{
-		Bindings: map[string]any{"imports": map[string]any{"greeting": "hello", "nothing": nil, "config": map[string]any{"size": int64(3)}}, "cd": map[string]any{"component": map[string]any{"name": "x"}}},
-		Known:    map[string][]string{"": {"state", "values"}, "imports": {"optional"}, "cd": nil},
+		Bindings: map[string]any{
+			"imports": map[string]any{"greeting": "hello", "nothing": nil, "config": map[string]any{"size": int64(3)}},
+			"cd":      map[string]any{"component": map[string]any{"name": "x"}},
+		},
+		Known: map[string][]string{"": {"state", "values"}, "imports": {"optional"}, "cd": nil},
 	}
 	const wrong = "! there is no "
 	for text, want := range map[string]string{

@@ -22,7 +22,7 @@ func (c *compiler) markFailures(pipe *parse.PipeNode) {
 	}
 }
 
-// literals tells whether nodes are made of nothing but what stands in the template.
+// literals reports whether nodes are made of nothing but what stands in the template.
 func (c *compiler) literals(nodes []parse.Node) bool {
 	return !slices.ContainsFunc(nodes, func(node parse.Node) bool { return !c.literal(node) })
 }
@@ -39,7 +39,7 @@ func (c *compiler) literal(node parse.Node) bool {
 	return false
 }
 
-// calculates tells whether the result of a function depends on its arguments alone. Templates that are included see more
+// calculates reports whether the result of a function depends on its arguments alone. Templates that are included see more
 // than that, files of the blueprint are not text of the template, and nobody knows about functions of the caller.
 func (c *compiler) calculates(function string) bool {
 	switch function {

@@ -123,11 +123,11 @@ func (v Version) String() string { return v.parsed.String() }
 // Compare returns -1, 0 or 1.
 func (v Version) Compare(other Version) int { return v.parsed.Compare(&other.parsed) }
 
-// Equal tells whether two versions are the same.
+// Equal reports whether two versions are the same.
 func (v Version) Equal(other Version) bool { return v.parsed.Equal(&other.parsed) }
 
-// LessThan tells whether this version comes before another one.
+// LessThan reports whether this version comes before another one.
 func (v Version) LessThan(other Version) bool { return v.parsed.LessThan(&other.parsed) }
 
-// GreaterThan tells whether this version comes after another one.
+// GreaterThan reports whether this version comes after another one.
 func (v Version) GreaterThan(other Version) bool { return v.parsed.GreaterThan(&other.parsed) }

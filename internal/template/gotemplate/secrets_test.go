@@ -20,7 +20,12 @@ func secretBindings() map[string]any {
 		"targets", "deployitems",
 	} {
 		all[name] = map[string]any{
-			"s": canary, "t": "x: " + canary + ": y", "list": []any{canary}, "n": map[string]any{"deep": canary}, "json": `{"` + canary, "i": 70397.0,
+			"s":    canary,
+			"t":    "x: " + canary + ": y",
+			"list": []any{canary},
+			"n":    map[string]any{"deep": canary},
+			"json": `{"` + canary,
+			"i":    70397.0,
 		}
 	}
 	return all
@@ -59,7 +64,10 @@ func TestNoSecretGetsIntoAnError(t *testing.T) {
 	for name := range secretBindings() {
 		for _, text := range secretCases {
 			text = strings.ReplaceAll(text, ".B", "."+name)
-			compiled, err := Compile(template.Source{Execution: "test", Text: text}, Options{Limits: tight, Functions: []string{"leak", "panics", "wraps"}})
+			compiled, err := Compile(template.Source{
+				Execution: "test",
+				Text:      text,
+			}, Options{Limits: tight, Functions: []string{"leak", "panics", "wraps"}})
 			if err == nil {
 				_, err = compiled.Render(Input{Bindings: secretBindings(), Functions: leaking, Files: files})
 			}
@@ -81,7 +89,10 @@ func TestNoSecretGetsIntoAnError(t *testing.T) {
 func TestErrorsAreUseful(t *testing.T) {
 	for _, text := range secretCases {
 		text = strings.ReplaceAll(text, ".B", ".imports")
-		compiled, err := Compile(template.Source{Execution: "test", Text: text}, Options{Limits: tight, Functions: []string{"leak", "panics", "wraps"}})
+		compiled, err := Compile(template.Source{
+			Execution: "test",
+			Text:      text,
+		}, Options{Limits: tight, Functions: []string{"leak", "panics", "wraps"}})
 		if err == nil {
 			_, err = compiled.Render(Input{Bindings: secretBindings(), Functions: leaking, Files: files})
 		}

@@ -70,7 +70,7 @@ func (r *run) function(name string) (any, error) {
 	return nil, template.Problemf("function %s is not available here", name)
 }
 
-// callable tells whether text/template could call a function: one result, or a result and an error.
+// callable reports whether text/template could call a function: one result, or a result and an error.
 func callable(value reflect.Value) bool {
 	if value.Kind() != reflect.Func {
 		return false

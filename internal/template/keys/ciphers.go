@@ -20,7 +20,7 @@ import (
 // ErrDecrypt says that a text cannot be decrypted, and neither why nor what it is.
 var ErrDecrypt = errors.New("the text cannot be decrypted with this key")
 
-// spiffSecret is what spiff signs with before it encrypts. It is no secret: it only tells whether a key was the right one.
+// spiffSecret is what spiff signs with before it encrypts. It is no secret: it only reports whether a key was the right one.
 const spiffSecret = "spiff is a cool tool"
 
 // EncryptSpiff encrypts a text as spiff does by the method 3DES: with a signature behind it, in hexadecimal digits.

@@ -86,7 +86,7 @@ func CostInBcrypt(hash string) (cost int, ok bool) {
 	return cost, err == nil
 }
 
-// IsBcrypt tells whether a hash is that of a password. It takes as long as making the hash.
+// IsBcrypt reports whether a hash is that of a password. It takes as long as making the hash.
 func IsBcrypt(hash, password string) bool {
 	return bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)) == nil
 }
@@ -126,7 +126,7 @@ func SaltInMD5Crypt(hash string) (string, error) {
 	return parts[2], nil
 }
 
-// IsMD5Crypt tells whether a hash is that of a password.
+// IsMD5Crypt reports whether a hash is that of a password.
 func IsMD5Crypt(hash, password string) (bool, error) {
 	salt, err := SaltInMD5Crypt(hash)
 	if err != nil {

@@ -47,7 +47,9 @@ func benchBindings() map[string]any {
 	var items []any
 	for i := range 50 {
 		items = append(items, map[string]any{
-			"name": fmt.Sprintf("item-%d", i), "replicas": int64(i), "config": map[string]any{"a": int64(i), "b": []any{"x", "y"}, "c": map[string]any{"d": "e"}},
+			"name":     fmt.Sprintf("item-%d", i),
+			"replicas": int64(i),
+			"config":   map[string]any{"a": int64(i), "b": []any{"x", "y"}, "c": map[string]any{"d": "e"}},
 		})
 	}
 	imports := map[string]any{"items": items, "prefix": "p", "namespace": "n", "cluster": map[string]any{"spec": map[string]any{"type": "t"}}}
@@ -79,7 +81,10 @@ func BenchmarkEvaluate(b *testing.B) {
 }
 
 func BenchmarkMapping(b *testing.B) {
-	compiled, err := CompileTree(template.Source{}, map[string]any{"name": "(( imports.prefix \"-x\" ))", "config": "(( imports.import-5 ))"}, Options{})
+	compiled, err := CompileTree(template.Source{}, map[string]any{
+		"name":   "(( imports.prefix \"-x\" ))",
+		"config": "(( imports.import-5 ))",
+	}, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

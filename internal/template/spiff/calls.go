@@ -67,7 +67,7 @@ func (c *call) functionName() string {
 	return ""
 }
 
-// hasFunction tells whether a name is that of a function. Functions have precedence over values of the same name.
+// hasFunction reports whether a name is that of a function. Functions have precedence over values of the same name.
 func (r *run) hasFunction(name string) bool {
 	return r.functions[name] != nil || builtins[name] != nil
 }
@@ -253,7 +253,7 @@ func init() {
 	}
 }
 
-// formDefined tells whether all arguments can be evaluated.
+// formDefined reports whether all arguments can be evaluated.
 func formDefined(e *env, c *call) (outcome, error) {
 	for _, arg := range c.positional {
 		out, err := e.evalLocally(arg.expr)
@@ -267,7 +267,7 @@ func formDefined(e *env, c *call) (outcome, error) {
 	return just(true), nil
 }
 
-// formValid tells whether all arguments can be evaluated and are not nil.
+// formValid reports whether all arguments can be evaluated and are not nil.
 func formValid(e *env, c *call) (outcome, error) {
 	valid := true
 	for _, arg := range c.positional {
@@ -338,7 +338,7 @@ func stubPath(e *env, c *call) ([]string, error) {
 	return pathOf(out.value)
 }
 
-// formCatch yields a map that tells whether an expression could be evaluated, and its value or its error.
+// formCatch yields a map that reports whether an expression could be evaluated, and its value or its error.
 func formCatch(e *env, c *call) (outcome, error) {
 	if len(c.positional) != 1 {
 		return outcome{}, problem("function catch takes one argument")

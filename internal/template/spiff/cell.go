@@ -45,7 +45,7 @@ func later(e *env, evaluate func(*env) (result, error)) *cell {
 	return &cell{state: pending, env: e, evaluate: evaluate}
 }
 
-// present tells whether the cell is defined. One that is just being evaluated is taken for defined.
+// present reports whether the cell is defined. One that is just being evaluated is taken for defined.
 func (c *cell) present() (bool, error) {
 	if c.state == running {
 		return true, nil

@@ -5,12 +5,12 @@ package spiff
 
 import "slices"
 
-// constants tells whether arguments are there and made of nothing but what stands in the template.
+// constants reports whether arguments are there and made of nothing but what stands in the template.
 func (r *run) constants(arguments []argument) bool {
 	return len(arguments) > 0 && !slices.ContainsFunc(arguments, func(a argument) bool { return !r.constant(a.expr) })
 }
 
-// constant tells whether the value of an expression is made of nothing but its own text. A condition only chooses.
+// constant reports whether the value of an expression is made of nothing but its own text. A condition only chooses.
 func (r *run) constant(x expr) bool {
 	switch x := x.(type) {
 	case *literal:
@@ -29,7 +29,7 @@ func (r *run) constant(x expr) bool {
 	return false
 }
 
-// calculates tells whether the result of a function depends on its arguments alone. Files of the blueprint are not text of
+// calculates reports whether the result of a function depends on its arguments alone. Files of the blueprint are not text of
 // the template, and nobody knows about functions of the caller.
 func (r *run) calculates(function string) bool {
 	return builtins[function] != nil && r.functions[function] == nil && function != "read" && function != "read_uncached"

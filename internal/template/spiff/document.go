@@ -121,7 +121,7 @@ func (e *env) enter(d *dict, s *source) {
 	}
 }
 
-// isKept tells whether the markers of an entry at the root say that it is kept in the state.
+// isKept reports whether the markers of an entry at the root say that it is kept in the state.
 func (s *source) isKept() bool {
 	var all flags
 	for _, node := range append([]*source{s, s.inserted}, s.items...) {

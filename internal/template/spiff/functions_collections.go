@@ -25,7 +25,7 @@ func callLength(c *invocation) (value, error) {
 	return nil, c.wrong(0, "a string, a list or a map")
 }
 
-// callContains tells whether a list has an item, a map a key, or a string a part.
+// callContains reports whether a list has an item, a map a key, or a string a part.
 func callContains(c *invocation) (value, error) {
 	if err := c.takes(2, 2); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func callUniq(c *invocation) (value, error) {
 	})
 }
 
-// among tells whether an item equals one of others.
+// among reports whether an item equals one of others.
 func (c *invocation) among(item *cell, others []*cell) (bool, error) {
 	for _, other := range others {
 		same, err := c.env.run.equal(item.value, other.value)
@@ -210,7 +210,7 @@ func callElement(c *invocation) (value, error) {
 	return nil, c.wrong(0, "a list or a map")
 }
 
-// callSort sorts strings or integers, or anything by a lambda that tells whether one item comes before another.
+// callSort sorts strings or integers, or anything by a lambda that reports whether one item comes before another.
 func callSort(c *invocation) (value, error) {
 	if err := c.takes(1, 2); err != nil {
 		return nil, err

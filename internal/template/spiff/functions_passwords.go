@@ -52,7 +52,7 @@ func (c *invocation) twoTexts() (first, second string, err error) {
 	return first, second, err
 }
 
-// callBcryptCheck tells whether a hash is that of a password. It takes as long as the hash took, which is bounded.
+// callBcryptCheck reports whether a hash is that of a password. It takes as long as the hash took, which is bounded.
 func callBcryptCheck(c *invocation) (value, error) {
 	password, hash, err := c.twoTexts()
 	if err != nil {

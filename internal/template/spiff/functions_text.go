@@ -277,7 +277,10 @@ func callReplaceMatch(c *invocation) (value, error) {
 type finder func(text string, from int) []int
 
 // replaced replaces matches in a string by a text or by what a lambda yields.
-func (c *invocation) replaced(prepare func(text string) (finder, error), expand func(replacement, text string, match []int) string) (value, error) {
+func (c *invocation) replaced(
+	prepare func(text string) (finder, error),
+	expand func(replacement, text string, match []int) string,
+) (value, error) {
 	if err := c.takes(3, 4); err != nil {
 		return nil, err
 	}
@@ -318,7 +321,10 @@ func (c *invocation) replaced(prepare func(text string) (finder, error), expand 
 }
 
 // substitute returns what makes the replacement of a match: a text or a lambda.
-func (c *invocation) substitute(text string, expand func(replacement, text string, match []int) string) (func(match []int) (string, error), error) {
+func (c *invocation) substitute(
+	text string,
+	expand func(replacement, text string, match []int) string,
+) (func(match []int) (string, error), error) {
 	switch replacement := c.args[2].(type) {
 	case string:
 		references := strings.Count(replacement, "$")

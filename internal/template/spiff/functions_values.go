@@ -586,7 +586,7 @@ func callVersionCompare(c *invocation) (value, error) {
 	return int64(a.Compare(b)), nil
 }
 
-// callVersionMatch tells whether a version meets all conditions.
+// callVersionMatch reports whether a version meets all conditions.
 func callVersionMatch(c *invocation) (value, error) {
 	if err := c.takes(1, -1); err != nil {
 		return nil, err

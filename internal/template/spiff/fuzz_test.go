@@ -40,7 +40,11 @@ func FuzzEvaluate(f *testing.F) {
 // fuzzOnce evaluates a template and returns what it yields, or its error.
 func fuzzOnce(t *testing.T, compiled *Template, text string) string {
 	t.Helper()
-	result, err := compiled.Evaluate(Input{Bindings: secretBindings(), Files: files, State: map[string]any{"a": "old", "b": map[string]any{"c": 1.0}}})
+	result, err := compiled.Evaluate(Input{
+		Bindings: secretBindings(),
+		Files:    files,
+		State:    map[string]any{"a": "old", "b": map[string]any{"c": 1.0}},
+	})
 	if err == nil {
 		if jsonLength(result.Value) > compiled.limits.Output && compiled.root != nil {
 			t.Errorf("the output has %d bytes", jsonLength(result.Value))

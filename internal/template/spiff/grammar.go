@@ -23,7 +23,13 @@ func (p *parser) dynaml() parsed {
 
 // markers are the words behind an ampersand.
 var markers = map[string]flags{
-	"template": isTemplate, "temporary": isTemporary, "local": isLocal, "inject": isInject, "state": isState, "default": isDefault, "dynamic": isDynamic,
+	"template":  isTemplate,
+	"temporary": isTemporary,
+	"local":     isLocal,
+	"inject":    isInject,
+	"state":     isState,
+	"default":   isDefault,
+	"dynamic":   isDynamic,
 }
 
 // marked reads markers and the expression in brackets that may follow them.

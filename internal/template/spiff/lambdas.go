@@ -174,7 +174,7 @@ func (l *lambda) hide(err error) error {
 	return err
 }
 
-// curries tells whether a call with too few arguments yields a lambda for the rest.
+// curries reports whether a call with too few arguments yields a lambda for the rest.
 func (l *lambda) curries(args arguments) bool {
 	count := len(l.parameters)
 	return len(args.named) == 0 && len(args.positional) < count && !l.variadic && !l.parameters[count-1].optional
@@ -270,7 +270,7 @@ func (l *lambda) fill(names local, missing []boundParameter, named bool) error {
 	return nil
 }
 
-// lambdaOf evaluates an expression that has to yield a lambda, and tells whether the lambda stands there itself.
+// lambdaOf evaluates an expression that has to yield a lambda, and reports whether the lambda stands there itself.
 func (e *env) lambdaOf(x expr) (l *lambda, inline bool, err error) {
 	out, err := e.eval(x)
 	if err != nil {

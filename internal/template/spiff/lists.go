@@ -138,7 +138,7 @@ func (b *listBuilder) collect() error {
 	return nil
 }
 
-// keeps tells whether the parts of an item are found again in the state: it is a map whose name is known beforehand.
+// keeps reports whether the parts of an item are found again in the state: it is a map whose name is known beforehand.
 func (b *listBuilder) keeps(item *source) bool {
 	name := item.entries[b.list.key()]
 	return item.kind == mappingKind && (name == nil || name.kind != expressionKind)
@@ -206,7 +206,7 @@ func (b *listBuilder) nameOf(index int, item *source) (string, error) {
 	return name, nil
 }
 
-// mergesDirectly tells whether the value of an expression can be the counterpart of the node.
+// mergesDirectly reports whether the value of an expression can be the counterpart of the node.
 func mergesDirectly(x expr) bool {
 	var parts []expr
 	switch x := x.(type) {

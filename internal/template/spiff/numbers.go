@@ -30,7 +30,7 @@ func (t *Template) Calculations(imports []string) []Calculation {
 	return found
 }
 
-// importedBy tells whether an expression is nothing but one of the imports.
+// importedBy reports whether an expression is nothing but one of the imports.
 func importedBy(x expr, imports []string) bool {
 	ref, ok := x.(*reference)
 	return ok && len(ref.path) == 2 && ref.path[0] == "imports" && slices.Contains(imports, ref.path[1])

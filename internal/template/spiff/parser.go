@@ -290,7 +290,7 @@ func (p *parser) number(pos int) parsed {
 	return parsed{&literal{at(pos, end), value}, end}
 }
 
-// fraction reads what follows the integer part of a number, and tells whether there is anything.
+// fraction reads what follows the integer part of a number, and reports whether there is anything.
 func (p *parser) fraction(pos int) (end int, found bool) {
 	end = pos
 	if point := p.word(end, "."); point > 0 {

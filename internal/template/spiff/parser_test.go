@@ -45,8 +45,19 @@ func TestParserReadsWhatTheOriginalReads(t *testing.T) {
 // What takes the original parser exponential time takes this one a time that grows with the length.
 func TestParserIsLinear(t *testing.T) {
 	for name, form := range map[string][2]string{
-		"brackets": {"(", ")"}, "lists": {"[", "]"}, "calls": {"f(", ")"}, "maps": {"{a=", "}"}, "iterations": {"map[", "|x|->x]"}, "lambdas": {"|x|->", ""},
-		"conditions": {"a ? ", " :b"}, "indexes": {"a[", "]"}, "ranges": {"[1..", "]"}, "scopes": {"(a=1) ", ""}, "brackets without an end": {"(", ""}, "lists without an end": {"[", ""}, "calls without an end": {"f(", ""},
+		"brackets":                {"(", ")"},
+		"lists":                   {"[", "]"},
+		"calls":                   {"f(", ")"},
+		"maps":                    {"{a=", "}"},
+		"iterations":              {"map[", "|x|->x]"},
+		"lambdas":                 {"|x|->", ""},
+		"conditions":              {"a ? ", " :b"},
+		"indexes":                 {"a[", "]"},
+		"ranges":                  {"[1..", "]"},
+		"scopes":                  {"(a=1) ", ""},
+		"brackets without an end": {"(", ""},
+		"lists without an end":    {"[", ""},
+		"calls without an end":    {"f(", ""},
 	} {
 		size := func(depth int) int {
 			p := &parser{text: strings.Repeat(form[0], depth) + "x" + strings.Repeat(form[1], depth), limit: 1000, known: map[known]parsed{}}

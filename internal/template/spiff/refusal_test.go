@@ -42,7 +42,11 @@ func TestMessagesOfTheAuthor(t *testing.T) {
 		`catch[error("caught")|v,e|->error("again")]`:                                   "again",
 	} {
 		text := jsonText(map[string]any{"a": "(( " + expression + " ))"})
-		input := Input{Bindings: bindings(), Files: files, Functions: map[string]Function{"own": func(args []any) (any, error) { return args[0], nil }}}
+		input := Input{
+			Bindings:  bindings(),
+			Files:     files,
+			Functions: map[string]Function{"own": func(args []any) (any, error) { return args[0], nil }},
+		}
 		if got := evaluateWith(t, text, input); got != "! "+want {
 			t.Errorf("%.200s\n got %q\nwant %q", expression, got, "! "+want)
 		}

@@ -86,7 +86,7 @@ func problem(format string, args ...any) error {
 	return &evalError{cause: template.Problemf(format, args...)}
 }
 
-// catchable tells whether an error can be caught by an expression.
+// catchable reports whether an error can be caught by an expression.
 func catchable(err error) bool {
 	var limit *template.LimitError
 	var failed *evalError
@@ -169,7 +169,7 @@ func (e *env) locate(err error, x expr) error {
 	return &located
 }
 
-// hidden tells whether the expression that is evaluated must not be shown.
+// hidden reports whether the expression that is evaluated must not be shown.
 func (e *env) hidden() bool { return e.node != nil && e.node.hidden }
 
 // place returns where in the template the error happened: at an expression, or without one at a node.

@@ -19,8 +19,14 @@ func secretBindings() map[string]any {
 		"imports", "cd", "components", "blueprint", "blueprintDef", "componentDescriptorDef", "values", "dataobjects", "targets", "deployitems",
 	} {
 		all[name] = map[string]any{
-			"s": canary, "t": "x: " + canary + ": y", "list": []any{canary}, "n": map[string]any{"deep": canary}, "i": 70397.0,
-			"code": "nowhere." + strings.ReplaceAll(canary, "-", "_"), "lambda": "|" + strings.ReplaceAll(canary, "-", "_") + "|->nowhere", "named": []any{map[string]any{"name": canary, "v": "(( nowhere ))"}},
+			"s":      canary,
+			"t":      "x: " + canary + ": y",
+			"list":   []any{canary},
+			"n":      map[string]any{"deep": canary},
+			"i":      70397.0,
+			"code":   "nowhere." + strings.ReplaceAll(canary, "-", "_"),
+			"lambda": "|" + strings.ReplaceAll(canary, "-", "_") + "|->nowhere",
+			"named":  []any{map[string]any{"name": canary, "v": "(( nowhere ))"}},
 		}
 	}
 	return all

@@ -144,7 +144,7 @@ type merge struct {
 	keyName           string
 }
 
-// needed tells whether it is an error if there is no counterpart.
+// needed reports whether it is an error if there is no counterpart.
 func (m *merge) needed(e *env) bool {
 	return m.replace || m.required || m.redirect || e.redirected
 }

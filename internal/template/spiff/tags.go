@@ -79,7 +79,10 @@ func (c *tagCollector) enter(name string, s *source) *compileError {
 }
 
 func (s *source) tagError(format string, args ...any) *compileError {
-	return &compileError{place: template.Place{Path: s.place.Path, Line: s.place.Line, Column: s.place.Column}, cause: template.Problemf(format, args...)}
+	return &compileError{
+		place: template.Place{Path: s.place.Path, Line: s.place.Line, Column: s.place.Column},
+		cause: template.Problemf(format, args...),
+	}
 }
 
 // ownMarkers returns the markers of a node: those of its expression, of its insertion, or of items that stand for markers of

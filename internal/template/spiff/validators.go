@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/template/keys"
 )
 
-// validator tells whether a value meets a condition. The arguments are what follows the name of the condition in a list.
+// validator reports whether a value meets a condition. The arguments are what follows the name of the condition in a list.
 type validator func(c *invocation, v value, args []value) (bool, error)
 
 // validators are the conditions that the functions validate and check know by name.
@@ -55,7 +55,7 @@ func callValidate(c *invocation) (value, error) {
 	return nil, problem("function validate: the value does not meet condition %d%s", failed, named(c.args[failed]))
 }
 
-// callCheck tells whether its first argument meets the conditions, which are the others.
+// callCheck reports whether its first argument meets the conditions, which are the others.
 func callCheck(c *invocation) (value, error) {
 	failed, err := c.firstUnmet()
 	return failed == 0, err
@@ -101,7 +101,7 @@ func splitCondition(condition value) (value, []value) {
 	return l.cells[0].value, args
 }
 
-// meets tells whether a value meets a condition: a name, a lambda, or a list of one of these and its arguments.
+// meets reports whether a value meets a condition: a name, a lambda, or a list of one of these and its arguments.
 func (c *invocation) meets(v, condition value) (bool, error) {
 	if err := c.env.run.meter.Enter(); err != nil {
 		return false, err
@@ -162,7 +162,7 @@ func (c *invocation) meetsLambda(v value, l *lambda, args []value) (bool, error)
 	return truth(items[0].value), nil
 }
 
-// tellsLiterally tells whether the last of so many items that a lambda yields is a message made of text of the template.
+// tellsLiterally reports whether the last of so many items that a lambda yields is a message made of text of the template.
 func (l *lambda) tellsLiterally(r *run, items int) bool {
 	if l.node != nil && l.node.hidden || items < 2 {
 		return false
@@ -187,7 +187,7 @@ func (c *invocation) needs(args []value, least, most int) error {
 	return nil
 }
 
-// holdAll tells whether a value meets all conditions among the arguments.
+// holdAll reports whether a value meets all conditions among the arguments.
 func holdAll(c *invocation, v value, args []value) (bool, error) {
 	if len(args) == 0 {
 		return false, problem("function %s: a condition needs an argument", c.name)
@@ -200,7 +200,7 @@ func holdAll(c *invocation, v value, args []value) (bool, error) {
 	return true, nil
 }
 
-// holdOne tells whether a value meets one of the conditions among the arguments.
+// holdOne reports whether a value meets one of the conditions among the arguments.
 func holdOne(c *invocation, v value, args []value) (bool, error) {
 	if len(args) == 0 {
 		return false, problem("function %s: a condition needs an argument", c.name)
@@ -213,7 +213,7 @@ func holdOne(c *invocation, v value, args []value) (bool, error) {
 	return false, nil
 }
 
-// everyItem tells whether a value is a list and its items meet the conditions.
+// everyItem reports whether a value is a list and its items meet the conditions.
 func everyItem(c *invocation, v value, args []value) (bool, error) {
 	l, ok := v.(*list)
 	if !ok || len(args) == 0 {
@@ -231,7 +231,7 @@ func everyItem(c *invocation, v value, args []value) (bool, error) {
 	return true, nil
 }
 
-// everyEntry tells whether a value is a map and its entries meet a condition, and its keys another one that comes first.
+// everyEntry reports whether a value is a map and its entries meet a condition, and its keys another one that comes first.
 func everyEntry(c *invocation, v value, args []value) (bool, error) {
 	d, ok := v.(*dict)
 	if !ok || len(args) == 0 {
@@ -282,7 +282,7 @@ func (c *invocation) fieldMeets(d *dict, args []value, optional bool) (bool, err
 	return c.meets(field.value, args[1])
 }
 
-// isEmpty tells whether a string, a list or a map is empty.
+// isEmpty reports whether a string, a list or a map is empty.
 func isEmpty(c *invocation, v value, _ []value) (bool, error) {
 	switch v.(type) {
 	case string, *list, *dict:
@@ -291,7 +291,7 @@ func isEmpty(c *invocation, v value, _ []value) (bool, error) {
 	return false, problem("function %s: a value of type %s is neither empty nor not", c.name, typeOf(v))
 }
 
-// hasType tells whether a value is of one of the types.
+// hasType reports whether a value is of one of the types.
 func hasType(c *invocation, v value, args []value) (bool, error) {
 	for _, arg := range args {
 		name, ok := arg.(string)
@@ -305,7 +305,7 @@ func hasType(c *invocation, v value, args []value) (bool, error) {
 	return false, nil
 }
 
-// isOneOf tells whether a value is in a list.
+// isOneOf reports whether a value is in a list.
 func isOneOf(c *invocation, v value, args []value) (bool, error) {
 	if err := c.needs(args, 1, 1); err != nil {
 		return false, err
@@ -371,7 +371,7 @@ func fraction(v value) (float64, bool) {
 	return 0, false
 }
 
-// matches tells whether a string matches a regular expression.
+// matches reports whether a string matches a regular expression.
 func matches(c *invocation, v value, args []value) (bool, error) {
 	if err := c.needs(args, 1, 1); err != nil {
 		return false, err
@@ -388,7 +388,7 @@ func matches(c *invocation, v value, args []value) (bool, error) {
 	return expression.MatchString(text), nil
 }
 
-// isVersion tells whether a value is a semantic version that meets the conditions on versions.
+// isVersion reports whether a value is a semantic version that meets the conditions on versions.
 func isVersion(c *invocation, v value, args []value) (bool, error) {
 	version := &invocation{env: c.env, name: c.name, args: append([]value{v}, args...)}
 	if _, ok := v.(string); !ok {

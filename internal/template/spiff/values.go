@@ -232,7 +232,7 @@ func typeOf(v value) string {
 	}
 }
 
-// truth tells whether a value counts as true.
+// truth reports whether a value counts as true.
 func truth(v value) bool {
 	switch v := v.(type) {
 	case nil:
@@ -342,7 +342,7 @@ func (r *run) plainEntries(d *dict, output bool, level int) (any, error) {
 	return plain, nil
 }
 
-// isExpression tells whether a string is an expression, and returns what is between its brackets.
+// isExpression reports whether a string is an expression, and returns what is between its brackets.
 func isExpression(text string) (string, bool) {
 	if len(text) < len("(())") || !strings.HasPrefix(text, "((") || !strings.HasSuffix(text, "))") {
 		return "", false

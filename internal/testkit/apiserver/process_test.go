@@ -95,9 +95,17 @@ func TestStartReportsTrouble(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"it ends":         {role: "broken", want: "has ended: exit status 1\nport 6443 is taken"},
-		"its arguments":   {role: "broken", change: func(o *Options) { o.Port, o.DataDir, o.ClusterControllers = 7, "d", true }, want: `"--port" "7" "--exit-with-stdin" "--data-dir" "d" "--cluster-controllers"]`},
-		"it is too slow":  {role: "never ready", change: func(o *Options) { o.startLimit = time.Second }, want: "it did not become ready: context deadline exceeded\nalmost ready"},
+		"it ends": {role: "broken", want: "has ended: exit status 1\nport 6443 is taken"},
+		"its arguments": {
+			role:   "broken",
+			change: func(o *Options) { o.Port, o.DataDir, o.ClusterControllers = 7, "d", true },
+			want:   `"--port" "7" "--exit-with-stdin" "--data-dir" "d" "--cluster-controllers"]`,
+		},
+		"it is too slow": {
+			role:   "never ready",
+			change: func(o *Options) { o.startLimit = time.Second },
+			want:   "it did not become ready: context deadline exceeded\nalmost ready",
+		},
 		"it is not there": {change: func(o *Options) { o.Binary = "/does/not/exist" }, want: "start the API server"},
 	}
 	for name, c := range cases {
@@ -118,7 +126,10 @@ func runParent() error {
 	if err != nil {
 		return err
 	}
-	process, err := Start(context.Background(), Options{Binary: binary, Kubeconfig: filepath.Join(os.Getenv("APISERVER_TEST_DIR"), "kubeconfig")})
+	process, err := Start(context.Background(), Options{
+		Binary:     binary,
+		Kubeconfig: filepath.Join(os.Getenv("APISERVER_TEST_DIR"), "kubeconfig"),
+	})
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,12 @@ func Line(t testing.TB, server *testkit.APIServer, namespace string) *pipelines.
 		Revision: "1.3.0", Run: 4, State: pipelines.PromotionComplete, StartTime: Before(20), CompletionTime: &arrived, Attempts: 2,
 	})
 	status.Environments = map[string]pipelines.EnvironmentStatus{
-		"dev":     {Targets: targetsAt(line, 0, "1.3.0"), Healthy: &pipelines.EnvironmentHealth{Revision: "1.3.0", Since: Before(20)}},
-		"staging": {Targets: targetsAt(line, 1, "1.3.0"), Healthy: &pipelines.EnvironmentHealth{Revision: "1.3.0", Since: arrived}, Promotion: &carried},
+		"dev": {Targets: targetsAt(line, 0, "1.3.0"), Healthy: &pipelines.EnvironmentHealth{Revision: "1.3.0", Since: Before(20)}},
+		"staging": {
+			Targets:   targetsAt(line, 1, "1.3.0"),
+			Healthy:   &pipelines.EnvironmentHealth{Revision: "1.3.0", Since: arrived},
+			Promotion: &carried,
+		},
 		"production": {
 			Targets: targetsAt(line, 2, "1.2.0"), Healthy: &pipelines.EnvironmentHealth{Revision: "1.2.0", Since: Before(66)},
 			WaitingApproval: pipelines.WaitingApproval{Revision: "1.3.0"}, Promotion: &waiting, History: []pipelines.PromotionStatus{previous},
@@ -57,7 +61,11 @@ func Line(t testing.TB, server *testkit.APIServer, namespace string) *pipelines.
 		Message: "somebody must approve revision 1.3.0 for environment production",
 	}}
 	status.Conditions = []metav1.Condition{{
-		Type: pipelines.ConditionReady, Status: metav1.ConditionTrue, Reason: pipelines.ReasonReconciliationSucceeded, Message: "All clusters checked", LastTransitionTime: Before(20),
+		Type:               pipelines.ConditionReady,
+		Status:             metav1.ConditionTrue,
+		Reason:             pipelines.ReasonReconciliationSucceeded,
+		Message:            "All clusters checked",
+		LastTransitionTime: Before(20),
 	}}
 	Store(t, server, line)
 	return line
@@ -66,7 +74,13 @@ func Line(t testing.TB, server *testkit.APIServer, namespace string) *pipelines.
 // PromotionOf completes a record as the controller would.
 func PromotionOf(p *pipelines.Pipeline, environment string, record pipelines.PromotionStatus) pipelines.PromotionStatus {
 	record.Strategy = pipelines.StrategyNotification
-	record.Key = pipeline.Identity{Namespace: p.Namespace, Name: p.Name, Environment: environment, Revision: record.Revision, Run: record.Run}.Key()
+	record.Key = pipeline.Identity{
+		Namespace:   p.Namespace,
+		Name:        p.Name,
+		Environment: environment,
+		Revision:    record.Revision,
+		Run:         record.Run,
+	}.Key()
 	return record
 }
 

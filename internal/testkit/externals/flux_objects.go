@@ -31,7 +31,10 @@ func GitSource(namespace, name string, repository *Repository) []client.Object {
 		"username": []byte(repository.gitea.User), "password": []byte(repository.gitea.Token), "ca.crt": repository.gitea.CA,
 	}}
 	return []client.Object{secret, fluxObject(GitRepositoryKind, namespace, name, map[string]any{
-		"interval": sourceInterval, "url": repository.CloneURL(), "ref": map[string]any{"branch": "main"}, "secretRef": map[string]any{"name": name},
+		"interval":  sourceInterval,
+		"url":       repository.CloneURL(),
+		"ref":       map[string]any{"branch": "main"},
+		"secretRef": map[string]any{"name": name},
 	})}
 }
 

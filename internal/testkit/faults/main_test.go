@@ -39,7 +39,7 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 }
 
-// stored tells whether the server has the config map.
+// stored reports whether the server has the config map.
 func (w *world) stored(t *testing.T, name string) bool {
 	t.Helper()
 	err := w.real.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &corev1.ConfigMap{})

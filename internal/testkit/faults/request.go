@@ -28,13 +28,13 @@ type Request struct {
 	StreamsList bool // a watch that begins with events which stand for a list
 }
 
-// IsWrite tells whether the request stores something.
+// IsWrite reports whether the request stores something.
 func (r Request) IsWrite() bool {
 	writes := []string{"create", "update", "patch", "delete", "deletecollection"}
 	return r.Resource != "" && !r.DryRun && slices.Contains(writes, r.Verb) && !strings.HasSuffix(r.Resource, "reviews")
 }
 
-// IsNumbered tells whether the request is a write that plans count; see the package's vocabulary.
+// IsNumbered reports whether the request is a write that plans count; see the package's vocabulary.
 func (r Request) IsNumbered() bool {
 	return r.IsWrite() && r.Resource != "events" && r.Resource != "leases"
 }

@@ -88,7 +88,7 @@ func (p Pattern) String() string {
 	return text
 }
 
-// Matches tells whether the pattern selects the request.
+// Matches reports whether the pattern selects the request.
 func (p Pattern) Matches(r Request) bool {
 	return p.matchesVerb(r) && p.matchesResource(r) && (p.Name == "" || p.Name == r.Name)
 }
@@ -111,7 +111,7 @@ func (p Pattern) matchesResource(r Request) bool {
 	return names(p.Resource, r) && (p.Subresource == anything || p.Subresource == r.Subresource)
 }
 
-// names tells whether the text, with or without a group, names the request's resource.
+// names reports whether the text, with or without a group, names the request's resource.
 func names(resource string, r Request) bool {
 	return r.Resource != "" && (resource == r.Resource || resource == r.GroupResource())
 }

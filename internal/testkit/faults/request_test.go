@@ -17,27 +17,48 @@ func TestRequestsAreKnownByTheirSignature(t *testing.T) {
 		want                           string
 		write, numbered                bool
 	}{
-		"get":               {method: "GET", url: installations + "/a", want: "get installations.landscaper.gardener.cloud ns/a"},
-		"list":              {method: "GET", url: installations + "?limit=5", want: "list installations.landscaper.gardener.cloud ns"},
-		"list everywhere":   {method: "GET", url: "/api/v1/secrets", want: "list secrets"},
-		"watch":             {method: "GET", url: installations + "?watch=true", want: "watch installations.landscaper.gardener.cloud ns"},
-		"watch by number":   {method: "GET", url: "/api/v1/pods?watch=1", want: "watch pods"},
-		"get namespace":     {method: "GET", url: "/api/v1/namespaces/ns", want: "get namespaces ns"},
-		"list namespaces":   {method: "GET", url: "/api/v1/namespaces", want: "list namespaces"},
-		"discovery":         {method: "GET", url: "/apis", want: "get /apis"},
-		"group discovery":   {method: "GET", url: "/apis/apps/v1", want: "get /apis/apps/v1"},
-		"core discovery":    {method: "GET", url: "/api/v1", want: "get /api/v1"},
-		"version":           {method: "GET", url: "/version", want: "get /version"},
-		"finalize":          {method: "PUT", url: "/api/v1/namespaces/ns/finalize", body: `{"spec":{}}`, want: "update namespaces/finalize [spec] ns", write: true, numbered: true},
-		"delete collection": {method: "DELETE", url: installations, want: "deletecollection installations.landscaper.gardener.cloud ns", write: true, numbered: true},
+		"get":             {method: "GET", url: installations + "/a", want: "get installations.landscaper.gardener.cloud ns/a"},
+		"list":            {method: "GET", url: installations + "?limit=5", want: "list installations.landscaper.gardener.cloud ns"},
+		"list everywhere": {method: "GET", url: "/api/v1/secrets", want: "list secrets"},
+		"watch":           {method: "GET", url: installations + "?watch=true", want: "watch installations.landscaper.gardener.cloud ns"},
+		"watch by number": {method: "GET", url: "/api/v1/pods?watch=1", want: "watch pods"},
+		"get namespace":   {method: "GET", url: "/api/v1/namespaces/ns", want: "get namespaces ns"},
+		"list namespaces": {method: "GET", url: "/api/v1/namespaces", want: "list namespaces"},
+		"discovery":       {method: "GET", url: "/apis", want: "get /apis"},
+		"group discovery": {method: "GET", url: "/apis/apps/v1", want: "get /apis/apps/v1"},
+		"core discovery":  {method: "GET", url: "/api/v1", want: "get /api/v1"},
+		"version":         {method: "GET", url: "/version", want: "get /version"},
+		"finalize": {
+			method:   "PUT",
+			url:      "/api/v1/namespaces/ns/finalize",
+			body:     `{"spec":{}}`,
+			want:     "update namespaces/finalize [spec] ns",
+			write:    true,
+			numbered: true,
+		},
+		"delete collection": {
+			method:   "DELETE",
+			url:      installations,
+			want:     "deletecollection installations.landscaper.gardener.cloud ns",
+			write:    true,
+			numbered: true,
+		},
 		"create": {
-			method: "POST", url: "/api/v1/namespaces/ns/configmaps", body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"y"}}`,
-			want: "create configmaps [data] ns/a", write: true, numbered: true,
+			method:   "POST",
+			url:      "/api/v1/namespaces/ns/configmaps",
+			body:     `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"y"}}`,
+			want:     "create configmaps [data] ns/a",
+			write:    true,
+			numbered: true,
 		},
 		"dry run": {method: "POST", url: "/api/v1/namespaces/ns/configmaps?dryRun=All", body: `{"data":{}}`, want: "create configmaps ns"},
 		"update of the status": {
-			method: "PUT", url: installations + "/a/status", body: `{"kind":"Installation","metadata":{"name":"a"},"spec":{},"status":{"phase":"Init"}}`,
-			want: "update installations.landscaper.gardener.cloud/status [spec status] ns/a", write: true, numbered: true,
+			method:   "PUT",
+			url:      installations + "/a/status",
+			body:     `{"kind":"Installation","metadata":{"name":"a"},"spec":{},"status":{"phase":"Init"}}`,
+			want:     "update installations.landscaper.gardener.cloud/status [spec status] ns/a",
+			write:    true,
+			numbered: true,
 		},
 		"merge patch": {
 			method: "PATCH", url: installations + "/a/status", contentType: "application/merge-patch+json",
@@ -70,7 +91,14 @@ func TestRequestsAreKnownByTheirSignature(t *testing.T) {
 			method: "POST", url: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body: `{"spec":{}}`,
 			want: "create selfsubjectaccessreviews.authorization.k8s.io",
 		},
-		"a body that is no object": {method: "POST", url: "/api/v1/namespaces/ns/configmaps", body: "\x00\x01", want: "create configmaps ns", write: true, numbered: true},
+		"a body that is no object": {
+			method:   "POST",
+			url:      "/api/v1/namespaces/ns/configmaps",
+			body:     "\x00\x01",
+			want:     "create configmaps ns",
+			write:    true,
+			numbered: true,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +125,14 @@ func TestRequestsAreKnownByTheirSignature(t *testing.T) {
 }
 
 func TestPatternsSelectRequests(t *testing.T) {
-	patch := Request{Verb: "patch", Group: "landscaper.gardener.cloud", Resource: "installations", Subresource: "status", Namespace: "ns", Name: "a"}
+	patch := Request{
+		Verb:        "patch",
+		Group:       "landscaper.gardener.cloud",
+		Resource:    "installations",
+		Subresource: "status",
+		Namespace:   "ns",
+		Name:        "a",
+	}
 	create := Request{Verb: "create", Resource: "configmaps", Namespace: "ns", Name: "b"}
 	list := Request{Verb: "list", Resource: "configmaps"}
 	event := Request{Verb: "create", Resource: "events"}

@@ -75,7 +75,7 @@ const replayLimit = 5 * time.Minute
 
 var violation = regexp.MustCompile(`[IC]\d+: .*|waited .*|config map .*|panic: .*`)
 
-// replay runs one plan, WORKLOAD PLAN, and tells whether and how it fails.
+// replay runs one plan, WORKLOAD PLAN, and reports whether and how it fails.
 func replay(t *testing.T, binary, run string) (failed bool, how, output string) {
 	t.Helper()
 	workload, plan, _ := strings.Cut(run, " ")

@@ -26,7 +26,12 @@ const Main = "main"
 // Create makes a repository with one commit on the branch Main. Names may contain slashes.
 func (s *Server) Create(t testing.TB, name string, files map[string]string) *Repository {
 	t.Helper()
-	r := &Repository{URL: s.URL + "/" + name + ".git", t: t, directory: filepath.Join(s.root, filepath.FromSlash(name)+".git"), work: t.TempDir()}
+	r := &Repository{
+		URL:       s.URL + "/" + name + ".git",
+		t:         t,
+		directory: filepath.Join(s.root, filepath.FromSlash(name)+".git"),
+		work:      t.TempDir(),
+	}
 	run(t, "", "init", "--quiet", "--bare", "--initial-branch="+Main, r.directory)
 	r.Set("http.receivepack", "true")
 	run(t, "", "clone", "--quiet", r.directory, r.work)

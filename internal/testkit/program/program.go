@@ -41,7 +41,10 @@ var (
 		Name: "source-controller", Title: "Flux's source-controller", module: "test/parts/source", pkg: "github.com/fluxcd/source-controller",
 	}
 	KustomizeController = Program{
-		Name: "kustomize-controller", Title: "Flux's kustomize-controller", module: "test/parts/kustomize", pkg: "github.com/fluxcd/kustomize-controller",
+		Name:   "kustomize-controller",
+		Title:  "Flux's kustomize-controller",
+		module: "test/parts/kustomize",
+		pkg:    "github.com/fluxcd/kustomize-controller",
 	}
 	HelmController = Program{
 		Name: "helm-controller", Title: "Flux's helm-controller", module: "test/parts/helm", pkg: "github.com/fluxcd/helm-controller",

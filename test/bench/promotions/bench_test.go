@@ -11,8 +11,8 @@ import (
 	"espalier.dev/internal/testkit/measure"
 )
 
-// BenchmarkPipelines measures a few pipelines alone, as many among all the others, all of them at once, all of them at rest, and a start of the
-// controller with all of them.
+// BenchmarkPipelines measures a few pipelines alone, as many among all the others, all of them at once, all of them at rest, and a start
+// of the controller with all of them.
 func BenchmarkPipelines(b *testing.B) {
 	for b.Loop() {
 		few := *clustersFlag // so many have all connections and watches already

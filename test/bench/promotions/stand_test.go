@@ -107,7 +107,9 @@ func (s *stand) enrol(ctx context.Context, cluster int) error {
 	name, leaf := clusterName(cluster), s.leafOf(cluster)
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: reader}}
 	role := &rbacv1.Role{ObjectMeta: user.ObjectMeta, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"},
+		APIGroups: []string{"helm.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io"},
+		Resources: []string{"*"},
+		Verbs:     []string{"get", "list", "watch"},
 	}}}
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: user.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: reader},

@@ -42,7 +42,7 @@ func judgeClaim(s step) []Violation {
 	return f.found
 }
 
-// wasTrue tells whether a claim was true at a moment since the write of the object before it.
+// wasTrue reports whether a claim was true at a moment since the write of the object before it.
 func wasTrue(history testkit.History, claim step) bool {
 	begun, found := false, false
 	replay(history, func(s step) {
@@ -54,7 +54,7 @@ func wasTrue(history testkit.History, claim step) bool {
 	return found
 }
 
-// claims tells whether the step says of the present spec that it has succeeded, and the object did not say so before.
+// claims reports whether the step says of the present spec that it has succeeded, and the object did not say so before.
 func claims(s step) bool {
 	succeeded := func(o *object) bool { return o != nil && o.isSuccess() && o.isUpToDate() }
 	return succeeded(s.after) && (!succeeded(s.before) || s.before.generation != s.after.generation)

@@ -32,7 +32,7 @@ func inOrder(history testkit.History) []Violation {
 	return f.found
 }
 
-// begins tells whether the step hands a job down that is not a deletion. An interrupt ends the job of an item that never had it, in the
+// begins reports whether the step hands a job down that is not a deletion. An interrupt ends the job of an item that never had it, in the
 // write that gives it to the item; that is no beginning.
 func begins(s step) bool { return s.changed(jobOf) && !s.after.isFinished() && !s.after.deleting() }
 
@@ -57,7 +57,7 @@ func inContinuousOrder(history testkit.History) []Violation {
 	return f.found
 }
 
-// isWritten tells whether a step creates an object that is to stay, or changes its spec.
+// isWritten reports whether a step creates an object that is to stay, or changes its spec.
 func isWritten(s step) bool {
 	return !s.after.deleting() && (s.before == nil || s.before.generation != s.after.generation)
 }

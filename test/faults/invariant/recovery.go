@@ -193,7 +193,7 @@ func newIdentities() *identities {
 	return &identities{forward: map[string]string{}, backward: map[string]string{}}
 }
 
-// same tells whether two texts differ in nothing but identifiers that are each other's pair.
+// same reports whether two texts differ in nothing but identifiers that are each other's pair.
 func (p *identities) same(want, got string) bool {
 	wanted, found := identityForm.FindAllString(want, -1), identityForm.FindAllString(got, -1)
 	if identityForm.ReplaceAllString(want, "<identity>") != identityForm.ReplaceAllString(got, "<identity>") {

@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// AtRest tells whether nothing is left to do, at the end of a history, about anything of the continuous flow.
+// AtRest reports whether nothing is left to do, at the end of a history, about anything of the continuous flow.
 func AtRest(history testkit.History) bool {
 	rest := true
 	replayEnd(history, func(s step) {
@@ -44,12 +44,12 @@ func restIsRespected(history testkit.History) []Violation {
 	return f.found
 }
 
-// wasAtRest tells whether a step is about an object of the continuous flow that is to stay and had nothing to do.
+// wasAtRest reports whether a step is about an object of the continuous flow that is to stay and had nothing to do.
 func wasAtRest(s step) bool {
 	return s.after != nil && s.before != nil && s.after.isContinuous() && s.before.isContinuous() && !s.before.isBusy() && !s.after.deleting()
 }
 
-// sameWill tells whether a write leaves what users decide as it was.
+// sameWill reports whether a write leaves what users decide as it was.
 func sameWill(a, b *object) bool {
 	return a.generation == b.generation && maps.Equal(a.raw.GetAnnotations(), b.raw.GetAnnotations()) && maps.Equal(a.raw.GetLabels(), b.raw.GetLabels())
 }

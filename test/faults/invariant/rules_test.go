@@ -77,8 +77,14 @@ func TestInOrder(t *testing.T) {
 	}
 	exchange := func() *story {
 		return tell().write("Installation root", job("1")).
-			write("Installation giver", below("root"), job("1"), set([]any{map[string]any{"name": "x", "dataRef": "fruit"}}, "spec", "exports", "data")).
-			write("Installation taker", below("root"), job("1"), set([]any{map[string]any{"name": "x", "dataRef": "fruit"}}, "spec", "imports", "data")).
+			write("Installation giver", below("root"), job("1"), set([]any{map[string]any{
+				"name":    "x",
+				"dataRef": "fruit",
+			}}, "spec", "exports", "data")).
+			write("Installation taker", below("root"), job("1"), set([]any{map[string]any{
+				"name":    "x",
+				"dataRef": "fruit",
+			}}, "spec", "imports", "data")).
 			write("Execution taker", ownedBy("taker"))
 	}
 	judge(t, "I5", map[string]example{
@@ -161,7 +167,12 @@ func TestStatusIsHonest(t *testing.T) {
 			"observedGeneration falls from 1 to 0",
 		},
 		"a condition ahead": {
-			tell().write("Installation root", set([]any{map[string]any{"type": "Ready", "status": "False", "reason": "Init", "observedGeneration": int64(3)}}, "status", "conditions")),
+			tell().write("Installation root", set([]any{map[string]any{
+				"type":               "Ready",
+				"status":             "False",
+				"reason":             "Init",
+				"observedGeneration": int64(3),
+			}}, "status", "conditions")),
 			"condition Ready speaks of generation 3",
 		},
 	})

@@ -92,7 +92,7 @@ func contentsOf(item *object) map[testkit.ObjectID]any {
 	return contents
 }
 
-// resembles tells whether a value can be what is rendered from a template. A string with an expression in it may become anything.
+// resembles reports whether a value can be what is rendered from a template. A string with an expression in it may become anything.
 func resembles(template, value any) bool {
 	switch wanted := template.(type) {
 	case string:

@@ -34,7 +34,7 @@ func statusIsHonest(history testkit.History) []Violation {
 	return f.found
 }
 
-// turnsContinuous tells whether a deploy item is about to come to the continuous flow, and says before that this is nothing to deploy.
+// turnsContinuous reports whether a deploy item is about to come to the continuous flow, and says before that this is nothing to deploy.
 func turnsContinuous(o *object) bool {
 	return o.id.Kind == kindDeployItem && !o.isContinuous() && o.isFinished() && o.observed == o.generation+1
 }

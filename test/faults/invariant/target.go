@@ -39,7 +39,7 @@ func inventoriesAreComplete(history testkit.History) []Violation {
 	return f.found
 }
 
-// isAboutDeployed tells whether the step is one of an object in the target.
+// isAboutDeployed reports whether the step is one of an object in the target.
 func (s step) isAboutDeployed() bool {
 	return s.after != nil && isDeployed(s.after) || s.before != nil && isDeployed(s.before)
 }

@@ -48,7 +48,7 @@ func follow(s step, since map[testkit.ObjectID]origin) {
 	}
 }
 
-// respecified tells whether a step changes the spec of an object below an installation that is to stay.
+// respecified reports whether a step changes the spec of an object below an installation that is to stay.
 func (s step) respecified() bool {
 	return s.after != nil && s.before != nil && s.after.isContinuous() && s.before.isContinuous() && s.id.Kind != kindDeployItem &&
 		!s.after.deleting() && s.before.generation != s.after.generation
@@ -67,17 +67,17 @@ func judgeTouch(f *findings, s step, family []*object, excused func(*object) boo
 	}
 }
 
-// onlyWaits tells whether an object does nothing but wait, if that may be in vain.
+// onlyWaits reports whether an object does nothing but wait, if that may be in vain.
 func onlyWaits(o *object, hopeless bool) bool {
 	return standsStill(o) || hopeless && o.phase == string(lsv1alpha1.PhasePendingDependencies)
 }
 
-// endedBadly tells whether others may wait for an object in vain.
+// endedBadly reports whether others may wait for an object in vain.
 func endedBadly(o *object) bool {
 	return o.phase == string(lsv1alpha1.PhaseFailed) || o.phase == string(lsv1alpha1.PhaseAborted) || standsStill(o)
 }
 
-// standsStill tells whether an installation says that nothing below it goes on by itself.
+// standsStill reports whether an installation says that nothing below it goes on by itself.
 func standsStill(o *object) bool {
 	return slices.ContainsFunc(typed[lsv1alpha1.Installation](o).Status.Conditions, func(c lsv1alpha1.Condition) bool {
 		return c.Type == lsv1alpha1.ConditionReady && c.Reason == "Standstill"

@@ -48,7 +48,7 @@ func (o *object) isFinal() bool { return lsv1alpha1.Phase(o.phase).IsFinal() }
 
 func (o *object) isSuccess() bool { return o.phase == string(lsv1alpha1.PhaseSucceeded) }
 
-// hasDone tells whether the object has finished this very job successfully.
+// hasDone reports whether the object has finished this very job successfully.
 func (o *object) hasDone(job string) bool { return o.job == job && o.isFinished() && o.isSuccess() }
 
 func (o *object) deleting() bool { return o.raw.GetDeletionTimestamp() != nil }
@@ -63,16 +63,16 @@ func (o *object) runs() bool {
 	return o.id.Kind == kindInstallation || o.id.Kind == kindExecution || o.id.Kind == kindDeployItem
 }
 
-// isContinuous tells whether the spec chooses the continuous flow.
+// isContinuous reports whether the spec chooses the continuous flow.
 func (o *object) isContinuous() bool {
 	flow, _, _ := unstructured.NestedString(o.raw.Object, "spec", "flow")
 	return o.runs() && flow == string(lsv1alpha1.FlowContinuous)
 }
 
-// isUpToDate tells whether the status speaks of the present spec.
+// isUpToDate reports whether the status speaks of the present spec.
 func (o *object) isUpToDate() bool { return o.observed == o.generation }
 
-// isBusy tells whether something is still to be done about an object of the continuous flow.
+// isBusy reports whether something is still to be done about an object of the continuous flow.
 func (o *object) isBusy() bool {
 	return !lsv1alpha1.Phase(o.phase).IsCompleted() || !o.isUpToDate() || operationOf(o) != ""
 }
@@ -146,7 +146,7 @@ type step struct {
 	after   *object // nil if it was deleted
 }
 
-// changed tells whether a step of an existing object changed what the function reads.
+// changed reports whether a step of an existing object changed what the function reads.
 func (s step) changed(read func(*object) string) bool {
 	return s.after != nil && (s.before == nil || read(s.before) != read(s.after))
 }

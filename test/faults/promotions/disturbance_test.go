@@ -129,7 +129,7 @@ func (s *scene) wipe() {
 	}
 }
 
-// isOver tells whether everything that is planned has happened. What lasts as long as the story is never over.
+// isOver reports whether everything that is planned has happened. What lasts as long as the story is never over.
 func (d disturbance) isOver(s *scene) bool {
 	log := s.processes.log()
 	switch {

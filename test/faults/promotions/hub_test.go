@@ -102,7 +102,13 @@ func (s *scene) providerFront(plan []outsideFault) *front {
 		if !ours {
 			s.t.Errorf("pull request %d does not say what it is for: %s", pull.Number, pull.Body)
 		}
-		s.ledger.add(invariant.Entry{Event: invariant.Opened, Number: pull.Number, Environment: mark.Environment, Key: mark.Key, Revision: mark.Revision})
+		s.ledger.add(invariant.Entry{
+			Event:       invariant.Opened,
+			Number:      pull.Number,
+			Environment: mark.Environment,
+			Key:         mark.Key,
+			Revision:    mark.Revision,
+		})
 	}
 	return f
 }

@@ -83,7 +83,12 @@ func newMemoryHub(t *testing.T, namespace string, f *front) *memoryHub {
 func (h *memoryHub) url() string { return h.repository.URL }
 
 func (h *memoryHub) secret() map[string]string {
-	return map[string]string{"username": gitserver.Username, "password": gitserver.Password, "token": gitserver.Password, "caFile": string(h.server.CA())}
+	return map[string]string{
+		"username": gitserver.Username,
+		"password": gitserver.Password,
+		"token":    gitserver.Password,
+		"caFile":   string(h.server.CA()),
+	}
 }
 
 func (h *memoryHub) api() http.Handler {
@@ -192,8 +197,15 @@ func (h *memoryHub) create(w http.ResponseWriter, r *http.Request) {
 	}
 	number := int64(len(h.pulls) + 1)
 	p := &pull{
-		Number: number, URL: fmt.Sprintf("%s/%s/pulls/%d", h.server.URL, repositoryName, number), State: "open", Title: wish.Title, Body: wish.Body,
-		Created: now(), Updated: now(), Head: end{Label: wish.Head, RepoID: 1}, Base: end{Label: wish.Base, RepoID: 1},
+		Number:  number,
+		URL:     fmt.Sprintf("%s/%s/pulls/%d", h.server.URL, repositoryName, number),
+		State:   "open",
+		Title:   wish.Title,
+		Body:    wish.Body,
+		Created: now(),
+		Updated: now(),
+		Head:    end{Label: wish.Head, RepoID: 1},
+		Base:    end{Label: wish.Base, RepoID: 1},
 	}
 	h.pulls = append(h.pulls, p)
 	say(w, http.StatusCreated, h.shown(p))

@@ -125,7 +125,10 @@ func slowly(all []outsideFault) []disturbance {
 	for _, fault := range slices.Backward(all) {
 		if slices.Contains([]string{"create", "close", "event"}, fault.operation) {
 			fault.do = faults.CrashAfter
-			disturbances = append(disturbances, disturbance{plan: faults.MustParse("patch/pipelines/status:*:slow=1s"), outside: []outsideFault{fault}})
+			disturbances = append(disturbances, disturbance{
+				plan:    faults.MustParse("patch/pipelines/status:*:slow=1s"),
+				outside: []outsideFault{fault},
+			})
 		}
 	}
 	return disturbances

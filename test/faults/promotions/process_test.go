@@ -46,7 +46,11 @@ func (s *scene) options() manager.Options {
 func (s *scene) electing() manager.Options {
 	options := s.options()
 	options.LeaderElection = manager.LeaderElection{
-		Enabled: true, Namespace: s.namespace, LeaseDuration: 10 * time.Second, RenewDeadline: 8 * time.Second, RetryPeriod: 500 * time.Millisecond,
+		Enabled:       true,
+		Namespace:     s.namespace,
+		LeaseDuration: 10 * time.Second,
+		RenewDeadline: 8 * time.Second,
+		RetryPeriod:   500 * time.Millisecond,
 	}
 	return options
 }
@@ -164,7 +168,7 @@ func (s *scene) operate(plan faults.Plan, between func()) *process {
 }
 
 // steady waits, if the process has crashed, until the one that follows has come to rest, however long a busy machine takes for that. It
-// tells whether there was a crash.
+// reports whether there was a crash.
 func (s *scene) steady() bool {
 	if s.succession == nil || !isDown(s.succession.transport) {
 		return false

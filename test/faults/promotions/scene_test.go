@@ -72,7 +72,12 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 	server := testkit.Server(t)
 	server.InstallCRD(t, testkit.FluxKinds(t)...)
 	s := &scene{
-		APIServer: server, t: t, namespace: server.Namespace(t), at: map[string]string{}, ledger: &ledger{}, approved: map[invariant.Approval]bool{},
+		APIServer: server,
+		t:         t,
+		namespace: server.Namespace(t),
+		at:        map[string]string{},
+		ledger:    &ledger{},
+		approved:  map[invariant.Approval]bool{},
 	}
 	for _, environment := range []string{"dev", "staging", "prod"} {
 		s.at[environment] = server.GrantedNamespace(t, s.namespace)
@@ -94,7 +99,10 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 	s.sink, s.events = s.newSink(t, d.outside)
 	if w.approvals {
 		s.approval = freeAddress(t)
-		s.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "key"}, StringData: map[string]string{"hmac-key": approvalKey}})
+		s.create(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "key"},
+			StringData: map[string]string{"hmac-key": approvalKey},
+		})
 	}
 	return s
 }

@@ -31,7 +31,12 @@ func (s *scene) newSink(t *testing.T, plan []outsideFault) (*front, string) {
 			return
 		}
 		seen[value("token")] = true
-		taken = &invariant.Entry{Event: invariant.Accepted, Environment: value("environment"), Key: value("promotion-id"), Revision: value("revision")}
+		taken = &invariant.Entry{
+			Event:       invariant.Accepted,
+			Environment: value("environment"),
+			Key:         value("promotion-id"),
+			Revision:    value("revision"),
+		}
 		w.WriteHeader(http.StatusAccepted)
 	})
 	f.executed = func(string, *httptest.ResponseRecorder) {

@@ -53,8 +53,8 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	}
 }
 
-// violations are what is wrong with a run, whatever others are like. The rules are applied to what was known at each rest, for what somebody
-// has approved later was not approved then.
+// violations are what is wrong with a run, whatever others are like. The rules are applied to what was known at each rest, for what
+// somebody has approved later was not approved then.
 func (o outcome) violations() []invariant.Violation {
 	var all []invariant.Violation
 	for _, p := range o.pauses {

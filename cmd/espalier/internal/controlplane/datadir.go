@@ -50,7 +50,7 @@ type dirState struct {
 	Port       int    `json:"port,omitempty"`
 }
 
-// wasReady tells whether a control plane in the directory has ever been ready: only then its port is recorded.
+// wasReady reports whether a control plane in the directory has ever been ready: only then its port is recorded.
 func (s dirState) wasReady() bool { return s.Port != 0 }
 
 // openDataDir claims the directory, making it if need be. The empty string asks for an
@@ -190,7 +190,7 @@ func (d *dataDir) checkUnused() error {
 	return nil
 }
 
-// isNewer tells whether data of the given Kubernetes version may be unreadable to ours.
+// isNewer reports whether data of the given Kubernetes version may be unreadable to ours.
 func isNewer(kubernetes string) bool {
 	theirs, err := version.ParseSemantic(kubernetes)
 	if err != nil {

@@ -58,7 +58,7 @@ func returnMemory(ctx context.Context) {
 // pace is how much had been allocated since the start of the process when it was last looked at, and when memory was last given back.
 type pace struct{ last, returned uint64 }
 
-// over tells whether there was work, and is none any more.
+// over reports whether there was work, and is none any more.
 func (p *pace) over(total uint64) bool {
 	rests := total-p.last < restBytes
 	p.last = total

@@ -140,13 +140,13 @@ func (a *attempt) fieldsHash(verdict Verdict) string {
 	return partly
 }
 
-// takesAway tells whether fields that are not in the manifest any more are taken away.
+// takesAway reports whether fields that are not in the manifest any more are taken away.
 func (a *attempt) takesAway() bool {
 	adds := a.Strategy == manifest.UpdateStrategyMerge || a.Strategy == manifest.UpdateStrategyMergeOverwrite
 	return !adds && a.object.Policy != deployer.PolicyImmutable
 }
 
-// mayTouch tells whether an object that exists is one to work with. What somebody else created belongs to him under the
+// mayTouch reports whether an object that exists is one to work with. What somebody else created belongs to him under the
 // policies that say so: fallback, and immutable, which would not change it and must not delete it either.
 func (a *attempt) mayTouch(live *unstructured.Unstructured) bool {
 	switch a.object.Policy {

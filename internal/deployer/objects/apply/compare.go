@@ -55,7 +55,7 @@ func (c comparison) sameScalar(live, desired any, path []string) bool {
 	return c.quantities && isQuantity(path) && sameQuantity(live, desired)
 }
 
-// isNothing tells whether a value is one that the API server does not store.
+// isNothing reports whether a value is one that the API server does not store.
 func isNothing(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -68,7 +68,7 @@ func isNothing(value any) bool {
 	return false
 }
 
-// isZero tells whether a scalar is one that the API server leaves out of the kinds it knows. An empty string is not among
+// isZero reports whether a scalar is one that the API server leaves out of the kinds it knows. An empty string is not among
 // them, because it means something in labels and data.
 func isZero(value any) bool { return value == false || value == int64(0) || value == float64(0) }
 

@@ -22,7 +22,7 @@ import (
 type Applied struct {
 	Subject cluster.Subject
 	UID     types.UID
-	// Ready tells whether the object was ready when it was last looked at; Missing says what it lacked.
+	// Ready reports whether the object was ready when it was last looked at; Missing says what it lacked.
 	Ready   bool
 	Missing string
 	// Verdict is what became of it.

@@ -88,7 +88,11 @@ func (p *placed) classify(mapper meta.RESTMapper, defaultNamespace string) error
 func (p *placed) useDefault(namespace string) error {
 	if namespace == "" {
 		return failure.Terminalf(
-			failure.Details{Operation: "ReadConfiguration", Reason: "InvalidConfiguration", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
+			failure.Details{
+				Operation: "ReadConfiguration",
+				Reason:    "InvalidConfiguration",
+				Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+			},
 			"%s.metadata.namespace: %s needs a namespace: add one", p.Path, p.Manifest.GetKind(),
 		)
 	}

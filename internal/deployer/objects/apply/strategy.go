@@ -14,7 +14,7 @@ import (
 // Strategy says how to change an object that exists.
 type Strategy = manifest.UpdateStrategy
 
-// differs tells whether an object that exists has to be written. A patch after the last deployment may have set fields
+// differs reports whether an object that exists has to be written. A patch after the last deployment may have set fields
 // that the manifest does not have: then the manifest is applied anew, and patched again in the end.
 func (a *attempt) differs(live *unstructured.Unstructured) bool {
 	switch a.Strategy {

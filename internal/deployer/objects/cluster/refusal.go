@@ -88,8 +88,16 @@ var verdicts = []verdict{
 	{applies: apierrors.IsUnauthorized, reason: ReasonForbidden, code: lsv1alpha1.ErrorUnauthorized, tell: messageOf},
 	{applies: apierrors.IsInvalid, reason: ReasonRefused, code: lsv1alpha1.ErrorConfigurationProblem, terminal: true, tell: causesOf},
 	{applies: isMalformed, reason: ReasonRefused, code: lsv1alpha1.ErrorConfigurationProblem, terminal: true, tell: messageOf},
-	{applies: isConflict, reason: ReasonConflict, tell: func(apierrors.APIStatus, bool) string { return "somebody else changed it at the same time" }},
-	{applies: apierrors.IsNotFound, reason: ReasonRefused, tell: func(status apierrors.APIStatus, _ bool) string { return messageOf(status, false) }},
+	{
+		applies: isConflict,
+		reason:  ReasonConflict,
+		tell:    func(apierrors.APIStatus, bool) string { return "somebody else changed it at the same time" },
+	},
+	{
+		applies: apierrors.IsNotFound,
+		reason:  ReasonRefused,
+		tell:    func(status apierrors.APIStatus, _ bool) string { return messageOf(status, false) },
+	},
 	{applies: func(error) bool { return true }, reason: ReasonUnreachable, tell: messageOf},
 }
 

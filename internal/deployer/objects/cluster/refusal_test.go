@@ -25,8 +25,11 @@ import (
 var (
 	resource  = schema.GroupResource{Resource: "configmaps"}
 	kind      = schema.GroupKind{Kind: "ConfigMap"}
-	configMap = Subject{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Key: client.ObjectKey{Namespace: "garden", Name: "one"}}
-	secret    = Subject{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Key: client.ObjectKey{Namespace: "garden", Name: "one"}}
+	configMap = Subject{
+		GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		Key: client.ObjectKey{Namespace: "garden", Name: "one"},
+	}
+	secret = Subject{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Key: client.ObjectKey{Namespace: "garden", Name: "one"}}
 )
 
 func invalid(value any, detail string) error {
@@ -42,15 +45,19 @@ func TestRefused(t *testing.T) {
 		code    string
 		text    string
 	}{
-		"forbidden":        {configMap, apierrors.NewForbidden(resource, "one", errors.New(`User "u" cannot create resource`)), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "forbidden"},
-		"a quota":          {configMap, apierrors.NewForbidden(resource, "one", errors.New("exceeded quota: q")), failure.Retryable, ReasonRefused, "", "quota"},
-		"unauthorized":     {configMap, apierrors.NewUnauthorized("who"), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "who"},
-		"invalid":          {configMap, invalid("hunter2", "must be a number"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be a number"},
-		"invalid: colon":   {configMap, invalid("x: hunter2: y", "must be: a number"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be: a number"},
-		"invalid: number":  {configMap, invalid(-1, "must be positive"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be positive"},
-		"invalid: object":  {configMap, invalid(map[string]string{"hunter2: ": "x"}, "bad"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value"},
-		"invalid secret":   {secret, invalid("hunter2", "hunter2"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a] (FieldValueInvalid)"},
-		"invalid, no more": {configMap, &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Message: "hunter2"}}, failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "refused it as invalid"},
+		"forbidden":       {configMap, apierrors.NewForbidden(resource, "one", errors.New(`User "u" cannot create resource`)), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "forbidden"},
+		"a quota":         {configMap, apierrors.NewForbidden(resource, "one", errors.New("exceeded quota: q")), failure.Retryable, ReasonRefused, "", "quota"},
+		"unauthorized":    {configMap, apierrors.NewUnauthorized("who"), failure.Retryable, ReasonForbidden, "ERR_UNAUTHORIZED", "who"},
+		"invalid":         {configMap, invalid("hunter2", "must be a number"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be a number"},
+		"invalid: colon":  {configMap, invalid("x: hunter2: y", "must be: a number"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be: a number"},
+		"invalid: number": {configMap, invalid(-1, "must be positive"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value: must be positive"},
+		"invalid: object": {configMap, invalid(map[string]string{"hunter2: ": "x"}, "bad"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a]: Invalid value"},
+		"invalid secret":  {secret, invalid("hunter2", "hunter2"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "data[a] (FieldValueInvalid)"},
+		"invalid, no more": {configMap, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Reason:  metav1.StatusReasonInvalid,
+			Code:    422,
+			Message: "hunter2",
+		}}, failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "refused it as invalid"},
 		"bad request":      {configMap, apierrors.NewBadRequest("cannot read it, error found in #10 byte of ...|hunter2|..."), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "cannot read it"},
 		"bad secret":       {secret, apierrors.NewBadRequest("hunter2"), failure.Terminal, ReasonRefused, "ERR_CONFIGURATION_PROBLEM", "BadRequest"},
 		"a webhook":        {configMap, apierrors.NewForbidden(resource, "one", errors.New(`admission webhook "w" denied the request: no`)), failure.Retryable, ReasonRefused, "ERR_WEBHOOK", "denied"},

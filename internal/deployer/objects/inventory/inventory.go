@@ -50,7 +50,7 @@ func ObjectKey(entry Entry) client.ObjectKey {
 	return client.ObjectKey{Namespace: entry.Resource.Namespace, Name: entry.Resource.Name}
 }
 
-// IsCRD tells whether an entry is the definition of a kind.
+// IsCRD reports whether an entry is the definition of a kind.
 func IsCRD(entry Entry) bool {
 	gvk := GVK(entry)
 	return gvk.Group == "apiextensions.k8s.io" && gvk.Kind == "CustomResourceDefinition"

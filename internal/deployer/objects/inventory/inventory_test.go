@@ -66,7 +66,11 @@ func TestOwnership(t *testing.T) {
 }
 
 func entry(policy deployer.ManifestPolicy, uid types.UID, hash string) Entry {
-	return Entry{Policy: policy, FieldsHash: hash, Resource: deployer.ResourceReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "garden", Name: "one", UID: uid}}
+	return Entry{
+		Policy:     policy,
+		FieldsHash: hash,
+		Resource:   deployer.ResourceReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: "garden", Name: "one", UID: uid},
+	}
 }
 
 func TestIntendKeepsWhatIsKnown(t *testing.T) {

@@ -68,13 +68,13 @@ func (o Owner) Other(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// Created tells whether an object that exists although it is in no inventory was created by the owner, for example
+// Created reports whether an object that exists although it is in no inventory was created by the owner, for example
 // by a process that ended before it could take note of it.
 func (o Owner) Created(live *unstructured.Unstructured) bool {
 	return live.GetAnnotations()[OwnerAnnotation] == o.String()
 }
 
-// Has tells whether the object that is there now is the one of an entry. The annotation decides. An object without it
+// Has reports whether the object that is there now is the one of an entry. The annotation decides. An object without it
 // was written by an earlier controller, or somebody took the annotation away: then it has to be the object that the entry
 // remembers, and under the policy fallback it must still have the label.
 func (o Owner) Has(entry Entry, live *unstructured.Unstructured) bool {

@@ -24,7 +24,7 @@ func groupsOrDefault(groups []deployer.DeletionGroup) []deployer.DeletionGroup {
 	return groups
 }
 
-// contains tells whether an entry belongs to a group.
+// contains reports whether an entry belongs to a group.
 func contains(group deployer.DeletionGroup, entry inventory.Entry) bool {
 	if predefined := group.PredefinedResourceGroup; predefined != nil {
 		return predefinedType(entry) == predefined.Type

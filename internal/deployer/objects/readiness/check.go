@@ -60,7 +60,12 @@ func (c Checks) passOne(ctx context.Context, check deployer.CustomReadinessCheck
 	return append(pending, labelled...), err
 }
 
-func (c Checks) passNamed(ctx context.Context, target cluster.Cluster, check deployer.CustomReadinessCheck, requirements []requirement) ([]cluster.Pending, error) {
+func (c Checks) passNamed(
+	ctx context.Context,
+	target cluster.Cluster,
+	check deployer.CustomReadinessCheck,
+	requirements []requirement,
+) ([]cluster.Pending, error) {
 	var pending []cluster.Pending
 	for _, chosen := range check.ResourceSelector {
 		subject := cluster.Subject{
@@ -84,7 +89,12 @@ func (c Checks) passNamed(ctx context.Context, target cluster.Cluster, check dep
 }
 
 // passLabelled requires something of all objects with certain labels, and that there is one.
-func passLabelled(ctx context.Context, target cluster.Cluster, selector deployer.LabelSelector, requirements []requirement) ([]cluster.Pending, error) {
+func passLabelled(
+	ctx context.Context,
+	target cluster.Cluster,
+	selector deployer.LabelSelector,
+	requirements []requirement,
+) ([]cluster.Pending, error) {
 	every := cluster.Subject{Cluster: target, GVK: schema.FromAPIVersionAndKind(selector.APIVersion, selector.Kind)}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(every.GVK.GroupVersion().WithKind(every.GVK.Kind + "List"))

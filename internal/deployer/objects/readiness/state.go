@@ -106,7 +106,7 @@ func apiServiceState(object *unstructured.Unstructured) State {
 	return State{Ready: true}
 }
 
-// condition tells whether a condition is true, and its message.
+// condition reports whether a condition is true, and its message.
 func condition(object *unstructured.Unstructured, kind string) (holds bool, message string) {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, each := range conditions {

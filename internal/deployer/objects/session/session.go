@@ -107,7 +107,7 @@ func (s *Session[M]) end() {
 	}
 }
 
-// Follow watches exactly the given objects from now on. It tells whether some of them are watched only since this call;
+// Follow watches exactly the given objects from now on. It reports whether some of them are watched only since this call;
 // those may have changed after they were last read.
 func (s *Session[M]) Follow(subjects []cluster.Subject, wake func()) (fresh bool, err error) {
 	s.mutex.Lock()

@@ -84,7 +84,7 @@ func onGoodData(evidence Evidence) []Violation {
 	return f.found
 }
 
-// begins tells whether the write records a new attempt.
+// begins reports whether the write records a new attempt.
 func begins(s step, name string, p *pipelines.PromotionStatus) bool {
 	if p == nil || p.State != pipelines.PromotionAttempting {
 		return false

@@ -127,7 +127,7 @@ func steps(history testkit.History) []step {
 	return all
 }
 
-// wiped tells whether somebody has taken the whole memory away.
+// wiped reports whether somebody has taken the whole memory away.
 func (s step) wiped() bool {
 	return s.before != nil && s.before.Status.Run != nil && s.after.Status.Run == nil
 }

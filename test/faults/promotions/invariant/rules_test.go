@@ -74,12 +74,23 @@ func TestApprovedFirst(t *testing.T) {
 func TestOnGoodData(t *testing.T) {
 	since := metav1.Now()
 	judge(t, "I12", map[string]example{
-		"healthy":                 {tell(false).becomes(attempting), ""},
-		"sick afterwards":         {tell(false).becomes(attempting).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}), ""},
-		"sick":                    {tell(false).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).becomes(attempting), "I12: revision 3: revision 1.1.0 goes to prod although a target of dev is not healthy there"},
-		"at another revision":     {tell(false).sees("dev", pipelines.TargetStatus{Revision: "1.0.9", Ready: true}).becomes(attempting), "a target of dev is not healthy there"},
-		"unreadable":              {tell(false).sees("dev", pipelines.TargetStatus{Revision: "1.1.0", Ready: true, UnreadableSince: &since}).becomes(attempting), "although a target of dev cannot be read"},
-		"itself unreadable":       {tell(false).sees("prod", pipelines.TargetStatus{Revision: "1.0.0", Ready: true, UnreadableSince: &since}).becomes(attempting), "although a target of prod cannot be read"},
+		"healthy":         {tell(false).becomes(attempting), ""},
+		"sick afterwards": {tell(false).becomes(attempting).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}), ""},
+		"sick":            {tell(false).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).becomes(attempting), "I12: revision 3: revision 1.1.0 goes to prod although a target of dev is not healthy there"},
+		"at another revision": {tell(false).sees("dev", pipelines.TargetStatus{
+			Revision: "1.0.9",
+			Ready:    true,
+		}).becomes(attempting), "a target of dev is not healthy there"},
+		"unreadable": {tell(false).sees("dev", pipelines.TargetStatus{
+			Revision:        "1.1.0",
+			Ready:           true,
+			UnreadableSince: &since,
+		}).becomes(attempting), "although a target of dev cannot be read"},
+		"itself unreadable": {tell(false).sees("prod", pipelines.TargetStatus{
+			Revision:        "1.0.0",
+			Ready:           true,
+			UnreadableSince: &since,
+		}).becomes(attempting), "although a target of prod cannot be read"},
 		"never seen":              {tell(false).write(func(p *pipelines.Pipeline) { delete(p.Status.Environments, "dev") }).becomes(attempting), "although only 0 of 1 targets of dev have been seen"},
 		"sick when it is retried": {tell(false).becomes(attempting).becomes(pipelines.PromotionFailed).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).becomes(attempting), "a target of dev is not healthy there"},
 	})
@@ -111,8 +122,15 @@ func TestCompare(t *testing.T) {
 		"the same with other keys and more attempts": {got: EndingOf(tell(false).becomes(attempting).becomes(succeeded, func(p *pipelines.PromotionStatus) {
 			p.Key, p.Attempts = "other", 3
 		}).happened(Accepted, 0, "other", "1.1.0").Evidence, "a basket")},
-		"another state":       {got: EndingOf(tell(false).becomes(complete).happened(Accepted, 0, "k1", "1.1.0").Evidence, "a basket"), exceptions: []string{"Succeeded"}, want: "I14: not so in an undisturbed run: prod: promotion of 1.1.0, run 1, retry 0: Complete"},
-		"nothing was sent":    {got: EndingOf(tell(false).becomes(succeeded).Evidence, "a basket"), want: "I14: missing at the end: outside: accepted 1.1.0 for prod"},
+		"another state": {
+			got:        EndingOf(tell(false).becomes(complete).happened(Accepted, 0, "k1", "1.1.0").Evidence, "a basket"),
+			exceptions: []string{"Succeeded"},
+			want:       "I14: not so in an undisturbed run: prod: promotion of 1.1.0, run 1, retry 0: Complete",
+		},
+		"nothing was sent": {
+			got:  EndingOf(tell(false).becomes(succeeded).Evidence, "a basket"),
+			want: "I14: missing at the end: outside: accepted 1.1.0 for prod",
+		},
 		"the rest is missing": {got: want[:len(want)-1], want: "missing at the end: a basket"},
 		"it is there twice":   {got: append(want[:len(want):len(want)], "a basket"), want: "not so in an undisturbed run: a basket"},
 	} {

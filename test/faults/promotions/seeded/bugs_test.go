@@ -27,9 +27,13 @@ var bugs = []faults.Bug{
 		Runs: []string{"merge provider:create:1:after"},
 	},
 	{
-		Name:  "a promotion is recorded after it was carried out",
-		Edits: []faults.Edit{{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"}},
-		Runs:  []string{"overtake patch/pipelines/status:*:slow=1s;provider:create:2:after"},
+		Name: "a promotion is recorded after it was carried out",
+		Edits: []faults.Edit{{
+			File: "internal/pipeline/decide.go",
+			Old:  "return Decision{Do: do, SaveFirst: true,",
+			New:  "return Decision{Do: do,",
+		}},
+		Runs: []string{"overtake patch/pipelines/status:*:slow=1s;provider:create:2:after"},
 	},
 	{
 		Name:  "an approval counts for any revision",
@@ -47,14 +51,22 @@ var bugs = []faults.Bug{
 		Runs:  []string{"doubt "},
 	},
 	{
-		Name:  "the sick count as healthy",
-		Edits: []faults.Edit{{File: "internal/pipeline/view.go", Old: `if !t.Readable() || !t.Healthy || t.Revision == "" ||`, New: `if !t.Readable() || t.Revision == "" ||`}},
-		Runs:  []string{"doubt "},
+		Name: "the sick count as healthy",
+		Edits: []faults.Edit{{
+			File: "internal/pipeline/view.go",
+			Old:  `if !t.Readable() || !t.Healthy || t.Revision == "" ||`,
+			New:  `if !t.Readable() || t.Revision == "" ||`,
+		}},
+		Runs: []string{"doubt "},
 	},
 	{
-		Name:  "branches are named by the time",
-		Edits: []faults.Edit{{File: pulls, Old: "Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,\n", New: "Base: strategy.BaseBranch, Branch: e.Branch + time.Now().Format(\"150405.000000\"), Key: e.ID.Key,\n"}},
-		Runs:  []string{"merge provider:create:1:after", "merge provider:create:1:lost"},
+		Name: "branches are named by the time",
+		Edits: []faults.Edit{{
+			File: pulls,
+			Old:  "Base: strategy.BaseBranch, Branch: e.Branch, Key: e.ID.Key,\n",
+			New:  "Base: strategy.BaseBranch, Branch: e.Branch + time.Now().Format(\"150405.000000\"), Key: e.ID.Key,\n",
+		}},
+		Runs: []string{"merge provider:create:1:after", "merge provider:create:1:lost"},
 	},
 	{
 		Name: "a promotion that is superseded leaves its pull request",
@@ -70,9 +82,13 @@ var bugs = []faults.Bug{
 		Runs:  []string{"supersede ", "supersede provider:close:1:before"},
 	},
 	{
-		Name:  "a deleted pipeline leaves its pull requests",
-		Edits: []faults.Edit{{File: "internal/pipeline/effects.go", Old: "return r.Withdrawal != nil || mayHavePullRequest(r.Promotion) })", New: "return false && r.Withdrawal != nil })"}},
-		Runs:  []string{"remove "},
+		Name: "a deleted pipeline leaves its pull requests",
+		Edits: []faults.Edit{{
+			File: "internal/pipeline/effects.go",
+			Old:  "return r.Withdrawal != nil || mayHavePullRequest(r.Promotion) })",
+			New:  "return false && r.Withdrawal != nil })",
+		}},
+		Runs: []string{"remove "},
 	},
 	{
 		Name: "what was listed once is believed for ever",
@@ -85,9 +101,13 @@ var bugs = []faults.Bug{
 		Runs: []string{"supersede lose@6"},
 	},
 	{
-		Name:  "a pull request that somebody has closed is lost sight of",
-		Edits: []faults.Edit{{File: "internal/controller/pipelines/news.go", Old: "return p.State == pipelines.PromotionAbandoned && p", New: "return false && p"}},
-		Runs:  []string{"remove "},
+		Name: "a pull request that somebody has closed is lost sight of",
+		Edits: []faults.Edit{{
+			File: "internal/controller/pipelines/news.go",
+			Old:  "return p.State == pipelines.PromotionAbandoned && p",
+			New:  "return false && p",
+		}},
+		Runs: []string{"remove "},
 	},
 	{
 		Name:  "each attempt sends another event",
@@ -95,21 +115,37 @@ var bugs = []faults.Bug{
 		Runs:  []string{"notify sink:event:1:after", "notify sink:event:1:lost"},
 	},
 	{
-		Name:  "an attempt that was cut off is not made again while the revision rolls out",
-		Edits: []faults.Edit{{File: survey, Old: "return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun", New: "return s.verdict == verdictNeeded || false && begun"}},
-		Runs:  []string{"install patch/installations=app:1:after"},
+		Name: "an attempt that was cut off is not made again while the revision rolls out",
+		Edits: []faults.Edit{{
+			File: survey,
+			Old:  "return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun",
+			New:  "return s.verdict == verdictNeeded || false && begun",
+		}},
+		Runs: []string{"install patch/installations=app:1:after"},
 	},
 	{
 		Name: "what may be referred to is not asked",
 		Edits: []faults.Edit{
-			{File: "internal/controller/pipelines/observe.go", Old: "target); foreign {\n\t\treturn admission", New: "target); foreign && reference.From == \"\" {\n\t\treturn admission"},
-			{File: "internal/controller/pipelines/installation.go", Old: "if err := i.permitted(ctx, reference); err != nil {", New: "if err := i.permitted(ctx, reference); err != nil && false {"},
+			{
+				File: "internal/controller/pipelines/observe.go",
+				Old:  "target); foreign {\n\t\treturn admission",
+				New:  "target); foreign && reference.From == \"\" {\n\t\treturn admission",
+			},
+			{
+				File: "internal/controller/pipelines/installation.go",
+				Old:  "if err := i.permitted(ctx, reference); err != nil {",
+				New:  "if err := i.permitted(ctx, reference); err != nil && false {",
+			},
 		},
 		Runs: []string{"install "},
 	},
 	{
-		Name:  "an attempt that was forgotten is taken for done",
-		Edits: []faults.Edit{{File: "internal/pipeline/promotion.go", Old: "case !known:\n", New: "case !known && f.Attempts != nil && r.Promotion.Strategy != pipelines.StrategyPullRequest && f.Status.Run != nil:\n\t\treturn absorbResult(f, r, Result{})\n\tcase !known:\n"}},
-		Runs:  []string{"notify sink:event:1:before"},
+		Name: "an attempt that was forgotten is taken for done",
+		Edits: []faults.Edit{{
+			File: "internal/pipeline/promotion.go",
+			Old:  "case !known:\n",
+			New:  "case !known && f.Attempts != nil && r.Promotion.Strategy != pipelines.StrategyPullRequest && f.Status.Run != nil:\n\t\treturn absorbResult(f, r, Result{})\n\tcase !known:\n",
+		}},
+		Runs: []string{"notify sink:event:1:before"},
 	},
 }
