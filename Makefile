@@ -94,6 +94,11 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 	go test -vet=off -count=1 -timeout 5h -parallel 12 -tags externals ./test/faults/promotions/... -args -full
 	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/promotions/seeded
 
+.PHONY: mutants
+mutants: ## Break one requirement after the other, and check that its tests notice; takes an hour.
+	go run ./internal/testkit/prebuild apiserver
+	go test -vet=off -count=1 -timeout 4h -tags mutants -v ./test/mutants
+
 .PHONY: bench
 bench: ## Run the benchmarks: what installations and promotions cost, then those of single packages.
 	go run ./internal/testkit/prebuild apiserver

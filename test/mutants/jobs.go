@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mutants
+
+const (
+	installationJob  = "internal/installation/rules_job.go"
+	installationRun  = "internal/installation/rules_job_run.go"
+	installationGoes = "internal/installation/rules_job_delete.go"
+	executionJob     = "internal/execution/rules_job.go"
+	executionRun     = "internal/execution/rules_job_run.go"
+	executionGoes    = "internal/execution/rules_job_delete.go"
+	executionSteps   = "internal/execution/decide.go"
+	itemRules        = "internal/deployitem/decide.go"
+)
+
+var jobs = []Mutant{
+	{
+		ID: "JOB-01", Breaks: "the end of a job comes before that of what is below", File: installationJob,
+		Old: "working := filter(everyChild(o), func(c Child) bool { return c.has(o.Job.ID) && c.Job.Running() })",
+		New: "working := filter(everyChild(o), func(c Child) bool { return false && c.has(o.Job.ID) && c.Job.Running() })",
+	},
+	{
+		ID: "JOB-02", Breaks: "the execution does not hand the job down to items that depend on others", File: executionRun,
+		Old: "if ready := named(o.Wanted, g.Ready(p)); len(ready) > 0 {",
+		New: "if ready := filter(named(o.Wanted, g.Ready(p)), func(i Item) bool { return len(i.DependsOn) == 0 }); len(ready) > 0 {",
+	},
+	{
+		ID: "JOB-03", Breaks: "the final phase does not finish the job", File: "internal/run/settle.go",
+		Old: "		status.JobIDFinished = status.JobID\n",
+		New: "",
+	},
+	{
+		ID: "JOB-04", Breaks: "an execution ends although items work", File: executionRun,
+		Old: "	if i := slices.IndexFunc(o.Wanted, Item.working); i >= 0 {\n		d := o.await(",
+		New: "	if i := slices.IndexFunc(o.Wanted, Item.working); i > 0 {\n		d := o.await(",
+	},
+	{
+		ID: "JOB-05", Breaks: "a request begins a job while another one runs", File: installationJob,
+		Old: "		return decideBeginning(o)\n	case o.Phase == \"\"",
+		New: "		return decideBeginning(o)\n	case o.Root && o.Request.Asked:\n		return grant(o)\n" +
+			"	case o.Root && o.Request.GrantedID != \"\" && o.Request.GrantedID != o.Job.RequestedID:\n		return begin(o, \"\")\n	case o.Phase == \"\"",
+	},
+	{
+		ID: "JOB-10", Breaks: "a new installation begins by itself", File: installationJob,
+		Old: "	case o.IfChanged && o.Changed:",
+		New: "	case o.IfChanged && o.Changed || o.Job.ID == \"\":",
+	},
+	{
+		ID: "JOB-11", Breaks: "the end of the job before is still told when the request is gone", File: installationJob,
+		Old: "	if !o.Announced {",
+		New: "	if false {",
+	},
+	{
+		ID: "JOB-12", Breaks: "the request on a nested installation stays", File: installationJob,
+		Old: "	case o.StrayRequest:",
+		New: "	case o.StrayRequest && o.Root:",
+	},
+	{
+		ID: "JOB-13", Breaks: "a request during a job gets lost", File: installationJob,
+		Old: "		return decideBeginning(o)\n	case o.Phase == \"\"",
+		New: "		return decideBeginning(o)\n	case o.Root && o.Request.Asked:\n		return Decision{Do: []Effect{DropOperation{}}}\n	case o.Phase == \"\"",
+	},
+	{
+		ID: "JOB-14", Breaks: "a change of the spec begins a job", File: installationJob,
+		Old: "	case o.IfChanged && o.Changed:",
+		New: "	case o.Changed && o.Job.ID != \"\":",
+	},
+	{
+		ID: "JOB-15", Breaks: "the annotation reconcile-if-changed has no effect", File: installationJob,
+		Old: "	case o.IfChanged && o.Changed:",
+		New: "	case o.IfChanged && o.Changed && false:",
+	},
+	{
+		ID: "JOB-20", Breaks: "what the blueprint no longer contains is not awaited", File: installationRun,
+		Old: "	leaving := present(leavingOf(o))\n	if len(leaving) == 0 {",
+		New: "	leaving := present(leavingOf(o))\n	if len(leaving) < 2 {",
+	},
+	{
+		ID: "JOB-21", Breaks: "a predecessor that has failed is awaited", File: installationRun,
+		Old: "		return ready, \"\"\n	default:\n		return broken,",
+		New: "		return ready, \"\"\n	default:\n		return unfinished,",
+	},
+	{
+		ID: "JOB-22", Breaks: "the phase ObjectsCreated goes on to Completing", File: installationRun,
+		Old: "return Decision{Next: lsv1alpha1.PhaseProgressing, Why: waitingForChildren(o.Children)}",
+		New: "return Decision{Next: lsv1alpha1.PhaseCompleting, Why: waitingForChildren(o.Children)}",
+	},
+	{
+		ID: "JOB-23", Breaks: "what has failed below does not count", File: installationRun,
+		Old: "if failed := failed(o.Children); len(failed) > 0 {",
+		New: "if failed := failed(o.Children); len(failed) > len(o.Children) {",
+	},
+	{
+		ID: "JOB-24", Breaks: "the end of a predecessor wakes nobody", File: "internal/controller/installations/wake.go",
+		Old: "before.IsFinished() != after.IsFinished() || after.IsFinished() && before.JobID != after.JobID ||\n",
+		New: "\n",
+	},
+	{
+		ID: "JOB-25", Breaks: "a change of the spec during the job is not noticed", File: installationRun,
+		Old: "	if o.Changed {\n		return fail(o, reasonSpecChanged,",
+		New: "	if o.Changed && false {\n		return fail(o, reasonSpecChanged,",
+	},
+	{
+		ID: "JOB-26", Breaks: "successors are not told", File: installationRun,
+		Old: "if successors := o.importers(); o.Root && len(successors) > 0 {",
+		New: "if successors := o.importers(); !o.Root && len(successors) > 0 {",
+	},
+	{
+		ID: "JOB-27", Breaks: "a job whose exports are written is not finished", File: "internal/run/settle.go",
+		Old: "		status.JobIDFinished = status.JobID\n",
+		New: "",
+	},
+	{
+		ID: "JOB-28", Breaks: "the time of a phase is not told", File: "internal/run/settle.go",
+		Old: "		status.Phase, status.PhaseTransitionTime = next, &at\n",
+		New: "		status.Phase = next\n",
+	},
+	{
+		ID: "JOB-30", Breaks: "an error that a retry may mend ends the job", File: "internal/run/settle.go",
+		Old: "	case failure.KindOf(o.Err) != failure.Terminal:\n		return phase\n",
+		New: "	case failure.KindOf(o.Err) == failure.Waiting:\n		return phase\n",
+	},
+	{
+		ID: "JOB-31", Breaks: "a cycle of deploy items is not an error", File: executionRun,
+		Old: "	if o.Invalid != nil {\n		return refuseSpec(o)\n	}\n",
+		New: "",
+	},
+	{
+		ID: "JOB-32", Breaks: "an installation that has failed takes no request", File: installationJob,
+		Old: "	switch o.Job.Open(o.Request) {",
+		New: "	if o.Phase == lsv1alpha1.PhaseFailed {\n		return rest(\"\")\n	}\n	switch o.Job.Open(o.Request) {",
+	},
+	{
+		ID: "JOB-40", Breaks: "a deletion cuts a running job short", File: installationJob,
+		Old: "	case o.Phase.IsDeletion():\n		return afterChildren",
+		New: "	case o.Deleting && o.Root && !o.Phase.IsDeletion():\n		return begin(o, \"\")\n	case o.Phase.IsDeletion():\n		return afterChildren",
+	},
+	{
+		ID: "JOB-41", Breaks: "a failed deletion is repeated by itself", File: installationJob,
+		Old: "return o.Deleting && (o.Phase != lsv1alpha1.PhaseDeleteFailed || o.MayGiveUp() && len(untold(o)) > 0)",
+		New: "return o.Deleting",
+	},
+	{
+		ID: "JOB-42", Breaks: "an installation goes although a successor exists", File: installationGoes,
+		Old: "if !o.IgnoreSuccessors && len(o.Successors) > 0 {",
+		New: "if !o.IgnoreSuccessors && len(o.Successors) > 1 {",
+	},
+	{
+		ID: "JOB-43", Breaks: "the job of a deletion is not handed down", File: installationGoes,
+		Old: "if untold := without(left, o.Job.ID); len(untold) > 0 {",
+		New: "if untold := without(left, o.Job.ID); len(untold) > 99 {",
+	},
+	{
+		ID: "JOB-44", Breaks: "a deletion fails although something below is still at work", File: installationGoes,
+		Old: "	if len(busy) > 0 {\n		why := waitingForDeletion()",
+		New: "	if len(busy) == len(left) {\n		why := waitingForDeletion()",
+	},
+	{
+		ID: "JOB-45", Breaks: "the objects of the own context stay", File: installationGoes,
+		Old: "Do:   []Effect{CleanUp{}, RemoveFinalizer{}},",
+		New: "Do:   []Effect{RemoveFinalizer{}},",
+	},
+	{
+		ID: "JOB-46", Breaks: "a job that only waits is not ended by the deletion", File: installationRun,
+		Old: "	if o.DeletionAsked {\n		return overtaken(o)\n	}\n	if o.DependencyError != nil {",
+		New: "	if o.DependencyError != nil {",
+	},
+	{
+		ID: "JOB-50", Breaks: "an interrupt ends the execution and not its items", File: executionJob,
+		Old: "d.Do = append([]Effect{InterruptItems{Items: cut}}, d.Do...)",
+		New: "_ = cut",
+	},
+	{
+		ID: "JOB-51", Breaks: "an interrupted execution succeeds", File: executionJob,
+		Old: "d := fail(o, failing{doing: \"run the job\", err: interruptError(message), code: lsv1alpha1.ReasonInterrupted})\n	if len(cut) > 0 {",
+		New: "d := succeed()\n	_ = message\n	if len(cut) > 0 {",
+	},
+	{
+		ID: "JOB-52", Breaks: "an interrupt ends only what the cache shows", File: "internal/controller/executions/observe.go",
+		Old: "s.Items, s.Complete = append(list.Items, found...), err == nil",
+		New: "s.Complete, _ = err == nil, found",
+	},
+	{
+		ID: "JOB-60", Breaks: "items are not told that what they have deployed stays", File: executionSteps,
+		Old: "	if !o.WithoutUninstall {\n		return nil\n	}\n	items := filter(o.Orphaned",
+		New: "	if o.WithoutUninstall || !o.WithoutUninstall {\n		return nil\n	}\n	items := filter(o.Orphaned",
+	},
+	{
+		ID: "JOB-70", Breaks: "items run one after the other", File: executionRun,
+		Old: "Do:  []Effect{TriggerItems{JobID: o.Job.ID, Items: ready}},\n			Why: because(ReasonTriggered,",
+		New: "Do:  []Effect{TriggerItems{JobID: o.Job.ID, Items: ready[:1]}},\n			Wait: true,\n			Why: because(ReasonTriggered,",
+	},
+	{
+		ID: "JOB-71", Breaks: "an item that has failed counts as done", File: executionRun,
+		Old: "		case item.State == StateSucceeded:\n			p.Done[item.Name] = true",
+		New: "		case item.State == StateSucceeded, item.State == StateFailed:\n			p.Done[item.Name] = true",
+	},
+	{
+		ID: "JOB-72", Breaks: "items are deleted before those that depend on them", File: executionGoes,
+		Old: "		case needed[item.Object.Name]:\n",
+		New: "		case false && needed[item.Object.Name]:\n",
+	},
+	{
+		ID: "JOB-73", Breaks: "a deployer works on an item that has no job", File: itemRules,
+		Old: "	case !o.Running():\n		return idle(o)\n",
+		New: "",
+	},
+	{
+		ID: "JOB-74", Breaks: "an item that nobody finishes never times out", File: "internal/deployitem/watchdog/decide.go",
+		Old: "	case !o.Deadline.IsZero() && !o.Now.Before(o.Deadline):\n",
+		New: "	case !o.Deadline.IsZero() && o.Now.Before(o.Since):\n",
+	},
+	{
+		ID: "JOB-75", Breaks: "an unchanged item is deployed again", File: itemRules,
+		Old: "	case o.Unchanged:\n",
+		New: "	case o.Unchanged && o.Deleting:\n",
+	},
+}
