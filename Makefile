@@ -97,7 +97,7 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 .PHONY: mutants
 mutants: ## Break one requirement after the other, and check that its tests notice; takes an hour.
 	go run ./internal/testkit/prebuild apiserver
-	go test -vet=off -count=1 -timeout 4h -tags mutants -v ./test/mutants
+	go test -vet=off -count=1 -timeout 4h -tags mutants -v ./internal/conformance/mutants
 
 .PHONY: bench
 bench: ## Run the benchmarks: what installations and promotions cost, then those of single packages.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"espalier.dev/test/mutants"
+	"espalier.dev/internal/conformance/mutants"
 )
 
-const root = "../.."
+const root = "../../.."
 
 func TestEveryMutantCanBeMade(t *testing.T) {
 	seen := map[string]bool{}

@@ -21,10 +21,10 @@ import (
 	"time"
 
 	"espalier.dev/internal/conformance"
+	"espalier.dev/internal/conformance/mutants"
 	"espalier.dev/internal/lint"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
-	"espalier.dev/test/mutants"
 )
 
 var (
