@@ -110,6 +110,8 @@ func TestCON10_CON50_WhatIsOnItsWayIsNotFrozen(t *testing.T) {
 	w.rewrite("root", threeLevels(endless))
 	w.freeze(w.named("root"), "false")
 	w.itemOf("leaf", lsv1alpha1.PhaseProgressing)
+	// The item is at work before the execution has said so: frozen then, the execution would rest in the phase before.
+	testkit.Eventually(t, w.server, e, testkit.Is("on its way", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
 	w.freeze(e, "true")
 	w.operate("root", lsv1alpha1.OperationAbort)
 	w.completed("root", lsv1alpha1.PhaseAborted)
