@@ -48,7 +48,7 @@ parts: ## Build the programs that tests start: an API server, Gitea and the cont
 # that only decide, with their tests over all states, would take many times as long.
 RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal/cli/follow ./internal/component/... ./internal/controller/... \
 	./internal/dashboard ./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... \
-	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/... ./test/canary
+	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./test/canary
 
 TEST_TIMEOUT = 40m
 GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
@@ -59,7 +59,7 @@ GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOU
 test: ## Run the tests of all modules, except those that need Gitea or Flux.
 	go run ./internal/testkit/prebuild apiserver
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED))")
-	$(GO_TEST) -race $(RACED)
+	$(GO_TEST) -race -parallel 4 $(RACED)
 	cd api && $(GO_TEST) ./...
 	cd examples/file-deployer && $(GO_TEST) ./...
 	cd cmd/espalier && $(GO_TEST) ./...
