@@ -5,6 +5,7 @@ package approval_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/approval"
@@ -133,6 +135,71 @@ func (c cluster) approve(replica, path string) {
 	response.Body.Close()
 	if response.StatusCode != http.StatusNoContent {
 		c.Errorf("answer is %s", response.Status)
+	}
+}
+
+// Each event of Flux leads to a pass over the pipeline. It is told several times, since the pipeline is looked at for other reasons, too.
+func TestPIP27_AnEventLeadsToAPassOfTheController(t *testing.T) {
+	c := cluster{T: t, api: testkit.Server(t)}
+	c.namespace = c.api.Namespace(t)
+	c.api.InstallCRD(t, testkit.FluxKinds(t)...)
+	dev, prod := c.api.GrantedNamespace(t, c.namespace), c.api.GrantedNamespace(t, c.namespace)
+	testkit.HealthyRelease(t, c.api, dev, "shop", "1.3.0")
+	testkit.HealthyRelease(t, c.api, prod, "shop", "1.3.0")
+	shop := testkit.Pipeline(c.namespace, "shop").Environment("dev", dev).Environment("prod", prod).Notification().Build()
+	testkit.Create(t, c.api, shop)
+	replica := c.replica()
+	testkit.Eventually(t, c.api, shop, testkit.Is("settled", func(p *pipelines.Pipeline) bool {
+		return p.Status.Run != nil && p.Status.Run.CompletionTime != nil
+	}))
+	body := fmt.Sprintf(`{"involvedObject":{"apiVersion":%q,"kind":%q,"name":%q,"namespace":%q},"metadata":{"revision":"1.3.0"}}`,
+		shop.Spec.AppRef.APIVersion, shop.Spec.AppRef.Kind, shop.Spec.AppRef.Name, dev)
+	for range 5 {
+		before := c.passes()
+		response, err := http.Post(replica+"/promotion/"+c.namespace+"/shop/dev", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusNoContent {
+			t.Fatalf("answer is %s", response.Status)
+		}
+		c.untilPasses(before + 1)
+	}
+}
+
+// passes counts those of all controllers of the process. They are ended with the tests that they are for.
+func (c cluster) passes() float64 {
+	c.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		c.Fatal(err)
+	}
+	total := 0.0
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			total += metric.GetCounter().GetValue()
+		}
+	}
+	return total
+}
+
+// untilPasses waits until there were as many. Nothing but the metric tells.
+func (c cluster) untilPasses(wanted float64) {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for c.passes() < wanted {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			c.Fatalf("%v passes, want %v: the controller does not look", c.passes(), wanted)
+		}
 	}
 }
 

@@ -148,6 +148,15 @@ func checkIndex(t *testing.T, x *index, reference map[types.NamespacedName][]App
 	if !maps.EqualFunc(want, x.users, maps.Equal) {
 		t.Fatalf("the index has %v, want %v", x.users, want)
 	}
+	for application, users := range want {
+		found := map[types.NamespacedName]bool{}
+		for _, p := range x.appendUsers(nil, application) {
+			found[p] = true
+		}
+		if !maps.Equal(users, found) {
+			t.Fatalf("an event of %s leads to %v, want %v", application, found, users)
+		}
+	}
 	if len(followed) != len(want) || slices.ContainsFunc(slices.Collect(maps.Keys(want)), func(a Application) bool { return !followed[a] }) {
 		t.Fatalf("followed is %v, want %v", followed, want)
 	}

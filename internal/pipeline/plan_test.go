@@ -173,6 +173,9 @@ func TestPIP14_PlanNeedsNothingButFacts(t *testing.T) {
 	if len(first.Holds) != 1 || first.Holds[0].Reason != pipelines.HoldWaitingForApproval || first.Revision != "1" || first.Run != 1 {
 		t.Errorf("the plan is %+v", first)
 	}
+	if at := first.Holds[0].Since; !at.Time.Equal(s.Now) {
+		t.Errorf("the plan is of %s, the facts of %s", at, s.Now)
+	}
 	if len(s.Status.Environments) != 0 {
 		t.Error("the plan has changed the facts")
 	}

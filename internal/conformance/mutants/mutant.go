@@ -16,4 +16,4 @@ type Mutant struct {
 }
 
 // All returns the mutants in the order of their IDs.
-func All() []Mutant { return slices.Concat(continuous, jobs) }
+func All() []Mutant { return slices.Concat(continuous, jobs, pipelines) }

@@ -76,6 +76,29 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	}
 }
 
+// The controller of installations itself takes what the pipeline has written: its job begins. What becomes of the job, for a component that
+// is nowhere to be found, is not the pipeline's business.
+func TestPIP24_TheJobOfTheNextInstallationBegins(t *testing.T) {
+	t.Parallel()
+	w := idleWorld(t)
+	at := w.places(2)
+	w.create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
+	w.finish(at[0], "first")
+	w.finish(at[1], "first")
+	w.options.Controllers = []string{"pipelines", "installations"}
+	w.options.Namespaces = append(w.options.Namespaces, at...)
+	w.run(w.server.Config())
+	pipeline := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+		Environment("dev", at[0]).Environment("prod", at[1]).Build()
+	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
+	w.create(pipeline)
+	begun := testkit.Is("a job for 1.1.0 has begun", func(inst *lsv1alpha1.Installation) bool {
+		job := inst.Status.JobID
+		return inst.Spec.ComponentDescriptor.Reference.Version == "1.1.0" && job != "" && job != "first"
+	})
+	testkit.Eventually(t, w.server, testkit.Installation(at[1], "app").Build(), begun, testkit.Within(patience))
+}
+
 func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
