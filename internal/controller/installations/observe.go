@@ -182,21 +182,27 @@ func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, prede
 }
 
 // observeChildren reads what is below an installation.
-func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) (err error) {
-	inst := s.Installation
-	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, inst); err != nil {
+func (k *kind) observeChildren(ctx context.Context, s *installation.Snapshot) error {
+	nothingLeft, err := k.lookBelow(ctx, s)
+	if err != nil || nothingLeft || beforePrepare(s.Installation.Status.Phase) {
 		return err
-	}
-	if s.Execution, err = k.execution(ctx, k.cluster, inst); err != nil {
-		return err
-	}
-	if !inst.DeletionTimestamp.IsZero() && len(s.Subinstallations) == 0 && s.Execution == nil {
-		return k.confirmNothingLeft(ctx, s)
-	}
-	if beforePrepare(inst.Status.Phase) {
-		return nil
 	}
 	return k.confirmMissing(ctx, s)
+}
+
+// lookBelow reads what the cache shows below an installation. If that is nothing and the installation is being deleted, the API server is
+// asked, and has said all there is to know.
+func (k *kind) lookBelow(ctx context.Context, s *installation.Snapshot) (nothingLeft bool, err error) {
+	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, s.Installation); err != nil {
+		return false, err
+	}
+	if s.Execution, err = k.execution(ctx, k.cluster, s.Installation); err != nil {
+		return false, err
+	}
+	if s.Installation.DeletionTimestamp.IsZero() || len(s.Subinstallations) > 0 || s.Execution != nil {
+		return false, nil
+	}
+	return true, k.confirmNothingLeft(ctx, s)
 }
 
 func (k *kind) subinstallations(

@@ -72,16 +72,9 @@ func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err 
 }
 
 // readChildren reads what is below an installation. What the cache does not show is asked for at the API server.
-func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) (err error) {
-	inst := s.Installation
-	if s.Subinstallations, err = k.subinstallations(ctx, k.cluster, inst); err != nil {
+func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) error {
+	if nothingLeft, err := k.lookBelow(ctx, s); err != nil || nothingLeft {
 		return err
-	}
-	if s.Execution, err = k.execution(ctx, k.cluster, inst); err != nil {
-		return err
-	}
-	if !inst.DeletionTimestamp.IsZero() && len(s.Subinstallations) == 0 && s.Execution == nil {
-		return k.confirmNothingLeft(ctx, s)
 	}
 	return k.askFor(ctx, s, k.newest.Behind)
 }
