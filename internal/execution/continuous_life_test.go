@@ -4,9 +4,11 @@
 package execution_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -326,5 +328,24 @@ func TestCON51_WhichOperation(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A pass that could not read the items has nothing to say of them: what the status remembers stays.
+func TestCON05_WhatCouldNotBeReadIsNotForgotten(t *testing.T) {
+	g := newGarden(1)
+	g.pass(false)
+	g.deploy()
+	if g.phase() != lsv1alpha1.PhaseProgressing || len(g.execution.Status.DeployItemGenerations) == 0 {
+		t.Fatalf("%+v", g.execution.Status)
+	}
+	after := g.execution.DeepCopy()
+	o := execution.NewObserved(execution.Snapshot{Execution: after, Now: g.now})
+	execution.Settle(after, o, execution.Decision{}, errors.New("the API server does not answer"))
+	if diff := cmp.Diff(g.execution.Status.DeployItemGenerations, after.Status.DeployItemGenerations); diff != "" {
+		t.Errorf("generations (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(g.execution.Status.DeployItemCache, after.Status.DeployItemCache); diff != "" {
+		t.Errorf("names (-before +after):\n%s", diff)
 	}
 }
