@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,12 +47,12 @@ type calls struct {
 	running map[types.UID]running
 }
 
-// running is what a call was made for, and on which version of the item.
+// running is what a call was made for.
 type running struct {
-	job, finished, version string
-	generation             int64
-	ended                  bool
-	cancel                 context.CancelFunc
+	job, finished string
+	generation    int64
+	ended         bool
+	cancel        context.CancelFunc
 }
 
 // begin remembers a call until the function that it returns is called.
@@ -64,7 +63,7 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 		c.running = map[types.UID]running{}
 	}
 	c.running[item.UID] = running{
-		job: item.Status.JobID, finished: item.Status.JobIDFinished, version: item.ResourceVersion, generation: item.Generation,
+		job: item.Status.JobID, finished: item.Status.JobIDFinished, generation: item.Generation,
 		ended: item.Status.Phase.IsFinal(), cancel: cancel,
 	}
 	return func() {
@@ -74,25 +73,28 @@ func (c *calls) begin(item *lsv1alpha1.DeployItem, cancel context.CancelFunc) (e
 	}
 }
 
+// known reports whether a call for an item is under way.
+func (c *calls) known(uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known := c.running[uid]
+	return known
+}
+
 // notice ends the call for an item that has another job now, or has finished the one that the call was made for: an
 // interrupt, a timeout, or a job that comes before a repair. In the continuous flow, a new spec and a final phase say the
-// same. Events may be late: one that is older than what the call was made on says nothing.
+// same. The item must not be older than the one that the call was made on.
 func (c *calls) notice(item *lsv1alpha1.DeployItem) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.running[item.UID]
-	if !ok || !newer(item.ResourceVersion, r.version) {
+	if !ok {
 		return
 	}
 	overtaken := deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous && (r.generation != item.Generation || item.Status.Phase.IsFinal() && !r.ended)
 	if overtaken || r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished {
 		r.cancel()
 	}
-}
-
-func newer(version, than string) bool {
-	order, err := resourceversion.CompareResourceVersion(version, than)
-	return err == nil && order > 0
 }
 
 func (c *calls) cancel(uid types.UID) {
@@ -187,10 +189,20 @@ type follower struct{ kind *kind }
 // OnAdd does nothing: nobody works on an item that was not there.
 func (f *follower) OnAdd(any, bool) {}
 
-// OnUpdate ends a call that has lost its reason.
+// lookLimit is how long the newest version of an item may take to be found. Usually it is in memory.
+const lookLimit = 10 * time.Second
+
+// OnUpdate ends a call that has lost its reason. The event may be older than what the call was made on, so the newest version counts.
 func (f *follower) OnUpdate(_, object any) {
-	if item, ok := object.(*lsv1alpha1.DeployItem); ok {
-		f.kind.calls.notice(item)
+	item, ok := object.(*lsv1alpha1.DeployItem)
+	if !ok || !f.kind.calls.known(item.UID) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+	defer cancel()
+	newest := &lsv1alpha1.DeployItem{}
+	if err := f.kind.client.Get(ctx, client.ObjectKeyFromObject(item), newest); err == nil {
+		f.kind.calls.notice(newest)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/freshness"
 	"espalier.dev/internal/loop"
 )
 
@@ -60,6 +61,7 @@ func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	if err := opts.validate(); err != nil {
 		return fmt.Errorf("set up deployer %s: %w", opts.Name, err)
 	}
+	mgr = freshness.Of(mgr)
 	k := newKind(mgr, d, opts)
 	l := &loop.Loop[*lsv1alpha1.DeployItem, deployitem.Observed, lsv1alpha1.Phase, deployitem.Effect]{
 		Name: opts.Name, Kind: k, New: func() *lsv1alpha1.DeployItem { return &lsv1alpha1.DeployItem{} },

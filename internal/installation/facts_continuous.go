@@ -61,20 +61,6 @@ func (o Observed) combined() lsv1alpha1.Phase {
 	return Combined(phases...)
 }
 
-// NeedsCertainty reports whether what is below is about to be updated, or its state to become the installation's own. If that were the
-// state of before the last update, something busy would be updated, an update that takes the last one back would get lost, and the
-// installation would be called completed without being so.
-func (o Observed) NeedsCertainty() bool {
-	all := o.below()
-	if o.Deleting || len(all) == 0 || len(o.busy()) > 0 {
-		return false
-	}
-	if o.outdated() != "" || o.Operation != "" || o.Phase == lsv1alpha1.PhasePendingDependencies {
-		return o.DependencyError == nil && o.ImportsMissing == nil && len(unready(o.Predecessors)) == 0
-	}
-	return !o.Own && !o.standstill() && o.combined() != o.Phase
-}
-
 // misfits are the children whose spec names another flow.
 func (o Observed) misfits(flow lsv1alpha1.Flow) []Child {
 	return filter(o.below(), func(c Child) bool {

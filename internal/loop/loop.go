@@ -51,7 +51,7 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	Kind Kind[T, O, P, E]
 	// New returns an empty object to read into.
 	New func() T
-	// Reader reads the object itself, usually from the cache.
+	// Reader reads the object itself: from the cache, but nothing older than what Writer has written.
 	Reader client.Reader
 	// Writer writes its status.
 	Writer client.Client
@@ -62,7 +62,7 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	// Optional; what foreign errors quote is left out in any case.
 	Confidential func(ctx context.Context, object T) *masking.Values
 
-	ledger    ledger
+	statuses  statuses
 	lags      lags
 	conflicts lazyBackoff
 	waits     waits
@@ -77,16 +77,11 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, fmt.Errorf("read %s %s: %w", l.Name, req.NamespacedName, err)
 		}
-		l.ledger.forget(req.NamespacedName)
+		l.statuses.forget(req.NamespacedName)
 		l.lags.end(req)
 		l.waits.end(req)
 		l.conflicts.get().Forget(req)
 		return reconcile.Result{}, nil
-	}
-	fresh, err := l.fresh(ctx, object)
-	if err != nil || !fresh {
-		l.count(outcomeStale)
-		return reconcile.Result{}, err
 	}
 	p := newPass(l, object)
 	p.run(ctx)
@@ -104,21 +99,6 @@ func (l *Loop[T, O, P, E]) tellable(ctx context.Context, object T, err error) er
 		secrets = l.Confidential(ctx, object)
 	}
 	return secrets.Error(err)
-}
-
-// fresh reports whether object shows this loop's own last write. If not, the event that brings it will wake the object.
-func (l *Loop[T, O, P, E]) fresh(ctx context.Context, object T) (bool, error) {
-	if !l.ledger.behind(object) {
-		return true, nil
-	}
-	// From here on our own write wakes. It may have arrived since object was read, so read once more: the cache
-	// stores an object before it tells anybody.
-	l.ledger.wakeNext(client.ObjectKeyFromObject(object))
-	err := l.Reader.Get(ctx, client.ObjectKeyFromObject(object), object)
-	if err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	return !l.ledger.behind(object), nil
 }
 
 // conclude stores what the pass came to, announces it, and says when to come back.

@@ -15,13 +15,12 @@ const (
 	outcomeFailed   = "failed"
 	outcomeRetry    = "retry"
 	outcomeConflict = "conflict"
-	outcomeStale    = "stale"
 )
 
 var (
 	passes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "espalier_loop_passes_total",
-		Help: "Passes over objects of a kind by outcome: settled, waiting, failed, retry, conflict or stale.",
+		Help: "Passes over objects of a kind by outcome: settled, waiting, failed, retry or conflict.",
 	}, []string{"kind", "outcome"})
 	statusWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "espalier_loop_status_writes_total",

@@ -116,7 +116,7 @@ func (p *pass[T, O, P, E]) settle(observed O, d decision.Of[P, E], err error) O 
 // accepted proves that the object was read in its newest version.
 func (p *pass[T, O, P, E]) save(ctx context.Context, proof bool) error {
 	if gone(p.object) {
-		p.loop.ledger.forget(client.ObjectKeyFromObject(p.object))
+		p.loop.statuses.forget(client.ObjectKeyFromObject(p.object))
 		return nil
 	}
 	status := p.status()
@@ -139,19 +139,17 @@ func (p *pass[T, O, P, E]) changed() bool {
 }
 
 func (p *pass[T, O, P, E]) write(ctx context.Context, patch, status []byte) error {
-	ledger := &p.loop.ledger
 	key := client.ObjectKeyFromObject(p.object)
-	ledger.writing(key, status)
+	p.loop.statuses.writing(key, status)
 	answer, err := PatchStatus(ctx, p.loop.Writer, p.object, patch)
 	if apierrors.IsNotFound(err) {
-		ledger.forget(key)
+		p.loop.statuses.forget(key)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	p.object.SetResourceVersion(answer.GetResourceVersion())
-	ledger.written(p.object)
 	p.stored = status
 	p.loop.countWrite()
 	return nil

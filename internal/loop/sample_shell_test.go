@@ -21,6 +21,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/freshness"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/run"
@@ -48,6 +49,7 @@ type sampleKind struct {
 }
 
 func setupSample(mgr ctrl.Manager, announce func(context.Context, loop.News[*Sample, lsv1alpha1.Phase])) error {
+	mgr = freshness.Of(mgr, sampleGroup.Group)
 	kind := &sampleKind{cluster: mgr.GetClient(), live: mgr.GetAPIReader()}
 	l := &sampleLoop{
 		Name: "sample", Kind: kind, New: func() *Sample { return &Sample{} },

@@ -63,8 +63,7 @@ func TestAwake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &podLoop{Kind: podKind{}}
-			l.ledger.writing(client.ObjectKeyFromObject(mine), mustJSON(&mine.Status))
-			l.ledger.written(mine)
+			l.statuses.writing(client.ObjectKeyFromObject(mine), mustJSON(&mine.Status))
 			if got := l.Awake().Update(event.UpdateEvent{ObjectOld: c.old, ObjectNew: c.new}); got != c.awake {
 				t.Errorf("awake = %v, want %v", got, c.awake)
 			}
@@ -72,31 +71,13 @@ func TestAwake(t *testing.T) {
 	}
 }
 
-func TestOwnWriteWakesAnObjectThatWasReadTooEarly(t *testing.T) {
+func TestNothingIsRememberedOfDeletedObjects(t *testing.T) {
 	l := &podLoop{Kind: podKind{}}
 	mine := podAt("7", "Running")
-	l.ledger.writing(client.ObjectKeyFromObject(mine), mustJSON(&mine.Status))
-	l.ledger.written(mine)
-	if !l.ledger.behind(podAt("6", "Pending")) || l.ledger.behind(mine) || l.ledger.behind(podAt("10", "Failed")) {
-		t.Fatal("only a version before the own write is behind")
-	}
-	l.ledger.wakeNext(client.ObjectKeyFromObject(mine))
-	if !l.Awake().Update(event.UpdateEvent{ObjectOld: podAt("6", "Pending"), ObjectNew: mine}) {
-		t.Error("the event that brings the own write did not wake the object that waits for it")
-	}
-}
-
-func TestLedgerForgetsDeletedObjects(t *testing.T) {
-	l := &podLoop{Kind: podKind{}}
-	mine := podAt("7", "Running")
-	l.ledger.writing(client.ObjectKeyFromObject(mine), mustJSON(&mine.Status))
-	l.ledger.written(mine)
-	if l.ledger.behind(otherUID(podAt("3", "Pending"))) {
-		t.Error("a successor of the same name counts as older than its predecessor")
-	}
+	l.statuses.writing(client.ObjectKeyFromObject(mine), mustJSON(&mine.Status))
 	l.Awake().Delete(event.DeleteEvent{Object: mine})
-	if len(l.ledger.entries) != 0 {
-		t.Errorf("%d entries are left of deleted objects", len(l.ledger.entries))
+	if len(l.statuses.written) != 0 {
+		t.Errorf("%d statuses are left of deleted objects", len(l.statuses.written))
 	}
 }
 

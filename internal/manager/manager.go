@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"espalier.dev/api"
+	"espalier.dev/internal/freshness"
 )
 
 // LeaseName is the name of the lease for leader election.
@@ -53,10 +54,12 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(listeningTo(config, log), managerOptions(opts, scheme, log))
+	informers := &freshness.Informers{}
+	mgr, err := ctrl.NewManager(listeningTo(config, log), managerOptions(opts, scheme, informers, log))
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
+	mgr = freshness.Leading(mgr, informers, opts.Namespaces)
 	late := &latecomers{manager: mgr, opts: opts}
 	for _, c := range selected {
 		if err := late.setUp(c); err != nil {
@@ -81,13 +84,13 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-func managerOptions(opts Options, scheme *runtime.Scheme, log logr.Logger) ctrl.Options {
+func managerOptions(opts Options, scheme *runtime.Scheme, informers *freshness.Informers, log logr.Logger) ctrl.Options {
 	l := opts.LeaderElection
 	anyName := true
 	return ctrl.Options{
 		Scheme: scheme,
 		Logger: log,
-		Cache:  cacheOptions(opts),
+		Cache:  cacheOptions(opts, informers),
 		// A process may hold several managers, each with controllers of the same names.
 		Controller:                    config.Controller{SkipNameValidation: &anyName},
 		Metrics:                       server.Options{BindAddress: opts.MetricsAddress},
@@ -102,10 +105,11 @@ func managerOptions(opts Options, scheme *runtime.Scheme, log logr.Logger) ctrl.
 	}
 }
 
-func cacheOptions(opts Options) cache.Options {
+func cacheOptions(opts Options, informers *freshness.Informers) cache.Options {
 	options := cache.Options{
 		// Nobody reads managed fields, and they can be larger than the rest.
 		DefaultTransform: cache.TransformStripManagedFields(),
+		NewInformer:      informers.New,
 	}
 	for _, namespace := range opts.Namespaces {
 		if options.DefaultNamespaces == nil {

@@ -71,11 +71,7 @@ func (k *kind) itemAction(e *lsv1alpha1.Execution, o execution.Observed, effect 
 		return x.Items, k.updateItem
 	case execution.TriggerItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
-			err := child.PropagateJob(ctx, k.cluster, stub, x.JobID, o.Now)
-			if err == nil {
-				k.propagated.Note(string(stub.UID), x.JobID)
-			}
-			return err
+			return child.PropagateJob(ctx, k.cluster, stub, x.JobID, o.Now)
 		})
 	case execution.DeleteItems:
 		return x.Items, k.onStub(e, func(ctx context.Context, _ execution.Item, stub *lsv1alpha1.DeployItem) error {
@@ -113,7 +109,6 @@ func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execut
 	item := i.Write.DeepCopy()
 	err := k.cluster.Create(ctx, item)
 	if err == nil {
-		k.created.Note(e.UID, item.Name)
 		return item, nil
 	}
 	if !apierrors.IsAlreadyExists(err) {

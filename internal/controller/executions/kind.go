@@ -7,7 +7,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/execution"
 )
@@ -19,9 +18,6 @@ type kind struct {
 	live    client.Reader
 	// namespaces tells which are being deleted.
 	namespaces ending.Namespaces
-	// handed knows which jobs deploy items have got, created which of them were created, as long as the cache does not show it.
-	propagated child.PropagatedJobs
-	created    child.Created
 }
 
 func (k *kind) Phase(e *lsv1alpha1.Execution) lsv1alpha1.Phase { return e.Status.Phase }

@@ -73,8 +73,8 @@ func (k *kind) readEnding(ctx context.Context, s *execution.Snapshot) error {
 	return k.readAllItems(ctx, s)
 }
 
-// seenItems are the deploy items that the cache shows, with the jobs that they have got. Those belong to them that the status records and
-// that name no execution any more: somebody has taken away their label and their owner.
+// seenItems are the deploy items that the cache shows. Those belong to them that the status records and that name no execution any more:
+// somebody has taken away their label and their owner.
 func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1alpha1.DeployItem, error) {
 	var list lsv1alpha1.DeployItemList
 	err := k.cluster.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingFields{itemsOfExecution: e.Name}, client.UnsafeDisableDeepCopy)
@@ -91,16 +91,11 @@ func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1al
 			list.Items = append(list.Items, item)
 		}
 	}
-	for i := range list.Items {
-		if item := &list.Items[i]; k.propagated.Has(string(item.UID), e.Status.JobID, item.Status.JobID) {
-			item.Status.JobID = e.Status.JobID // of the copy in the list alone
-		}
-	}
 	return list.Items, nil
 }
 
-// readItems reads the deploy items from the cache. One that is recorded, or was created a moment ago, and is not visible is asked for at
-// the API server, except during a deletion: there the end alone needs certainty.
+// readItems reads the deploy items from the cache. One that is recorded and is not visible is asked for at the API server, except during
+// a deletion: there the end alone needs certainty.
 func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	e := s.Execution
 	var err error
@@ -110,12 +105,7 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	if !e.DeletionTimestamp.IsZero() && execution.NewObserved(*s).Removing() {
 		return nil
 	}
-	shown := func(name string) bool {
-		return slices.ContainsFunc(s.Items, func(i lsv1alpha1.DeployItem) bool { return i.Name == name })
-	}
-	known := append(execution.Recorded(e), k.created.Forget(e.UID, shown)...)
-	found, gone, err := k.readNamed(ctx, e.Namespace, missing(known, s.Items))
-	k.created.Forget(e.UID, func(name string) bool { return slices.Contains(gone, name) })
+	found, gone, err := k.readNamed(ctx, e.Namespace, missing(execution.Recorded(e), s.Items))
 	s.Items, s.Gone = append(slices.Clip(s.Items), found...), gone
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/freshness"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/run"
 )
@@ -36,6 +37,7 @@ type executionLoop = loop.Loop[*lsv1alpha1.Execution, execution.Observed, lsv1al
 
 // Setup adds the controller that runs the jobs of executions.
 func Setup(mgr ctrl.Manager, opts Options) error {
+	mgr = freshness.Of(mgr)
 	if err := indexItems(mgr); err != nil {
 		return err
 	}

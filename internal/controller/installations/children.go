@@ -42,7 +42,6 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 		if err := k.cluster.Update(ctx, changed); err != nil {
 			return refused(fmt.Errorf("update the execution: %w", err))
 		}
-		k.newest.Note(changed)
 	}
 	*wanted = *changed
 	return nil
@@ -69,7 +68,6 @@ func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.
 		if err := k.cluster.Update(ctx, changed); err != nil {
 			return refused(fmt.Errorf("update nested installation %s: %w", wanted.Name, err))
 		}
-		k.newest.Note(changed)
 	}
 	*wanted = *changed
 	return nil
@@ -122,7 +120,6 @@ func taken(kind, name string) error {
 func (k *kind) create(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
 	err = k.cluster.Create(ctx, wanted)
 	if err == nil {
-		k.newest.Note(wanted)
 		return false, nil
 	}
 	if client.IgnoreAlreadyExists(err) != nil {
@@ -176,11 +173,7 @@ func (k *kind) propagateJob(
 		objects[i] = objectOf(inst, c)
 	}
 	err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error {
-		err := child.PropagateJob(ctx, k.cluster, object, o.Job.ID, o.Now)
-		if err == nil {
-			k.propagated.Note(string(object.GetUID()), o.Job.ID)
-		}
-		return client.IgnoreNotFound(err)
+		return client.IgnoreNotFound(child.PropagateJob(ctx, k.cluster, object, o.Job.ID, o.Now))
 	})
 	if err != nil {
 		return o, err
@@ -327,7 +320,6 @@ func (k *kind) eachChild(
 		return o, err
 	}
 	for i, c := range w.children {
-		k.newest.Note(objects[i])
 		o = o.With(c, func(c *installation.Child) {
 			c.Version = objects[i].GetResourceVersion()
 			w.change(c)

@@ -45,7 +45,6 @@ func (k *kind) writeDataObject(ctx context.Context, wanted *lsv1alpha1.DataObjec
 	if err := k.cluster.Update(ctx, changed); err != nil {
 		return fmt.Errorf("update DataObject %s: %w", wanted.Name, err)
 	}
-	k.given.Note(changed)
 	return nil
 }
 
@@ -64,12 +63,11 @@ func (k *kind) writeTarget(ctx context.Context, wanted *lsv1alpha1.Target) error
 	if err := k.cluster.Update(ctx, changed); err != nil {
 		return fmt.Errorf("update Target %s: %w", wanted.Name, err)
 	}
-	k.given.Note(changed)
 	return nil
 }
 
 // createUnlessThere creates an object, or reads the one that has its name and returns true. The cache is asked first;
-// if it misses one, creating tells, and if it shows an old one, the API server is asked.
+// if it misses one, creating tells.
 func (k *kind) createUnlessThere(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
 	key := client.ObjectKeyFromObject(wanted)
 	err = k.cluster.Get(ctx, key, existing)
@@ -80,8 +78,6 @@ func (k *kind) createUnlessThere(ctx context.Context, wanted, existing client.Ob
 		if !apierrors.IsAlreadyExists(err) {
 			return false, ending.Refused(fmt.Errorf("create %s: %w", wanted.GetName(), err))
 		}
-		err = k.live.Get(ctx, key, existing)
-	} else if err == nil && k.given.Behind(existing) {
 		err = k.live.Get(ctx, key, existing)
 	}
 	return err == nil, err

@@ -136,15 +136,13 @@ func asked(inst *lsv1alpha1.Installation, run dataflow.Run) trust {
 	return trust(run.Flow != lsv1alpha1.FlowContinuous || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }
 
-// contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or another one, or shows
-// one of before what is known of it, the API server is asked: the caches of different kinds are not in step.
+// contextObject reads an object that an import means. If it has to be of a certain job and the cache shows none or another one, the API
+// server is asked: the caches of different kinds are not in step.
 func (k *kind) contextObject(ctx context.Context, s sought, object client.Object) (bool, error) {
 	key := client.ObjectKey{Namespace: s.scope.Namespace, Name: s.id.Name}
 	err := k.cluster.Get(ctx, key, object)
-	if s.fresh || k.distrusts(s, object, err) {
-		if err = k.live.Get(ctx, key, object); err == nil {
-			k.given.Note(object)
-		}
+	if s.fresh || s.distrusts(object, err) {
+		err = k.live.Get(ctx, key, object)
 	}
 	if apierrors.IsNotFound(err) {
 		return false, nil
@@ -156,7 +154,7 @@ func (k *kind) contextObject(ctx context.Context, s sought, object client.Object
 }
 
 // distrusts reports whether what the cache shows of an object cannot be the last word.
-func (k *kind) distrusts(s sought, shown client.Object, err error) bool {
+func (s sought) distrusts(shown client.Object, err error) bool {
 	expected := cmp.Or(s.scope.JobID, s.scope.Exported[s.id])
 	switch {
 	case apierrors.IsNotFound(err):
@@ -164,7 +162,7 @@ func (k *kind) distrusts(s sought, shown client.Object, err error) bool {
 	case err != nil:
 		return false
 	default:
-		return expected != "" && shown.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected || k.given.Behind(shown)
+		return expected != "" && shown.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] != expected
 	}
 }
 

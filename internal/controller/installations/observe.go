@@ -84,15 +84,7 @@ func (k *kind) observeJob(ctx context.Context, inst *lsv1alpha1.Installation, no
 	if err := k.observeChildren(ctx, &s); err != nil {
 		return o, err
 	}
-	o = installation.NewObserved(s)
-	for _, list := range [][]installation.Child{o.Children, o.Orphaned} {
-		for i := range list {
-			if c := &list[i]; k.propagated.Has(c.UID, o.Job.ID, c.Job.ID) {
-				c.Job.ID = o.Job.ID
-			}
-		}
-	}
-	return o, nil
+	return installation.NewObserved(s), nil
 }
 
 // observeSiblings reads the siblings that the present phase may wait for.

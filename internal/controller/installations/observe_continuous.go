@@ -6,7 +6,6 @@ package installations
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,34 +28,7 @@ func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 			return o, err
 		}
 	}
-	if o = installation.NewObserved(s); !o.NeedsCertainty() {
-		return o, nil
-	}
-	// The replica before this one may have written what the cache does not show yet.
-	err := k.askFor(ctx, &s, k.newest.Unknown)
-	return installation.NewObserved(s), err
-}
-
-// askFor reads children at the API server if the cache does not show them well enough. Nested installations are read all together: one of
-// them tells others to look at their imports before it is called completed, and seen one by one they might not have been told yet.
-func (k *kind) askFor(ctx context.Context, s *installation.Snapshot, unclear func(client.Object) bool) (err error) {
-	if slices.ContainsFunc(s.Subinstallations, func(sub *lsv1alpha1.Installation) bool { return unclear(sub) }) {
-		if s.Subinstallations, err = k.subinstallations(ctx, k.live, s.Installation); err != nil {
-			return err
-		}
-		for _, sub := range s.Subinstallations {
-			k.newest.Note(sub)
-		}
-	}
-	if s.Execution != nil && unclear(s.Execution) {
-		if s.Execution, err = k.execution(ctx, k.live, s.Installation); err != nil {
-			return err
-		}
-		if s.Execution != nil {
-			k.newest.Note(s.Execution)
-		}
-	}
-	return k.confirmMissing(ctx, s)
+	return installation.NewObserved(s), nil
 }
 
 func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
@@ -76,7 +48,7 @@ func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) error
 	if nothingLeft, err := k.lookBelow(ctx, s); err != nil || nothingLeft {
 		return err
 	}
-	return k.askFor(ctx, s, k.newest.Behind)
+	return k.confirmMissing(ctx, s)
 }
 
 // readImports finds out which versions the imports have now.

@@ -140,9 +140,6 @@ func (k *kind) plan(ctx context.Context, in input, out *blueprint.Output) (*plan
 func (k *kind) planExecution(ctx context.Context, in input, out *blueprint.Output, p *plan) error {
 	inst := in.Installation
 	existing, err := k.execution(ctx, k.cluster, inst)
-	if err == nil && existing != nil && k.newest.Behind(existing) {
-		existing, err = k.execution(ctx, k.live, inst)
-	}
 	if err != nil {
 		return err
 	}
@@ -166,9 +163,6 @@ func (k *kind) planExecution(ctx context.Context, in input, out *blueprint.Outpu
 func (k *kind) planSubs(ctx context.Context, in input, out *blueprint.Output, p *plan) error {
 	inst := in.Installation
 	existing, err := k.subinstallations(ctx, k.cluster, inst)
-	if err == nil && slices.ContainsFunc(existing, func(sub *lsv1alpha1.Installation) bool { return k.newest.Behind(sub) }) {
-		existing, err = k.subinstallations(ctx, k.live, inst)
-	}
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,9 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/confidential"
-	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
+	"espalier.dev/internal/freshness"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
 )
@@ -44,6 +44,7 @@ type installationLoop = loop.Loop[*lsv1alpha1.Installation, installation.Observe
 
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
+	mgr = freshness.Of(mgr)
 	if err := addIndexes(mgr); err != nil {
 		return fmt.Errorf("set up controller %s: %w", Name, err)
 	}
@@ -103,11 +104,8 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	namespaces ending.Namespaces
-	propagated child.PropagatedJobs
-	// newest knows the children, given the objects that installations give each other.
-	newest, given child.Newest
-	losses        losses
-	recorder      events.EventRecorder
+	losses     losses
+	recorder   events.EventRecorder
 }
 
 // Phase implements loop.Kind.

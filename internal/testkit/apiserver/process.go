@@ -17,7 +17,7 @@ import (
 
 const (
 	readyPrefix       = "ready "
-	defaultStartLimit = 2 * time.Minute
+	defaultStartLimit = 6 * time.Minute
 )
 
 // Options say how to run one API server.

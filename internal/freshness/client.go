@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package freshness
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// served are the API groups that Espalier serves.
+var served = []string{lsv1alpha1.GroupName, pipelines.GroupName}
+
+// Client reads from a cache and writes to the API server, and shows nothing older than what went through it before. It is safe for
+// concurrent use.
+type Client struct {
+	// Client is what reads and writes go to.
+	client.Client
+	// live reads from the API server.
+	live client.Reader
+	// groups are the API groups whose objects are remembered.
+	groups []string
+	// stores finds the store behind the cache, nil if it is not known.
+	stores func(context.Context, client.Object) (Store, error)
+	// handover is nil if there is no leader before this one to care about.
+	handover *handover
+
+	mu      sync.Mutex
+	kinds   map[schema.GroupVersionKind]*kind
+	indexes map[index]client.IndexerFunc
+}
+
+// Store is how far a cache has come: all that has happened to a kind up to a version is in it.
+type Store interface {
+	LastStoreSyncResourceVersion() string
+}
+
+type index struct {
+	kind schema.GroupVersionKind
+	name string
+}
+
+// New returns a client over one that reads from a cache. It does not know how far the cache has come: an object that was written
+// and that the cache does not show is asked for at the API server.
+func New(cached client.Client, live client.Reader) *Client {
+	return &Client{
+		Client: cached, live: live, groups: served, stores: func(context.Context, client.Object) (Store, error) { return nil, nil },
+		kinds: map[schema.GroupVersionKind]*kind{}, indexes: map[index]client.IndexerFunc{},
+	}
+}
+
+// of returns what is remembered of the kind of an object, nil if nothing is: it is none of ours, or is not read as such from the cache.
+func (c *Client) of(ctx context.Context, object client.Object) (*kind, error) {
+	switch object.(type) {
+	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
+		return nil, nil
+	}
+	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	if err != nil || !slices.Contains(c.groups, gvk.Group) {
+		return nil, nil // whoever reads or writes it says what is wrong
+	}
+	c.mu.Lock()
+	k, known := c.kinds[gvk]
+	c.mu.Unlock()
+	if known {
+		return k, nil
+	}
+	store, err := c.stores(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k, known := c.kinds[gvk]; known {
+		return k, nil
+	}
+	k = &kind{gvk: gvk, store: store, known: map[client.ObjectKey]entry{}}
+	c.kinds[gvk] = k
+	return k, nil
+}
+
+// known returns what is remembered of the kind of an object, nil if it is none of ours or was never read from the cache.
+func (c *Client) known(object client.Object) *kind {
+	switch object.(type) {
+	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
+		return nil
+	}
+	return c.written(object)
+}
+
+// written returns what is remembered of the kind that an answer is about, if the kind was read before. The first read of a kind waits
+// until the cache is filled, so it sees all that was written before.
+func (c *Client) written(answer client.Object) *kind {
+	gvk, err := apiutil.GVKForObject(answer, c.Scheme())
+	if err != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kinds[gvk]
+}
+
+// Get implements client.Reader.
+func (c *Client) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	k, err := c.of(ctx, object)
+	if err != nil {
+		return err
+	}
+	if k == nil {
+		return c.Client.Get(ctx, key, object, opts...)
+	}
+	if err := c.takeOver(ctx, k); err != nil {
+		return err
+	}
+	return c.get(ctx, k, key, object, opts...)
+}
+
+func (c *Client) get(ctx context.Context, k *kind, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	// How far the cache has come is asked before it is read: it may come further meanwhile.
+	e, pending := k.pending(key)
+	err := c.Client.Get(ctx, key, object, opts...)
+	if !pending || client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	switch e.against(object, err == nil, k.store != nil) {
+	case cacheIsNewer:
+		k.forget(key, e)
+		return err
+	case isGone:
+		return apierrors.NewNotFound(schema.GroupResource{Group: k.gvk.Group, Resource: k.gvk.Kind}, key.Name)
+	case isRemembered:
+		if remembered := e.object(); remembered != nil {
+			set(object, remembered.DeepCopyObject())
+			return nil
+		}
+	}
+	return c.readLive(ctx, k, key, object)
+}
+
+// readLive reads an object from the API server, and remembers what it finds.
+func (c *Client) readLive(ctx context.Context, k *kind, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	before, known := k.newest(key)
+	err := c.live.Get(ctx, key, object, opts...)
+	if err == nil {
+		k.note(key, whole(object))
+	}
+	if apierrors.IsNotFound(err) {
+		if known {
+			k.forget(key, before)
+		}
+		if shown := c.shown(ctx, k, key); shown != nil {
+			k.note(key, entry{uid: shown.GetUID(), version: shown.GetResourceVersion(), gone: true})
+		}
+	}
+	return err
+}
+
+// shown returns what the cache itself shows of an object, nil if nothing. It is not to be changed.
+func (c *Client) shown(ctx context.Context, k *kind, key client.ObjectKey) client.Object {
+	empty, err := c.Scheme().New(k.gvk)
+	if err != nil {
+		return nil
+	}
+	object := empty.(client.Object)
+	if c.Client.Get(ctx, key, object, client.UnsafeDisableDeepCopy) != nil {
+		return nil
+	}
+	return object
+}
+
+// set makes one object what another one is. They have the same type.
+func set(object client.Object, to runtime.Object) {
+	reflect.ValueOf(object).Elem().Set(reflect.ValueOf(to).Elem())
+}
