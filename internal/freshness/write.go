@@ -88,20 +88,26 @@ func (c *Client) before(ctx context.Context, answer client.Object, patch client.
 	if k == nil || err != nil {
 		return nil
 	}
-	var locked metav1.PartialObjectMetadata
-	if err := json.Unmarshal(text, &locked); err != nil || locked.ResourceVersion == "" {
-		return nil
-	}
+	version := lockOf(text)
 	key := client.ObjectKeyFromObject(answer)
-	if e, known := k.newest(key); known && e.version == locked.ResourceVersion {
+	if e, known := k.newest(key); known && e.version == version {
 		if object := e.object(); object != nil {
 			return &patched{object: object, patch: text}
 		}
 	}
-	if object := c.shown(ctx, k, key); object != nil && object.GetResourceVersion() == locked.ResourceVersion {
+	if object := c.shown(ctx, k, key); object != nil && object.GetResourceVersion() == version {
 		return &patched{object: object, patch: text}
 	}
 	return nil
+}
+
+// lockOf is the version that a patch demands, empty if it takes any.
+func lockOf(patch []byte) string {
+	var locked metav1.PartialObjectMetadata
+	if err := json.Unmarshal(patch, &locked); err != nil {
+		return ""
+	}
+	return locked.ResourceVersion
 }
 
 // answered remembers the answer to a write.

@@ -84,6 +84,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/loop"},
 			sees:    []string{"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/version"},
 		},
+		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
 		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
 		{
@@ -102,7 +103,7 @@ var layers = slices.Concat(
 			folders: []string{"deployer", "internal/deployer"},
 			sees: []string{
 				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential", "internal/decision", "internal/run", "internal/deployitem",
-				"internal/loop", "internal/version", "internal/target", "internal/component", "internal/schedule",
+				"internal/loop", "internal/freshness", "internal/version", "internal/target", "internal/component", "internal/schedule",
 			},
 		},
 		{
@@ -112,12 +113,15 @@ var layers = slices.Concat(
 		},
 		{
 			folders: []string{"internal/controller"},
-			sees:    slices.Concat([]string{"api", "internal/loop", "internal/confidential", "internal/version", "internal/catalog"}, purePackages, adapters),
+			sees: slices.Concat(
+				[]string{"api", "internal/loop", "internal/freshness", "internal/confidential", "internal/version", "internal/catalog"},
+				purePackages, adapters,
+			),
 		},
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{
-				"api", "internal/loop", "internal/version", "internal/controller", "deployer", "internal/deployer", "internal/deployitem",
+				"api", "internal/loop", "internal/freshness", "internal/version", "internal/controller", "deployer", "internal/deployer", "internal/deployitem",
 				"internal/target", "internal/dial", "internal/approval", "internal/pipeline",
 			},
 		},
