@@ -30,7 +30,7 @@ func Decide(o Observed) Decision {
 	if d.RequeueAfter == safetyNet {
 		d.RequeueAfter = run.Recheck(o.Since, o.Now)
 	}
-	return d
+	return planned(o, d)
 }
 
 func decide(o Observed) Decision {

@@ -4,6 +4,7 @@
 package installation
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,16 +31,19 @@ type (
 	AddFinalizer struct{}
 	// DropOperation removes the operation annotation.
 	DropOperation struct{}
-	// Fail reports an error that was found while observing.
-	Fail struct{ Err error }
-	// Prepare writes the objects of the own context and all children, and deletes the children that are not wanted.
-	Prepare struct{}
+	// Fail reports an error that was found while observing, in the words of the step that it keeps from being done.
+	Fail struct {
+		Step string
+		Err  error
+	}
+	// Prepare carries out the plan: it writes the objects of the own context and all children, and deletes the children that are not wanted.
+	Prepare struct{ Plan *Plan }
 	// PropagateJob makes the job the current one of children.
 	PropagateJob struct{ Children []Child }
 	// Interrupt passes the interrupt on to children.
 	Interrupt struct{ Children []Child }
 	// Export writes the exports, and removes what earlier jobs have left in the own context.
-	Export struct{}
+	Export struct{ Plan *ExportPlan }
 	// Notify asks successors that are roots for a job.
 	Notify struct{ Successors []string }
 	// DeleteChildren deletes children, and tells them first whether to leave alone what they have installed.
@@ -48,8 +52,12 @@ type (
 	Tell struct{ Children []Child }
 	// Relabel gives a nested installation the label back that names its parent.
 	Relabel struct{ Parent string }
-	// Restore writes objects again that somebody has deleted.
-	Restore struct{ Objects []dataflow.ObjectID }
+	// Restore writes objects again that somebody has deleted, as the last job or update has planned them.
+	Restore struct {
+		Objects []dataflow.ObjectID
+		Plan    *Plan
+		Exports *ExportPlan
+	}
 	// CleanUp removes exports, the objects of the own context and the states of templates.
 	CleanUp struct{}
 	// RemoveFinalizer removes the finalizer.
@@ -89,7 +97,7 @@ func (AddFinalizer) String() string { return "add the finalizer" }
 func (DropOperation) String() string { return "remove the operation annotation" }
 
 // String implements Effect.
-func (Fail) String() string { return "check siblings" }
+func (e Fail) String() string { return cmp.Or(e.Step, "check siblings") }
 
 // String implements Effect.
 func (Prepare) String() string { return "prepare" }

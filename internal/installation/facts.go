@@ -80,6 +80,7 @@ func NewObserved(s Snapshot) Observed {
 		DependencyError:  s.DependencyError,
 		Predecessors:     siblings(s.Predecessors),
 		Successors:       siblings(s.Successors),
+		Below:            Below{Subinstallations: s.Subinstallations, Execution: s.Execution},
 		NewJobID:         s.NewJobID,
 		Now:              s.Now,
 	}
@@ -190,6 +191,7 @@ func siblings(installations []*lsv1alpha1.Installation) []Sibling {
 			Asked: IsRoot(inst) && (asked || granted != "" && granted != job.RequestedID), Since: timeOf(inst.Status.PhaseTransitionTime),
 			Continuous: FlowOf(inst) == lsv1alpha1.FlowContinuous, UpToDate: inst.Generation == inst.Status.ObservedGeneration,
 			Operation: lsv1alpha1.Operation(inst.Annotations[lsv1alpha1.OperationAnnotation]),
+			Root:      IsRoot(inst), Heard: inst.Annotations[HeardAnnotation], UID: string(inst.UID), Version: inst.ResourceVersion,
 		})
 	}
 	return result

@@ -72,6 +72,11 @@ type Observed struct {
 	// Orphaned are children that the blueprint no longer contains.
 	Orphaned []Child
 
+	// Plan is what the blueprint asks for, Exporting what is exported; nil unless Needs has asked for it. Below are the objects that the plan
+	// starts from.
+	Plan      *Plan
+	Exporting *ExportPlan
+	Below     Below
 	// Prepared is what the effect Prepare came to, in the pass in which it was executed.
 	Prepared *Prepared
 	// Done are the steps that effects have done since the last decision was settled.
@@ -135,6 +140,12 @@ type Sibling struct {
 	Continuous bool
 	UpToDate   bool
 	Operation  lsv1alpha1.Operation
+
+	// Root, Heard, UID and Version matter when a successor is asked to look at its imports: what it has heard of its predecessors, and which
+	// object the request is for.
+	Root         bool
+	Heard        string
+	UID, Version string
 }
 
 // ChildKind tells nested installations from executions.
@@ -215,4 +226,9 @@ func (o Observed) With(child Child, change func(*Child)) Observed {
 		}
 	}
 	return o
+}
+
+// MarkDeleted is what is known of a child that was just deleted. Its version is not: the event about it brings that.
+func MarkDeleted(c *Child) {
+	c.Deleting, c.DeletionAsked, c.Presence = true, true, Unseen
 }

@@ -143,11 +143,11 @@ func decisionLayers() []layer {
 	var result []layer
 	sees := []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"}
 	for _, folder := range decisions {
-		result = append(result, layer{
-			folders:   []string{folder},
-			sees:      sees,
-			libraries: apimachinery,
-		})
+		own := layer{folders: []string{folder}, sees: sees, libraries: apimachinery}
+		if folder == "internal/installation" {
+			own.sees = append(slices.Clone(sees), "internal/blueprint") // its plan is what the blueprint asks for
+		}
+		result = append(result, own)
 	}
 	return result
 }

@@ -41,6 +41,13 @@ type Kind[T client.Object, O any, P ~string, E any] interface {
 	Status(object T) any
 }
 
+// Learner is a kind some of whose facts are costly to read.
+type Learner[T client.Object, O any] interface {
+	// Learn reads the costly facts that the next decision depends on and that are not known yet. It is called before each decision. That
+	// something cannot be read is a fact as well: the decision says what comes of it.
+	Learn(ctx context.Context, object T, observed O) O
+}
+
 // maxSteps bounds the decisions of one pass. A kind that never waits is a programming error; it must not hold a worker.
 const maxSteps = 32
 

@@ -43,7 +43,11 @@ func (p *pass[T, O, P, E]) run(ctx context.Context) {
 		p.fail(ctx, observed, decision.Of[P, E]{}, fmt.Errorf("observe: %w", err))
 		return
 	}
+	learner, learns := kind.(Learner[T, O])
 	for range maxSteps {
+		if learns {
+			observed = learner.Learn(ctx, p.object, observed)
+		}
 		p.last = kind.Decide(observed)
 		var ok bool
 		if observed, ok = p.step(ctx, observed, p.last); !ok || p.last.Wait {

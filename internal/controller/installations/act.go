@@ -25,13 +25,13 @@ func (k *kind) Act(
 ) (installation.Observed, error) {
 	switch e := effect.(type) {
 	case installation.Prepare:
-		return k.prepare(ctx, inst, o)
+		return k.carryOut(ctx, inst, o, e.Plan)
 	case installation.Export:
-		return k.export(ctx, inst, o)
+		return k.export(ctx, inst, o, e.Plan)
 	case installation.Notify:
-		return o, k.notify(ctx, inst, e.Successors)
+		return o, k.notify(ctx, inst, o, e.Successors)
 	case installation.Restore:
-		return o, k.restore(ctx, inst, e.Objects)
+		return o, k.restore(ctx, inst, e)
 	case installation.CleanUp:
 		return o, k.cleanUp(ctx, inst)
 	case installation.Fail:

@@ -23,8 +23,9 @@ import (
 	"espalier.dev/internal/installation"
 )
 
-// writeExecution creates or updates the execution. Afterwards wanted is what the API server has.
-func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation, wanted, existing *lsv1alpha1.Execution) error {
+// writeExecution creates or updates the execution. Afterwards the wanted one is what the API server has.
+func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation, w installation.ExecutionWrite) error {
+	wanted, existing := w.Wanted, w.Existing
 	if existing == nil {
 		existing = &lsv1alpha1.Execution{}
 		found, err := k.create(ctx, wanted, existing)
@@ -47,8 +48,9 @@ func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation
 	return nil
 }
 
-// writeSub creates or updates a nested installation. Afterwards wanted is what the API server has.
-func (k *kind) writeSub(ctx context.Context, inst, wanted, existing *lsv1alpha1.Installation) error {
+// writeSub creates or updates a nested installation. Afterwards the wanted one is what the API server has.
+func (k *kind) writeSub(ctx context.Context, inst *lsv1alpha1.Installation, w installation.SubWrite) error {
+	wanted, existing := w.Wanted, w.Existing
 	if existing == nil {
 		existing = &lsv1alpha1.Installation{}
 		found, err := k.create(ctx, wanted, existing)
@@ -240,16 +242,11 @@ func (k *kind) deleteChildren(
 		o = o.With(before, func(c *installation.Child) {
 			c.Version, c.WithoutUninstall = objects[i].GetResourceVersion(), c.WithoutUninstall || o.WithoutUninstall
 			if !before.Deleting {
-				leaves(c)
+				installation.MarkDeleted(c)
 			}
 		})
 	}
 	return o, nil
-}
-
-// leaves is what is known of a child that was just deleted. Its version is not: the event about it brings that.
-func leaves(c *installation.Child) {
-	c.Deleting, c.DeletionAsked, c.Presence = true, true, installation.Unseen
 }
 
 // deleteChild deletes a child, and tells it before whether to leave alone what it has installed.

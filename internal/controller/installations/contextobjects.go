@@ -14,27 +14,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
 )
 
 // contextWrites are the writes of context objects.
-func (k *kind) contextWrites(objects dataflow.Objects) []write {
+func (k *kind) contextWrites(objects installation.ContextWrites) []write {
 	var writes []write
-	for _, object := range objects.DataObjects {
-		writes = append(writes, func(ctx context.Context) error { return k.writeDataObject(ctx, object) })
+	for _, w := range objects.DataObjects {
+		writes = append(writes, func(ctx context.Context) error { return k.writeDataObject(ctx, w) })
 	}
-	for _, target := range objects.Targets {
-		writes = append(writes, func(ctx context.Context) error { return k.writeTarget(ctx, target) })
+	for _, w := range objects.Targets {
+		writes = append(writes, func(ctx context.Context) error { return k.writeTarget(ctx, w) })
 	}
 	return writes
 }
 
-func (k *kind) writeDataObject(ctx context.Context, wanted *lsv1alpha1.DataObject) error {
-	existing := &lsv1alpha1.DataObject{}
-	found, err := k.createUnlessThere(ctx, wanted, existing)
-	if err != nil || !found {
-		return err
+func (k *kind) writeDataObject(ctx context.Context, w installation.DataObjectWrite) error {
+	existing, wanted := w.Existing, w.Wanted
+	if existing == nil {
+		existing = &lsv1alpha1.DataObject{}
+		if found, err := k.create(ctx, wanted, existing); err != nil || !found {
+			return err
+		}
 	}
 	changed := existing.DeepCopy()
 	takeMetadata(changed, wanted)
@@ -48,11 +50,13 @@ func (k *kind) writeDataObject(ctx context.Context, wanted *lsv1alpha1.DataObjec
 	return nil
 }
 
-func (k *kind) writeTarget(ctx context.Context, wanted *lsv1alpha1.Target) error {
-	existing := &lsv1alpha1.Target{}
-	found, err := k.createUnlessThere(ctx, wanted, existing)
-	if err != nil || !found {
-		return err
+func (k *kind) writeTarget(ctx context.Context, w installation.TargetWrite) error {
+	existing, wanted := w.Existing, w.Wanted
+	if existing == nil {
+		existing = &lsv1alpha1.Target{}
+		if found, err := k.create(ctx, wanted, existing); err != nil || !found {
+			return err
+		}
 	}
 	changed := existing.DeepCopy()
 	takeMetadata(changed, wanted)
@@ -64,23 +68,6 @@ func (k *kind) writeTarget(ctx context.Context, wanted *lsv1alpha1.Target) error
 		return fmt.Errorf("update Target %s: %w", wanted.Name, err)
 	}
 	return nil
-}
-
-// createUnlessThere creates an object, or reads the one that has its name and returns true. The cache is asked first;
-// if it misses one, creating tells.
-func (k *kind) createUnlessThere(ctx context.Context, wanted, existing client.Object) (found bool, err error) {
-	key := client.ObjectKeyFromObject(wanted)
-	err = k.cluster.Get(ctx, key, existing)
-	if apierrors.IsNotFound(err) {
-		if err = k.cluster.Create(ctx, wanted); err == nil {
-			return false, nil
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return false, ending.Refused(fmt.Errorf("create %s: %w", wanted.GetName(), err))
-		}
-		err = k.live.Get(ctx, key, existing)
-	}
-	return err == nil, err
 }
 
 // takeMetadata gives an object the labels, annotations and owners that it shall have. Those of others stay.
@@ -111,29 +98,16 @@ func sameMetadata(a, b metav1.Object) bool {
 		equality.Semantic.DeepEqual(a.GetFinalizers(), b.GetFinalizers())
 }
 
-// removeLeftovers deletes the context objects of an installation that are of another run than the present one: the spec
-// or the blueprint no longer has them. An object that was written meanwhile is none of them.
-func (k *kind) removeLeftovers(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run) error {
+// removeLeftovers deletes context objects of earlier runs. An object that was written meanwhile is none of them.
+func (k *kind) removeLeftovers(ctx context.Context, leftovers dataflow.Objects) error {
 	var objects []client.Object
-	var data lsv1alpha1.DataObjectList
-	var targets lsv1alpha1.TargetList
-	for _, list := range []client.ObjectList{&data, &targets} {
-		err := k.cluster.List(ctx, list, client.InNamespace(inst.Namespace),
-			client.MatchingFields{sourceIndex: dataflow.ContextOf(inst.Name)}, client.UnsafeDisableDeepCopy)
-		if err != nil {
-			return fmt.Errorf("list the objects of the installation: %w", err)
-		}
+	for _, object := range leftovers.DataObjects {
+		objects = append(objects, object)
 	}
-	for i := range data.Items {
-		objects = append(objects, &data.Items[i])
-	}
-	for i := range targets.Items {
-		objects = append(objects, &targets.Items[i])
+	for _, target := range leftovers.Targets {
+		objects = append(objects, target)
 	}
 	for _, object := range objects {
-		if object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel] == run.Version {
-			continue
-		}
 		uid, version := object.GetUID(), object.GetResourceVersion()
 		err := k.cluster.Delete(ctx, object.DeepCopyObject().(client.Object), client.Preconditions{UID: &uid, ResourceVersion: &version})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
 )
@@ -28,53 +27,34 @@ const (
 	fromServer trust = true
 )
 
-// input is an installation with everything that its objects depend on, and the run that they are written for.
-type input struct {
-	blueprint.Input
-	run dataflow.Run
-}
-
-// owner is who writes context objects.
-func (in input) owner() dataflow.Owner {
-	inst := in.Installation
-	return dataflow.Owner{Namespace: inst.Namespace, Name: inst.Name, UID: inst.UID, JobID: in.run.Version}
-}
-
-// input collects everything that the objects of an installation depend on.
-func (k *kind) input(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run, imports trust) (in input, err error) {
-	in.run = run
-	if in.Input, err = k.subject(ctx, inst); err != nil {
-		return in, err
-	}
-	if in.Scope, err = k.expectedScope(ctx, inst, run); err != nil {
-		return in, err
-	}
-	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, imports); err != nil {
-		return in, err
-	}
-	return in, k.loadStates(ctx, &in, fromCache)
-}
-
-// expectedScope is the scope of an installation with the jobs that its imports have to be of.
-func (k *kind) expectedScope(ctx context.Context, inst *lsv1alpha1.Installation, run dataflow.Run) (dataflow.Scope, error) {
-	scope := scopeOf(inst)
+// expectedScope is the scope of an installation with the jobs that its imports have to be of, and the versions of what its predecessors
+// export.
+func (k *kind) expectedScope(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	run dataflow.Run,
+) (scope dataflow.Scope, marks map[string]string, err error) {
+	scope = installation.ScopeOf(inst)
 	if !scope.IsRoot() && run.Flow != lsv1alpha1.FlowContinuous {
 		scope.JobID = run.Version
-		return scope, nil
+		return scope, nil, nil
 	}
-	scope.Exported = map[dataflow.ObjectID]string{}
-	predecessors, err := relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst))
+	scope.Exported, marks = map[dataflow.ObjectID]string{}, map[string]string{}
+	predecessors, err := relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ImportsOf(inst))
 	if err != nil {
-		return scope, err
+		return scope, nil, err
 	}
 	for _, sibling := range predecessors {
-		for _, id := range exportsOf(sibling) {
-			if mark := installation.ExportMark(&sibling.Status); sibling.Status.Phase == lsv1alpha1.PhaseSucceeded && mark != "" {
-				scope.Exported[id] = mark
-			}
+		mark := installation.ExportMark(&sibling.Status)
+		marks[sibling.Name] = mark
+		if sibling.Status.Phase != lsv1alpha1.PhaseSucceeded || mark == "" {
+			continue
+		}
+		for _, id := range installation.ExportsOf(sibling) {
+			scope.Exported[id] = mark
 		}
 	}
-	return scope, nil
+	return scope, marks, nil
 }
 
 // importFacts reads what the imports of an installation mean.

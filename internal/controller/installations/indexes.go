@@ -46,8 +46,8 @@ func addIndexes(mgr ctrl.Manager) error {
 	}{
 		{&lsv1alpha1.Installation{}, parentIndex, parentOf},
 		{&lsv1alpha1.Installation{}, recordIndex, func(o client.Object) []string { return knownSubs(o.(*lsv1alpha1.Installation)) }},
-		{&lsv1alpha1.Installation{}, importsIndex, func(o client.Object) []string { return keysOf(importsOf(o.(*lsv1alpha1.Installation))) }},
-		{&lsv1alpha1.Installation{}, exportsIndex, func(o client.Object) []string { return keysOf(exportsOf(o.(*lsv1alpha1.Installation))) }},
+		{&lsv1alpha1.Installation{}, importsIndex, func(o client.Object) []string { return keysOf(installation.ImportsOf(o.(*lsv1alpha1.Installation))) }},
+		{&lsv1alpha1.Installation{}, exportsIndex, func(o client.Object) []string { return keysOf(installation.ExportsOf(o.(*lsv1alpha1.Installation))) }},
 		{&lsv1alpha1.DataObject{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
 		{&lsv1alpha1.DataObject{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
 		{&lsv1alpha1.Target{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
@@ -96,30 +96,6 @@ func label(name string) client.IndexerFunc {
 		}
 		return nil
 	}
-}
-
-// scopeOf is where an installation lives.
-func scopeOf(inst *lsv1alpha1.Installation) dataflow.Scope {
-	return dataflow.Scope{Namespace: inst.Namespace, Parent: installation.ParentOf(inst)}
-}
-
-// importsOf returns the objects that an installation imports by name.
-func importsOf(inst *lsv1alpha1.Installation) []dataflow.ObjectID {
-	needs := dataflow.NeedsOf(scopeOf(inst), inst.Spec.Imports)
-	var ids []dataflow.ObjectID
-	for _, list := range []struct {
-		kind  dataflow.ObjectKind
-		names []string
-	}{{kindDataObject, needs.DataObjects}, {kindTarget, needs.Targets}, {kindSecret, needs.Secrets}, {kindConfigMap, needs.ConfigMaps}} {
-		for _, name := range list.names {
-			ids = append(ids, dataflow.ObjectID{Kind: list.kind, Name: name})
-		}
-	}
-	return ids
-}
-
-func exportsOf(inst *lsv1alpha1.Installation) []dataflow.ObjectID {
-	return dataflow.ExportedObjects(scopeOf(inst), inst.Spec.Exports)
 }
 
 func keysOf(ids []dataflow.ObjectID) []string {

@@ -91,13 +91,13 @@ func emptyOf(id dataflow.ObjectID) client.Object {
 }
 
 // restore writes again what somebody has deleted, if it can be made as the last job or update has made it. Otherwise it is told.
-func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, lost []dataflow.ObjectID) error {
-	err := k.rewrite(ctx, inst, lost)
+func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e installation.Restore) error {
+	err := k.rewrite(ctx, inst, e)
 	if err != nil && failure.KindOf(err) != failure.Terminal {
 		return err
 	}
 	k.losses.forget(client.ObjectKeyFromObject(inst))
-	for _, id := range lost {
+	for _, id := range e.Objects {
 		if err == nil {
 			k.recorder.Eventf(inst, nil, corev1.EventTypeNormal, "Restored", "Restore", "somebody has deleted %s %s; it is there again", id.Kind, id.Name)
 		} else {
@@ -109,43 +109,33 @@ func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, lost 
 	return nil
 }
 
-func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, lost []dataflow.ObjectID) error {
-	if inst.Generation != inst.Status.ObservedGeneration {
-		return failure.Terminalf(failure.Details{Operation: "Restore", Reason: "SpecChanged"}, "the spec has changed")
+func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, e installation.Restore) error {
+	if e.Plan.Err != nil {
+		return e.Plan.Err
 	}
-	run := runOf(inst)
-	in, err := k.unchangedInput(ctx, inst, run)
-	if err != nil {
-		return err
-	}
-	out, err := k.render(ctx, in)
-	if err != nil {
-		return err
-	}
-	objects, err := out.Imports.Objects(in.owner())
-	if err != nil {
-		return err
-	}
-	for _, write := range k.contextWrites(among(objects, lost)) {
+	for _, write := range k.contextWrites(among(e.Plan.Context, e.Objects)) {
 		if err := write(ctx); err != nil {
 			return err
 		}
 	}
-	exported := slices.ContainsFunc(lost, func(id dataflow.ObjectID) bool { return slices.Contains(exportsOf(inst), id) })
-	if run.Flow == lsv1alpha1.FlowContinuous || !exported || inst.Status.Phase != lsv1alpha1.PhaseSucceeded {
-		return nil // the continuous flow sees by itself which exports are missing
+	switch {
+	case e.Exports == nil:
+		return nil
+	case e.Exports.Err != nil:
+		return e.Exports.Err
+	default:
+		return k.writeExports(ctx, inst, e.Exports)
 	}
-	return k.writeExports(ctx, in)
 }
 
-// among returns the objects that are among the given ones.
-func among(objects dataflow.Objects, ids []dataflow.ObjectID) dataflow.Objects {
-	return dataflow.Objects{
-		DataObjects: slices.DeleteFunc(objects.DataObjects, func(o *lsv1alpha1.DataObject) bool {
-			return !slices.Contains(ids, dataflow.ObjectID{Kind: kindDataObject, Name: o.Name})
+// among returns the writes of certain objects.
+func among(all installation.ContextWrites, ids []dataflow.ObjectID) installation.ContextWrites {
+	return installation.ContextWrites{
+		DataObjects: slices.DeleteFunc(slices.Clone(all.DataObjects), func(w installation.DataObjectWrite) bool {
+			return !slices.Contains(ids, dataflow.ObjectID{Kind: kindDataObject, Name: w.Wanted.Name})
 		}),
-		Targets: slices.DeleteFunc(objects.Targets, func(o *lsv1alpha1.Target) bool {
-			return !slices.Contains(ids, dataflow.ObjectID{Kind: kindTarget, Name: o.Name})
+		Targets: slices.DeleteFunc(slices.Clone(all.Targets), func(w installation.TargetWrite) bool {
+			return !slices.Contains(ids, dataflow.ObjectID{Kind: kindTarget, Name: w.Wanted.Name})
 		}),
 	}
 }

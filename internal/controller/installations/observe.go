@@ -93,7 +93,7 @@ func (k *kind) observeSiblings(ctx context.Context, s *installation.Snapshot) (e
 	phase, deleting := inst.Status.Phase, !inst.DeletionTimestamp.IsZero()
 	hints := inst.Spec.Optimization
 	if beforePrepare(phase) && !deleting && (hints == nil || !hints.HasNoSiblingImports) {
-		if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst)); err != nil {
+		if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ImportsOf(inst)); err != nil {
 			return err
 		}
 		if s.DependencyError, err = k.trouble(ctx, inst, s.Predecessors); err != nil {
@@ -101,7 +101,7 @@ func (k *kind) observeSiblings(ctx context.Context, s *installation.Snapshot) (e
 		}
 	}
 	if (deleting || installation.IsRoot(inst)) && (hints == nil || !hints.HasNoSiblingExports) {
-		s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, exportsOf(inst))
+		s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst))
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func relatedBy(
 		for i := range list.Items {
 			sibling := &list.Items[i]
 			same := func(other *lsv1alpha1.Installation) bool { return other.Name == sibling.Name }
-			if sibling.Name != inst.Name && scopeOf(sibling).Parent == scopeOf(inst).Parent && !slices.ContainsFunc(related, same) {
+			if sibling.Name != inst.Name && installation.ScopeOf(sibling).Parent == installation.ScopeOf(inst).Parent && !slices.ContainsFunc(related, same) {
 				related = append(related, sibling)
 			}
 		}
@@ -142,7 +142,7 @@ func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, prede
 	if !installation.IsRoot(inst) {
 		return nil, nil
 	}
-	rivals, err := relatedBy(ctx, k.cluster, inst, exportsIndex, exportsOf(inst))
+	rivals, err := relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ExportsOf(inst))
 	if err != nil || len(rivals)+len(predecessors) == 0 {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, prede
 			continue
 		}
 		family[next.Name] = next
-		before, err := relatedBy(ctx, k.cluster, next, exportsIndex, importsOf(next))
+		before, err := relatedBy(ctx, k.cluster, next, exportsIndex, installation.ImportsOf(next))
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +166,7 @@ func (k *kind) trouble(ctx context.Context, inst *lsv1alpha1.Installation, prede
 	for name, member := range family {
 		siblings = append(siblings, dataflow.Sibling{Name: name, Imports: member.Spec.Imports, Exports: member.Spec.Exports})
 	}
-	related, err := dataflow.NewSiblings(scopeOf(inst), siblings)
+	related, err := dataflow.NewSiblings(installation.ScopeOf(inst), siblings)
 	if err != nil {
 		return nil, err
 	}

@@ -33,10 +33,10 @@ func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 
 func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
 	inst := s.Installation
-	if s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, exportsOf(inst)); err != nil || !inst.DeletionTimestamp.IsZero() {
+	if s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst)); err != nil || !inst.DeletionTimestamp.IsZero() {
 		return err
 	}
-	if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst)); err != nil {
+	if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ImportsOf(inst)); err != nil {
 		return err
 	}
 	s.DependencyError, err = k.trouble(ctx, inst, s.Predecessors)
@@ -55,7 +55,7 @@ func (k *kind) readChildren(ctx context.Context, s *installation.Snapshot) error
 func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error {
 	inst := s.Installation
 	run := runOf(inst)
-	scope, err := k.expectedScope(ctx, inst, run)
+	scope, marks, err := k.expectedScope(ctx, inst, run)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,13 @@ func (k *kind) readImports(ctx context.Context, s *installation.Snapshot) error 
 		s.Imports = &installation.ImportsRead{Err: err}
 		return nil
 	}
-	s.Imports, err = k.versions(ctx, inst, resolved)
-	return err
+	hasher, err := k.keys.get(ctx)
+	if err != nil {
+		return err
+	}
+	hashes := hasher.Hash(resolved)
+	s.Imports = &installation.ImportsRead{Versions: installation.ImportVersions(resolved, hashes, marks), Hash: hashes.All}
+	return nil
 }
 
 // readExported finds out whether what an installation has exported still exists. What the cache does not show is asked for at the
@@ -87,7 +92,7 @@ func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error
 	if inst.Status.Phase != lsv1alpha1.PhaseSucceeded || !inst.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	for _, id := range exportsOf(inst) {
+	for _, id := range installation.ExportsOf(inst) {
 		object := emptyOf(id)
 		key := client.ObjectKey{Namespace: inst.Namespace, Name: id.Name}
 		err := k.cluster.Get(ctx, key, object)
@@ -107,7 +112,7 @@ func (k *kind) readExported(ctx context.Context, s *installation.Snapshot) error
 // exporters returns the installations of the namespace that export what this one imports, wherever they are.
 func (k *kind) exporters(ctx context.Context, inst *lsv1alpha1.Installation) ([]*lsv1alpha1.Installation, error) {
 	var all []*lsv1alpha1.Installation
-	for _, key := range keysOf(importsOf(inst)) {
+	for _, key := range keysOf(installation.ImportsOf(inst)) {
 		var list lsv1alpha1.InstallationList
 		err := k.cluster.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{exportsIndex: key}, client.UnsafeDisableDeepCopy)
 		if err != nil {
@@ -116,22 +121,4 @@ func (k *kind) exporters(ctx context.Context, inst *lsv1alpha1.Installation) ([]
 		all = append(all, pointers(list.Items)...)
 	}
 	return all, nil
-}
-
-// versions tells which versions imports have.
-func (k *kind) versions(ctx context.Context, inst *lsv1alpha1.Installation, resolved dataflow.Resolved) (*installation.ImportsRead, error) {
-	hasher, err := k.keys.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	predecessors, err := relatedBy(ctx, k.cluster, inst, exportsIndex, importsOf(inst))
-	if err != nil {
-		return nil, err
-	}
-	marks := map[string]string{}
-	for _, p := range predecessors {
-		marks[p.Name] = installation.ExportMark(&p.Status)
-	}
-	hashes := hasher.Hash(resolved)
-	return &installation.ImportsRead{Versions: installation.ImportVersions(resolved, hashes, marks), Hash: hashes.All}, nil
 }

@@ -110,8 +110,8 @@ func (w waker) relatives(ctx context.Context, object client.Object) []reconcile.
 	if parent := w.parentOf(ctx, inst); parent != "" {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: inst.Namespace, Name: parent}})
 	}
-	requests = append(requests, w.waiting(ctx, inst, importsIndex, exportsOf(inst))...)
-	return append(requests, w.waiting(ctx, inst, exportsIndex, importsOf(inst))...)
+	requests = append(requests, w.waiting(ctx, inst, importsIndex, installation.ExportsOf(inst))...)
+	return append(requests, w.waiting(ctx, inst, exportsIndex, installation.ImportsOf(inst))...)
 }
 
 // parentOf returns the name of the parent of an installation, also if nothing but the status of the parent tells it any more.

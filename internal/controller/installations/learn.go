@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/installation"
+	"espalier.dev/internal/template"
+)
+
+// Learn implements loop.Learner. It reads what is costly once the next decision depends on it. That something cannot be read is a fact,
+// too.
+func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) installation.Observed {
+	run := runOf(inst)
+	switch installation.Needs(o) {
+	case installation.NeedPlan:
+		if o.Continuous {
+			run.Version = o.UpdateVersion()
+		}
+		o.Plan = k.plan(ctx, k.inputs(ctx, inst, o, run, asked(inst, run)))
+	case installation.NeedExports:
+		var in installation.Inputs
+		if o.Continuous {
+			in = k.inputs(ctx, inst, o, run, asked(inst, run))
+		} else {
+			in = k.unchangedInputs(ctx, inst, o, run)
+		}
+		o.Exporting = k.exportPlan(ctx, in)
+	case installation.NeedRestored:
+		o.Plan, o.Exporting = k.restoration(ctx, inst, o, run)
+	}
+	return o
+}
+
+// runOf is the present job of an installation, or its last update in the continuous flow.
+func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
+	run := dataflow.Run{Version: inst.Status.JobID, Flow: inst.Spec.Flow}
+	if flow := installation.FlowOf(inst); run.Flow.OrDefault() != flow {
+		run.Flow = flow
+	}
+	if run.Flow == lsv1alpha1.FlowContinuous {
+		run.Version = inst.Status.ConfigGeneration
+	}
+	return run
+}
+
+// inputs reads everything that the objects of an installation depend on.
+func (k *kind) inputs(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	run dataflow.Run,
+	imports trust,
+) installation.Inputs {
+	in := installation.Inputs{Run: run, Below: o.Below}
+	in.Err = k.readInputs(ctx, inst, &in, imports)
+	return in
+}
+
+func (k *kind) readInputs(ctx context.Context, inst *lsv1alpha1.Installation, in *installation.Inputs, imports trust) (err error) {
+	if in.Input, err = k.subject(ctx, inst); err != nil {
+		return err
+	}
+	if in.Scope, in.Marks, err = k.expectedScope(ctx, inst, in.Run); err != nil {
+		return err
+	}
+	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, imports); err != nil {
+		return err
+	}
+	if in.Hasher, err = k.keys.get(ctx); err != nil {
+		return err
+	}
+	if err := k.loadStates(ctx, in, fromCache); err != nil {
+		return err
+	}
+	in.Context, err = k.ownContext(ctx, inst)
+	return err
+}
+
+// unchangedInputs are those that the job began with. The cache may show imports from before the job: the API server is asked only if they
+// differ.
+func (k *kind) unchangedInputs(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	run dataflow.Run,
+) installation.Inputs {
+	in := k.inputs(ctx, inst, o, run, fromCache)
+	if in.Err == nil && installation.ImportsChanged(in) != nil {
+		in = k.inputs(ctx, inst, o, run, fromServer)
+	}
+	return in
+}
+
+// plan makes a plan. If that generates values, what the cache shows of the states may be too old to know that there are some: then they are
+// read from the API server.
+func (k *kind) plan(ctx context.Context, in installation.Inputs) *installation.Plan {
+	plan := installation.NewPlan(k.engine, in)
+	if !plan.Generates {
+		return plan
+	}
+	in.Err = k.loadStates(ctx, &in, fromServer)
+	return installation.NewPlan(k.engine, in)
+}
+
+// exportPlan does the same for exports.
+func (k *kind) exportPlan(ctx context.Context, inputs installation.Inputs) *installation.ExportPlan {
+	in := installation.ExportInputs{Inputs: inputs}
+	if in.Err == nil && installation.Exports(in.Installation) {
+		in.Err = k.readExportInputs(ctx, &in)
+	}
+	plan := installation.NewExportPlan(k.engine, in)
+	if !plan.Generates {
+		return plan
+	}
+	in.Err = k.loadStates(ctx, &in.Inputs, fromServer)
+	return installation.NewExportPlan(k.engine, in)
+}
+
+// restoration plans anew what the last job or update has written, if it can be made as that has made it.
+func (k *kind) restoration(
+	ctx context.Context,
+	inst *lsv1alpha1.Installation,
+	o installation.Observed,
+	run dataflow.Run,
+) (plan *installation.Plan, exports *installation.ExportPlan) {
+	if inst.Generation != inst.Status.ObservedGeneration {
+		changed := failure.Terminalf(failure.Details{Operation: "Restore", Reason: "SpecChanged"}, "the spec has changed")
+		return &installation.Plan{Err: changed}, nil
+	}
+	in := k.unchangedInputs(ctx, inst, o, run)
+	if in.Err == nil {
+		in.Err = installation.ImportsChanged(in)
+	}
+	if plan = k.plan(ctx, in); plan.Err == nil && o.RestoresExports(inst) {
+		exports = k.exportPlan(ctx, in)
+	}
+	return plan, exports
+}
+
+// loadStates reads what templates have left, and gives them what they can generate further values from: always the same for
+// a job, so that a pass that was cut off generates nothing else when it is repeated. Whoever deletes the state gets other
+// values from the next job.
+func (k *kind) loadStates(ctx context.Context, in *installation.Inputs, from trust) (err error) {
+	inst := in.Installation
+	names := in.Blueprint.StateSecrets(inst.Name)
+	if in.Stored, err = k.contents.reader(bool(from)).all(ctx, kindSecret, inst.Namespace, names); err != nil {
+		return err
+	}
+	if in.States, err = in.Blueprint.LoadStates(inst.Name, in.Stored); err != nil {
+		return err
+	}
+	since := inst.CreationTimestamp
+	if inst.Status.PhaseTransitionTime != nil {
+		since = *inst.Status.PhaseTransitionTime
+	}
+	in.Entropy = template.NewEntropy(in.Hasher.Seed(string(inst.UID)+"/"+in.Run.Version), since.Time)
+	return nil
+}
+
+// ownContext returns the context objects that an installation has written.
+func (k *kind) ownContext(ctx context.Context, inst *lsv1alpha1.Installation) (objects dataflow.Objects, err error) {
+	var data lsv1alpha1.DataObjectList
+	var targets lsv1alpha1.TargetList
+	for _, list := range []client.ObjectList{&data, &targets} {
+		err := k.cluster.List(ctx, list, client.InNamespace(inst.Namespace),
+			client.MatchingFields{sourceIndex: dataflow.ContextOf(inst.Name)}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return objects, err
+		}
+	}
+	return dataflow.Objects{DataObjects: pointers(data.Items), Targets: pointers(targets.Items)}, nil
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+)
+
+// Need is a fact that costs something.
+type Need string
+
+// What a decision may need beside what is always observed.
+const (
+	// NeedPlan asks for Observed.Plan, NeedExports for Observed.Exporting, NeedRestored for what of them somebody has deleted.
+	NeedPlan     Need = "plan"
+	NeedExports  Need = "exports"
+	NeedRestored Need = "restored"
+)
+
+// Needs says which facts the next decision needs that were not read yet; empty if none.
+func Needs(o Observed) Need {
+	for _, effect := range decide(o).Do {
+		switch effect.(type) {
+		case Prepare:
+			if o.Plan == nil {
+				return NeedPlan
+			}
+		case Export:
+			if o.Exporting == nil {
+				return NeedExports
+			}
+		case Restore:
+			if o.Plan == nil {
+				return NeedRestored
+			}
+		}
+	}
+	return ""
+}
+
+// planned gives the effects of a decision the plans that they carry out. Where there is none, the reason for that is the decision.
+func planned(o Observed, d Decision) Decision {
+	d.Do = slices.Clone(d.Do)
+	for i, effect := range d.Do {
+		switch e := effect.(type) {
+		case Prepare:
+			if o.Plan != nil && o.Plan.Err != nil {
+				return failing(d, effect, o.Plan.Err)
+			}
+			d.Do[i] = Prepare{Plan: o.Plan}
+		case Export:
+			if o.Exporting != nil && o.Exporting.Err != nil {
+				return failing(d, effect, o.Exporting.Err)
+			}
+			d.Do[i] = Export{Plan: o.Exporting}
+		case Restore:
+			d.Do[i] = Restore{Objects: e.Objects, Plan: o.Plan, Exports: o.Exporting}
+		}
+	}
+	return d
+}
+
+// failing is a decision that cannot be carried out.
+func failing(d Decision, step Effect, err error) Decision {
+	d.Do = []Effect{Fail{Step: step.String(), Err: err}}
+	d.Wait, d.Why.Message = true, err.Error()
+	return d
+}
+
+// RestoresExports reports whether exports are among the objects that somebody has deleted, and the last job has made them. The continuous
+// flow sees by itself which exports are missing.
+func (o Observed) RestoresExports(inst *lsv1alpha1.Installation) bool {
+	exported := slices.ContainsFunc(o.Lost, func(id dataflow.ObjectID) bool { return slices.Contains(ExportsOf(inst), id) })
+	return exported && !o.Continuous && o.Phase == lsv1alpha1.PhaseSucceeded
+}
