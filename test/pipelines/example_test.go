@@ -6,7 +6,6 @@
 package pipelines_test
 
 import (
-	"sync/atomic"
 	"testing"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
@@ -30,7 +29,7 @@ func TestPIP01_PIP21_PIP25_TheExampleWorks(t *testing.T) {
 	options := managed.Options("shop", "shop-dev", "shop-staging", "shop-production")
 	options.SystemNamespace = "shop"
 	managed.Run(t, server.Config(), options)
-	w := &world{T: t, server: server, namespace: "shop", cluster: server.Client(), writes: &atomic.Int64{}}
+	w := &world{T: t, server: server, namespace: "shop", cluster: server.Client()}
 	upgrade := func(environment string) {
 		t.Helper()
 		shop := &landscaper.Installation{}

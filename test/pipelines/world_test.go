@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/managed"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 // patience is for broken tests on busy machines: each step may go through several processes.
@@ -43,15 +43,15 @@ type world struct {
 	cluster   client.Client
 	// approvals is where the manager takes calls over HTTP.
 	approvals string
-	// writes counts what the manager has written to pipelines.
-	writes *atomic.Int64
+	// traffic is what the manager has asked the management cluster for.
+	traffic *traffic.Traffic
 }
 
 // newWorld runs a manager until the test ends.
 func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	t.Helper()
 	server := testkit.Server(t)
-	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), writes: &atomic.Int64{}}
+	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), traffic: traffic.New()}
 	options := managed.Options(w.namespace)
 	options.Controllers = []string{"pipelines"}
 	options.Pipelines.ApprovalAddress = freeAddress(t)
@@ -61,7 +61,7 @@ func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	}
 	w.approvals = "http://" + options.Pipelines.ApprovalAddress
 	config := server.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return countingWrites{next, w.writes} })
+	config.Wrap(w.traffic.Wrap)
 	managed.Run(t, config, options)
 	return w
 }
@@ -76,18 +76,15 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// countingWrites counts the requests that change pipelines.
-type countingWrites struct {
-	next   http.RoundTripper
-	number *atomic.Int64
-}
-
-// RoundTrip passes a request on.
-func (c countingWrites) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method != http.MethodGet && strings.Contains(request.URL.Path, "/pipelines/") {
-		c.number.Add(1)
+// writes counts what the manager has written to pipelines.
+func (w *world) writes() int {
+	number := 0
+	for _, request := range w.traffic.Requests() {
+		if !strings.HasPrefix(request, http.MethodGet+" ") && strings.Contains(request, "/pipelines/") {
+			number++
+		}
 	}
-	return c.next.RoundTrip(request)
+	return number
 }
 
 func (w *world) create(objects ...client.Object) {
@@ -220,7 +217,7 @@ func (w *world) expectEvents(name string, want ...string) {
 func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
 	w.Helper()
 	recorder.Quiet(w.T, pollInterval, testkit.Within(patience))
-	before, written := recorder.History(), w.writes.Load()
+	before, written := recorder.History(), w.writes()
 	if written == 0 {
 		w.Error("no write has been counted: the counter does not work")
 	}
@@ -231,7 +228,7 @@ func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
 	w.create(end)
 	recorder.Quiet(w.T, 3*pollInterval, testkit.Within(patience))
 	since := recorder.Since(before).Where(func(r testkit.Revision) bool { return r.Object.GetName() != end.Name })
-	if number := w.writes.Load() - written; number > 0 || len(since) > 0 {
+	if number := w.writes() - written; number > 0 || len(since) > 0 {
 		w.Errorf("%d requests changed pipelines that had nothing to say:\n%s", number, since)
 	}
 }
