@@ -26,7 +26,7 @@ func TestPIP20_PIP22_AGitServerThatIsAwayIsTriedAgain(t *testing.T) {
 	way.Close()
 	w.gitSecret("git", gitea)
 	builder, _, prod := w.pair("app")
-	w.create(builder.PullRequest(pipelines.PullRequestStrategy{
+	w.Create(builder.PullRequest(pipelines.PullRequestStrategy{
 		Type:       pipelines.GitProviderGitea,
 		URL:        way.Through(t, repository.URL),
 		BaseBranch: "main",
@@ -56,16 +56,16 @@ func TestPIP22_ACallOfTheGitServerTellsOfTheMergeAtOnce(t *testing.T) {
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.PollInterval = time.Hour })
 	gitea := externals.Gitea(t)
 	repository := gitea.Repository(t, map[string]string{"app.yaml": w.marked("app", "1.0.0")})
-	repository.Webhook(t, w.approvals+"/webhook/gitea/"+w.namespace+"/app/prod", webhookKey)
+	repository.Webhook(t, w.approvals+"/webhook/gitea/"+w.Namespace+"/app/prod", webhookKey)
 	w.gitSecret("git", gitea)
-	w.create(w.secret("calls", map[string]string{"hmac-key": approvalKey, "webhook-key": webhookKey}))
+	w.Create(w.secret("calls", map[string]string{"hmac-key": approvalKey, "webhook-key": webhookKey}))
 	builder, _, _ := w.pair("app")
 	p := builder.PullRequest(pipelines.PullRequestStrategy{
 		Type: pipelines.GitProviderGitea, URL: repository.URL, BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
 	}).Build()
 	p.Spec.Promotion.Strategy.SecretRef = &pipelines.LocalObjectReference{Name: "calls"}
 	recorder := w.record()
-	w.create(p)
+	w.Create(p)
 	created := w.untilState("app", "prod", "1.1.0", pipelines.PromotionCreated)
 	recorder.Quiet(t, 4*time.Second) // Opening the pull request made the controller look as well; that is over now.
 	repository.Merge(t, int(created.PullRequest.Number))

@@ -48,7 +48,8 @@ func TestTrafficIsSeenAndAnswered(t *testing.T) {
 	})
 	refused := get("/nodes")
 	text, err := io.ReadAll(refused.Body)
-	if want := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Expired","code":410}`; err != nil || string(text) != want {
+	want := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Expired","code":410}`
+	if err != nil || string(text) != want {
 		t.Errorf("the answer is %s, %v, want %s", text, err, want)
 	}
 	if passed := get("/pods"); passed.StatusCode != http.StatusOK {
