@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	gitops "espalier.dev/api/gitops/v1alpha1"
@@ -117,8 +118,9 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 	// What no longer is ready is not used, and what was seen is kept.
 	w.setReady(t, cluster, metav1.ConditionFalse)
 	state := w.awaitProblem(t, app, ReasonClusterNotReady)
-	if state.Revision != "1.0.0" || !state.UnreadableSince.Equal(w.clock.Now()) || state.Healthy {
-		t.Errorf("the state is %+v", state)
+	want := State{Problem: state.Problem, UnreadableSince: w.clock.Now(), Health: Health{Revision: "1.0.0"}}
+	if diff := cmp.Diff(want, state); diff != "" {
+		t.Errorf("the state:\n%s", diff)
 	}
 	l.relay.AwaitConnections(t, 0)
 	w.setReady(t, cluster, metav1.ConditionTrue)

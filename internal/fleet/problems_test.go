@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,8 +35,9 @@ func TestPIP06_ADeadClusterAffectsNoOther(t *testing.T) {
 	died := w.clock.Now()
 	dead.relay.Close()
 	state := w.awaitProblem(t, lost, ReasonUnreachable)
-	if state.Revision != "1.0.0" || !state.UnreadableSince.Equal(died) || state.Healthy || state.Known() {
-		t.Errorf("the state is %+v, want the last revision and since when", state)
+	want := State{Problem: state.Problem, UnreadableSince: died, Health: Health{Revision: "1.0.0"}}
+	if diff := cmp.Diff(want, state); diff != "" {
+		t.Errorf("the state has not the last revision and since when:\n%s", diff)
 	}
 	if !strings.Contains(state.Problem.Message, dead.relay.Address()) || !strings.Contains(state.Problem.Message, "connection refused") {
 		t.Errorf("the message is %q", state.Problem.Message)
