@@ -47,8 +47,9 @@ func ParsePage(page string) []Row {
 
 const introduction = `# Conformance
 
-Each requirement of [docs/spec](spec/) with the tests that prove it, or why there are none yet. An entry with both is proven in part. The
-mutant is a change of the product that breaks the requirement (see ` + "`internal/conformance/mutants`" + `): with it, one of the tests fails (` + "`make mutants`" + `).
+Each requirement of [docs/spec](spec/) with the tests that prove it, or why there are none yet. An entry with both is proven in part.
+The mutant is a change of the product that breaks the requirement (see ` + "`internal/conformance/mutants`" + `): with it, one of the
+tests fails (` + "`make mutants`" + `).
 The tests are found by the ID in their names (see ` + "`internal/conformance`" + `); after adding or renaming one, run
 ` + "`go test ./internal/conformance -update`" + `. The reasons after "not yet" are written by hand, here, and survive the update.
 `
