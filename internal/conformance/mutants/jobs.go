@@ -47,9 +47,9 @@ var jobs = []Mutant{
 		New: "	case o.IfChanged && o.Changed || o.Job.ID == \"\":",
 	},
 	{
-		ID: "JOB-11", Breaks: "the end of the job before is still told when the request is gone", File: installationJob,
-		Old: "	if !o.Announced {",
-		New: "	if false {",
+		ID: "JOB-11", Breaks: "a request is lost if the controller dies once it has taken it away", File: "internal/installation/facts.go",
+		Old: "run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}",
+		New: "run.Request{Asked: asked}",
 	},
 	{
 		ID: "JOB-12", Breaks: "the request on a nested installation stays", File: installationJob,
@@ -117,9 +117,9 @@ var jobs = []Mutant{
 		New: "		status.Phase = next\n",
 	},
 	{
-		ID: "JOB-30", Breaks: "an error that a retry may mend ends the job", File: "internal/run/settle.go",
-		Old: "	case failure.KindOf(o.Err) != failure.Terminal:\n		return phase\n",
-		New: "	case failure.KindOf(o.Err) == failure.Waiting:\n		return phase\n",
+		ID: "JOB-30", Breaks: "the intervals of retries do not grow", File: "internal/loop/backoff.go",
+		Old: "return newBackoff(retryBase, retryCap, rand.Float64)",
+		New: "return newBackoff(retryBase, retryBase, rand.Float64)",
 	},
 	{
 		ID: "JOB-31", Breaks: "a cycle of deploy items is not an error", File: executionRun,

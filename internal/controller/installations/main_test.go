@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/managed"
 )
@@ -41,9 +42,13 @@ func idleWorld(t *testing.T) *world {
 // run runs all controllers until the test ends, or until stop is called.
 func (w *world) run(config *rest.Config) (stop func()) {
 	w.Helper()
+	return managed.Run(w.T, config, w.options())
+}
+
+func (w *world) options() manager.Options {
 	options := managed.Options(w.namespace)
 	options.SystemNamespace = w.namespace
-	return managed.Run(w.T, config, options)
+	return options
 }
 
 // installation builds an installation with a blueprint.
