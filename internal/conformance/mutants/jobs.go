@@ -16,9 +16,9 @@ const (
 
 var jobs = []Mutant{
 	{
-		ID: "JOB-01", Breaks: "the end of a job comes before that of what is below", File: installationJob,
-		Old: "working := filter(everyChild(o), func(c Child) bool { return c.has(o.Job.ID) && c.Job.Running() })",
-		New: "working := filter(everyChild(o), func(c Child) bool { return false && c.has(o.Job.ID) && c.Job.Running() })",
+		ID: "JOB-01", Breaks: "the job is handed down before the root has stored it", File: installationRun,
+		Old: "Decision{SaveFirst: true, Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForChildren(o.Children)}",
+		New: "Decision{Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForChildren(o.Children)}",
 	},
 	{
 		ID: "JOB-02", Breaks: "the execution does not hand the job down to items that depend on others", File: executionRun,
