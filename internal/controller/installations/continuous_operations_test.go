@@ -96,7 +96,8 @@ func TestCON21_CON53_AFailedTreeTriesAgainWhenItIsAsked(t *testing.T) {
 	w.gitops(recorder, func() {
 		w.operate("root", lsv1alpha1.OperationReconcile)
 		w.eventually("root", "failed again", func(i *lsv1alpha1.Installation) bool {
-			return i.Status.Phase == lsv1alpha1.PhaseFailed && i.ResourceVersion != failed.ResourceVersion && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			answered := i.ResourceVersion != failed.ResourceVersion && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			return answered && i.Status.Phase == lsv1alpha1.PhaseFailed
 		})
 	}, 1)
 	life := recorder.Since(before).Objects()

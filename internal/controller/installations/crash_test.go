@@ -79,5 +79,6 @@ func TestJOB11_ACrashNeitherLosesARequestNorRunsItTwice(t *testing.T) {
 		t.Run("on a good day", func(t *testing.T) { writes = askTwice(t, faults.Plan{}) })
 	})
 	own := writes.Where(func(e faults.Entry) bool { return e.Resource == "installations" })
-	faults.Sweep(t, faults.EachNamedWrite(own, faults.CrashAfter, faults.LoseAnswer), func(t *testing.T, plan faults.Plan) { askTwice(t, plan) })
+	plans := faults.EachNamedWrite(own, faults.CrashAfter, faults.LoseAnswer)
+	faults.Sweep(t, plans, func(t *testing.T, plan faults.Plan) { askTwice(t, plan) })
 }

@@ -188,8 +188,8 @@ func TestJOB50_JOB51_AnInterruptEndsTheTree(t *testing.T) {
 	}
 }
 
-// The interrupt is stored just before a write, from the creation of the first object of the tree to that of the last: what is there ends, what
-// is not there yet does not come, and whoever made it knows.
+// The interrupt is stored just before a write, from the creation of the first object of the tree to that of the last: what is there ends,
+// what is not there yet does not come, and nobody is left at work.
 func TestJOB52_AnInterruptDuringTheCreationReachesTheTree(t *testing.T) {
 	t.Parallel()
 	var reference faults.Log
@@ -257,8 +257,9 @@ func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 	w := newWorld(t)
 	installed := []string{"nested", "own"}
 	nested := sub{name: "a", blueprint: header + importsPlace + deploy(placed("nested", w.namespace)), target: "place"}
+	root := header + importsPlace + nest(nested) + deploy(placed("own", w.namespace))
 	w.create(testkit.Target(w.namespace, "place").Cluster(t, w.server).Build(),
-		w.installation("root", header+importsPlace+nest(nested)+deploy(placed("own", w.namespace))).ImportTarget("place", "place").Reconcile().Build())
+		w.installation("root", root).ImportTarget("place", "place").Reconcile().Build())
 	w.finished("root", lsv1alpha1.PhaseSucceeded)
 	before := map[string]*corev1.ConfigMap{}
 	for _, name := range installed {
@@ -273,7 +274,8 @@ func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 		t.Errorf("left are %q, want nothing but the import of the root", left)
 	}
 	for _, name := range installed {
-		if after := w.configMap(name); !w.get(after) || after.UID != before[name].UID || after.DeletionTimestamp != nil || after.Data["word"] != "planted" {
+		after := w.configMap(name)
+		if !w.get(after) || after.UID != before[name].UID || after.DeletionTimestamp != nil || after.Data["word"] != "planted" {
 			t.Errorf("ConfigMap %s, which was installed, is %+v", name, after)
 		}
 	}
