@@ -177,9 +177,9 @@ var jobs = []Mutant{
 		New: "d := succeed()\n	_ = message\n	if len(cut) > 0 {",
 	},
 	{
-		ID: "JOB-52", Breaks: "an interrupt ends only what the cache shows", File: "internal/controller/executions/observe.go",
-		Old: "s.Items, s.Complete = append(list.Items, found...), err == nil",
-		New: "s.Complete, _ = err == nil, found",
+		ID: "JOB-52", Breaks: "an interrupt is lost that comes while the first objects are created", File: installationJob,
+		Old: "	case o.Interrupt && !o.adopts():\n",
+		New: "	case o.Interrupt:\n",
 	},
 	{
 		ID: "JOB-60", Breaks: "items are not told that what they have deployed stays", File: executionSteps,
