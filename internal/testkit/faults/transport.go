@@ -128,7 +128,7 @@ func (t *Transport) admit(r Request) call {
 	defer t.mutex.Unlock()
 	t.requests++
 	c := call{Request: r, index: len(t.log), dead: t.IsCrashed()}
-	entry := Entry{Request: r, Number: t.requests}
+	entry := Entry{Request: r, Number: t.requests, At: time.Now()}
 	if !c.dead {
 		if r.IsNumbered() {
 			t.writes++
