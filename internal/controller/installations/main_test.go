@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/managed"
 )
