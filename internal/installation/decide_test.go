@@ -214,6 +214,9 @@ func TestJOB03_JOB28_EveryPassEndsConsistently(t *testing.T) {
 		if after.Phase != status.Phase || after.Job.ID != status.JobID {
 			t.Fatalf("facts %+v do not follow the status %+v", after, status)
 		}
+		if since := status.PhaseTransitionTime; status.Phase != o.Phase && (since == nil || !since.Time.Equal(o.Now)) {
+			t.Fatalf("phase %s was entered at %v, and the status says %v: %+v", status.Phase, o.Now, since, o)
+		}
 	})
 }
 
