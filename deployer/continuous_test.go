@@ -19,31 +19,31 @@ import (
 
 // continuous creates a deploy item of the continuous flow. Nobody starts it.
 func (w *world) continuous(name string) *lsv1alpha1.DeployItem {
-	w.t.Helper()
-	item := testkit.DeployItem(w.ns, name).Config(itemType, map[string]any{"apiVersion": "example.org/v1", "kind": "Config"}).Build()
+	w.Helper()
+	item := testkit.DeployItem(w.Namespace, name).Config(itemType, map[string]any{"apiVersion": "example.org/v1", "kind": "Config"}).Build()
 	item.Spec.Flow = lsv1alpha1.FlowContinuous
-	testkit.Create(w.t, w.APIServer, item)
+	w.Create(item)
 	return item
 }
 
 // upToDate waits until an item has come to an end with its present spec.
 func (w *world) upToDate(item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) *lsv1alpha1.DeployItem {
-	w.t.Helper()
-	return testkit.Eventually(w.t, w.APIServer, item, testkit.Is("up to date as "+string(phase), func(i *lsv1alpha1.DeployItem) bool {
+	w.Helper()
+	return testkit.Eventually(w.T, w.APIServer, item, testkit.Is("up to date as "+string(phase), func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.Phase == phase && i.Status.ObservedGeneration == i.Generation && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	}))
 }
 
 func (w *world) patch(item *lsv1alpha1.DeployItem, patch string) {
-	w.t.Helper()
-	if err := w.Client().Patch(w.t.Context(), item, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
-		w.t.Fatal(err)
+	w.Helper()
+	if err := w.Client().Patch(w.Context(), item, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		w.Fatal(err)
 	}
 }
 
 func TestCON60_ADeployerFollowsTheSpecAndTheAnnotation(t *testing.T) {
 	w := newWorld(t)
-	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Groups("landscaper.gardener.cloud"))
 	s := &scripted{}
 	w.run(s, deployer.Options{})
 	item := w.upToDate(w.continuous("db"), lsv1alpha1.PhaseSucceeded)
@@ -74,9 +74,9 @@ func TestCON60_ADeployerFollowsTheSpecAndTheAnnotation(t *testing.T) {
 }
 
 func (w *world) counts(s *scripted, call string, want int) {
-	w.t.Helper()
+	w.Helper()
 	if got := s.counted(call); got != want {
-		w.t.Errorf("%s: called %d times, want %d", call, got, want)
+		w.Errorf("%s: called %d times, want %d", call, got, want)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestCON60_ANewSpecOvertakesTheOldOne(t *testing.T) {
 // What was deployed is looked after in the continuous flow as well, and put right and told of once.
 func TestCON60_DriftInTheTargetIsRepairedAndReported(t *testing.T) {
 	w := newWorld(t)
-	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Groups("landscaper.gardener.cloud"))
 	c := &caring{script: []func(deployer.Work) (deployer.Progress, error){fine, put("north"), fine}}
 	w.run(c, deployer.Options{})
 	item := w.continuous("db")

@@ -38,12 +38,12 @@ func remembered(objects ...any) runtime.Object {
 // live reads an item past every cache.
 func (w *world) live(name string) (*lsv1alpha1.DeployItem, error) {
 	item := &lsv1alpha1.DeployItem{}
-	return item, w.Client().Get(context.Background(), client.ObjectKey{Namespace: w.ns, Name: name}, item)
+	return item, w.Client().Get(context.Background(), client.ObjectKey{Namespace: w.Namespace, Name: name}, item)
 }
 
 func TestJOB73_DeployerIsCalledAfterThePickUpIsStored(t *testing.T) {
 	w := newWorld(t)
-	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Groups("landscaper.gardener.cloud"))
 	transport := faults.New(faults.Plan{})
 	var seen *lsv1alpha1.DeployItem
 	var problem error
@@ -90,9 +90,9 @@ func TestJOB73_DeployerIsCalledAfterThePickUpIsStored(t *testing.T) {
 func TestJOB73_DeployerLeavesFinishedAndForeignItemsAlone(t *testing.T) {
 	w := newWorld(t)
 	d := &scripted{}
-	idle := testkit.DeployItem(w.ns, "idle").Config(itemType, map[string]any{"apiVersion": "example.org/v1", "kind": "Config"}).Build()
-	other := testkit.DeployItem(w.ns, "other").Build()
-	testkit.Create(t, w.APIServer, idle, other)
+	idle := testkit.DeployItem(w.Namespace, "idle").Config(itemType, map[string]any{"apiVersion": "example.org/v1", "kind": "Config"}).Build()
+	other := testkit.DeployItem(w.Namespace, "other").Build()
+	w.Create(idle, other)
 	w.begin(other, "first")
 	w.run(d, deployer.Options{})
 	w.succeeds(w.item("later"))
@@ -210,7 +210,7 @@ func TestAnItemWaitsForItsTarget(t *testing.T) {
 	if d.counted("deploy db") != 0 || item.Status.Deployer.Name == "" {
 		t.Errorf("called %d times, picked up by %+v", d.counted("deploy db"), item.Status.Deployer)
 	}
-	testkit.Create(t, w.APIServer, testkit.Target(w.ns, "late").Build())
+	w.Create(testkit.Target(w.Namespace, "late").Build())
 	w.succeeds(item)
 }
 
@@ -222,7 +222,7 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "credential"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "credential"},
 		Data:       map[string][]byte{"kubeconfig": kubeconfig},
 	}
 	d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
@@ -234,7 +234,7 @@ func TestAnItemNoticesTheSecretOfItsTarget(t *testing.T) {
 		waiting := decision.Reason{Code: lsv1alpha1.ReasonWaitingForReadiness, Message: "waiting for another credential"}
 		return deployer.Progress{Done: now.Annotations["rotated"] != "", Waiting: waiting, Recheck: time.Hour}, err
 	}}
-	testkit.Create(t, w.APIServer, secret, testkit.Target(w.ns, "place").Secret("credential", "kubeconfig").Build())
+	w.Create(secret, testkit.Target(w.Namespace, "place").Secret("credential", "kubeconfig").Build())
 	w.run(d, deployer.Options{
 		Workers:  1,
 		Clusters: target.NewClusters(target.Options{Host: w.Client(), Dialer: dial.Rules{AllowLoopback: true}}),
@@ -260,9 +260,9 @@ func TestTwoDeployersOfOneTypeShareTheWork(t *testing.T) {
 	w := newWorld(t)
 	north, south := &scripted{}, &scripted{}
 	w.run(north, deployer.Options{Identity: "north", TargetSelectors: selectors(t, "labels=side=north")})
-	w.run(south, deployer.Options{Identity: "south", TargetSelectors: selectors(t, "targets="+w.ns+"/s1", "labels=side=south")})
+	w.run(south, deployer.Options{Identity: "south", TargetSelectors: selectors(t, "targets="+w.Namespace+"/s1", "labels=side=south")})
 	testkit.Create(t, w.APIServer,
-		testkit.Target(w.ns, "n1").Label("side", "north").Build(), testkit.Target(w.ns, "s1").Build(), testkit.Target(w.ns, "none").Build())
+		testkit.Target(w.Namespace, "n1").Label("side", "north").Build(), testkit.Target(w.Namespace, "s1").Build(), testkit.Target(w.Namespace, "none").Build())
 	nobody := w.item("nobody", on("none"))
 	homeless := w.item("homeless")
 	late := w.item("late", on("s2"))
@@ -272,7 +272,7 @@ func TestTwoDeployersOfOneTypeShareTheWork(t *testing.T) {
 	if got := w.succeeds(w.item("b", on("s1"))).Status.Deployer.Identity; got != "south" {
 		t.Errorf("b was deployed by %s", got)
 	}
-	testkit.Create(t, w.APIServer, testkit.Target(w.ns, "s2").Label("side", "south").Build())
+	w.Create(testkit.Target(w.Namespace, "s2").Label("side", "south").Build())
 	if got := w.succeeds(late).Status.Deployer.Identity; got != "south" {
 		t.Errorf("late was deployed by %s", got)
 	}

@@ -23,18 +23,18 @@ import (
 )
 
 func (w *world) exports(item *lsv1alpha1.DeployItem) (map[string]any, *corev1.Secret) {
-	w.t.Helper()
+	w.Helper()
 	ref := item.Status.ExportReference
 	if ref == nil {
-		w.t.Fatalf("%s has no exports: %+v", item.Name, item.Status)
+		w.Fatalf("%s has no exports: %+v", item.Name, item.Status)
 	}
 	secret := &corev1.Secret{}
-	if err := w.Client().Get(w.t.Context(), client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, secret); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client().Get(w.Context(), client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, secret); err != nil {
+		w.Fatal(err)
 	}
 	var exports map[string]any
 	if err := json.Unmarshal(secret.Data[lsv1alpha1.ExportSecretKey], &exports); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return exports, secret
 }
@@ -76,8 +76,8 @@ func TestExportsLiveAndDieWithTheItem(t *testing.T) {
 
 func TestASecretOfSomebodyElseIsNotOverwritten(t *testing.T) {
 	w := newWorld(t)
-	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "db-export"}, StringData: map[string]string{"mine": "yes"}}
-	testkit.Create(t, w.APIServer, own)
+	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "db-export"}, StringData: map[string]string{"mine": "yes"}}
+	w.Create(own)
 	w.run(&scripted{deploy: func(context.Context, deployer.Work) (deployer.Progress, error) {
 		return deployer.Progress{Done: true, Exports: map[string]any{"a": 1}}, nil
 	}}, deployer.Options{})
@@ -170,9 +170,9 @@ func TestWhatNeverTouchedItsTargetGoesWithoutIt(t *testing.T) {
 	d := &scripted{}
 	w.run(d, deployer.Options{})
 	never := w.waits(w.item("never", on("nowhere")), lsv1alpha1.ReasonNoTargetFound)
-	w.setStatus(never, map[string]any{"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "first"})
-	target := testkit.Target(w.ns, "soon-gone").Build()
-	testkit.Create(t, w.APIServer, target)
+	w.SetStatus(never, map[string]any{"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "first"})
+	target := testkit.Target(w.Namespace, "soon-gone").Build()
+	w.Create(target)
 	kept := w.succeeds(w.item("kept", on("soon-gone")))
 	skipped := w.succeeds(w.item("skipped", on("soon-gone"), func(i *lsv1alpha1.DeployItem) {
 		i.Spec.OnDelete = &lsv1alpha1.OnDeleteConfig{SkipUninstallIfClusterRemoved: true}
@@ -186,7 +186,7 @@ func TestWhatNeverTouchedItsTargetGoesWithoutIt(t *testing.T) {
 	testkit.EventuallyGone(t, w.APIServer, never)
 	testkit.EventuallyGone(t, w.APIServer, skipped)
 	w.waits(kept, lsv1alpha1.ReasonNoTargetFound)
-	testkit.Create(t, w.APIServer, testkit.Target(w.ns, "soon-gone").Build())
+	w.Create(testkit.Target(w.Namespace, "soon-gone").Build())
 	testkit.EventuallyGone(t, w.APIServer, kept)
 	if d.counted("delete kept") != 1 || d.counted("delete never")+d.counted("delete skipped") != 0 {
 		t.Errorf("calls: %v", d.calls)

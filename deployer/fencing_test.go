@@ -32,7 +32,7 @@ func TestJOB50_DeployerDoesNotOverwriteAnInterrupt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+			recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Groups("landscaper.gardener.cloud"))
 			began := make(chan string, 2)
 			d := &scripted{deploy: func(ctx context.Context, work deployer.Work) (deployer.Progress, error) {
 				if work.Item.Name != "db" {
@@ -45,7 +45,7 @@ func TestJOB50_DeployerDoesNotOverwriteAnInterrupt(t *testing.T) {
 			w.run(d, deployer.Options{CallTimeout: time.Hour})
 			item := w.item("db", func(i *lsv1alpha1.DeployItem) { i.Spec.Timeout = new(lsv1alpha1.NoDuration) })
 			<-began
-			w.setStatus(item, map[string]any{
+			w.SetStatus(item, map[string]any{
 				"phase":         lsv1alpha1.PhaseFailed,
 				"jobIDFinished": "first",
 				"lastError": lsv1alpha1.Error{
@@ -69,7 +69,7 @@ func TestJOB50_DeployerDoesNotOverwriteAnInterrupt(t *testing.T) {
 			if job := <-began; job != "second" {
 				t.Errorf("after the interrupt, the deployer worked on job %s", job)
 			}
-			w.setStatus(now, map[string]any{"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "second"})
+			w.SetStatus(now, map[string]any{"phase": lsv1alpha1.PhaseFailed, "jobIDFinished": "second"})
 		})
 	}
 }

@@ -64,12 +64,12 @@ func refuse(deployer.Work) (deployer.Progress, error) {
 
 // tells waits for an event about an item.
 func (w *world) tells(item *lsv1alpha1.DeployItem, reason, note string) {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
-	events, err := w.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(w.ns))
+	events, err := w.Client().Watch(ctx, &eventsv1.EventList{}, client.InNamespace(w.Namespace))
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	defer events.Stop()
 	for e := range events.ResultChan() {
@@ -77,12 +77,12 @@ func (w *world) tells(item *lsv1alpha1.DeployItem, reason, note string) {
 			return
 		}
 	}
-	w.t.Fatalf("no event %s about %s", reason, item.Name)
+	w.Fatalf("no event %s about %s", reason, item.Name)
 }
 
 func TestRepairsAreWrittenOnlyIfTheyChangedSomething(t *testing.T) {
 	w := newWorld(t)
-	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
+	recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Groups("landscaper.gardener.cloud"))
 	c := &caring{script: []func(deployer.Work) (deployer.Progress, error){fine, refuse, fine, put("north"), fine}}
 	w.run(c, deployer.Options{})
 	item := w.succeeds(w.item("db"))

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -68,7 +67,7 @@ func (b *safeBuffer) String() string {
 
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{probes: freeAddress(t), metrics: freeAddress(t)}
+	p := &process{probes: testkit.FreeAddress(t), metrics: testkit.FreeAddress(t)}
 	args = append(args, "--kubeconfig", testkit.Server(t).Kubeconfig(), "--health-probe-address", p.probes, "--metrics-address", p.metrics, "--approval-address=0")
 	p.cmd = exec.Command(os.Args[0], args...) // It outlives the test's context, up to the cleanup.
 	p.cmd.Env = append(os.Environ(), runMain+"=1")
@@ -78,16 +77,6 @@ func launch(t *testing.T, args ...string) *process {
 	}
 	t.Cleanup(func() { p.stop(t) })
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // stop wants the process to end well. It may be called more than once.

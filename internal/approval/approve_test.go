@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,9 +34,9 @@ func TestPIP26_AnApprovalIsRecorded(t *testing.T) {
 	}
 	environment := w.read(shop).Status.Environments["prod"]
 	approval := environment.Promotion.Approval
-	if approval == nil || approval.Decision != pipelines.DecisionApproved || approval.By != "key" ||
-		approval.Method != pipelines.ApprovalWebhook || approval.Nonce != stamp.nonce || approval.Time.IsZero() {
-		t.Errorf("recorded is %+v", approval)
+	want := &pipelines.Approval{Decision: pipelines.DecisionApproved, By: "key", Method: pipelines.ApprovalWebhook, Nonce: stamp.nonce}
+	if diff := cmp.Diff(want, approval, cmpopts.IgnoreFields(pipelines.Approval{}, "Time")); diff != "" || approval.Time.IsZero() {
+		t.Errorf("recorded is %v:\n%s", approval, diff)
 	}
 	if environment.WaitingApproval.Revision != "" || environment.Promotion.State != pipelines.PromotionUnattempted {
 		t.Errorf("the promotion is left as %+v", environment)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +21,8 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/approval"
-	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 )
 
 // cluster is one with an application, a pipeline for it, and several replicas of the manager.
@@ -36,37 +35,14 @@ type cluster struct {
 // replica runs a manager with the controller of pipelines and the server, and returns the server's URL.
 func (c cluster) replica() string {
 	c.Helper()
-	address := freeAddress(c.T)
-	opts := manager.DefaultOptions()
-	opts.Controllers, opts.Namespaces = []string{"pipelines"}, []string{c.namespace}
-	opts.MetricsAddress, opts.ProbeAddress = manager.Disabled, manager.Disabled
-	opts.Pipelines.ApprovalAddress = address
-	opts.LeaderElection.Namespace = c.namespace
-	mgr, err := manager.New(c.api.Config(), opts, logr.Discard())
-	if err != nil {
-		c.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(c.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	c.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			c.Error(err)
-		}
-	})
-	c.untilHealthy("http://" + address)
-	return "http://" + address
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
+	options := managed.Options(c.namespace)
+	options.Controllers = []string{"pipelines"}
+	options.Pipelines.ApprovalAddress = testkit.FreeAddress(c.T)
+	options.LeaderElection.Enabled, options.LeaderElection.Namespace = true, c.namespace
+	managed.Run(c.T, c.api.Config(), options)
+	url := "http://" + options.Pipelines.ApprovalAddress
+	c.untilHealthy(url)
+	return url
 }
 
 // untilHealthy asks until the server answers. Nothing tells when it does.

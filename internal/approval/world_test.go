@@ -75,15 +75,7 @@ func (w *world) serve(changed ...func(*Options)) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(w.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx, listener) }()
-	w.t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			w.t.Error(err)
-		}
-	})
+	testkit.Run(w.t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
 	return "http://" + listener.Addr().String()
 }
 

@@ -210,12 +210,20 @@ func TestObjects(t *testing.T) {
 	if got := (&Output{}).Execution(parent); got != nil {
 		t.Errorf("an execution without deploy items: %v", got)
 	}
-	execution := (&Output{DeployItems: []lsv1alpha1.DeployItemTemplate{{Name: "leaf"}}}).Execution(parent)
-	if execution.Name != "tree" || execution.Namespace != "garden" || execution.Spec.Context != "trusted" || execution.Spec.Flow != lsv1alpha1.FlowContinuous || len(execution.Spec.DeployItems) != 1 {
-		t.Errorf("execution %+v", execution)
+	items := []lsv1alpha1.DeployItemTemplate{{Name: "leaf"}}
+	if diff := cmp.Diff(&lsv1alpha1.Execution{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "landscaper.gardener.cloud/v1alpha1", Kind: "Execution"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "garden", Name: "tree"},
+		Spec:       lsv1alpha1.ExecutionSpec{Context: "trusted", Flow: lsv1alpha1.FlowContinuous, DeployItems: items},
+	}, (&Output{DeployItems: items}).Execution(parent)); diff != "" {
+		t.Errorf("the execution:\n%s", diff)
 	}
 	child := (&Subinstallation{Name: "branch", ObjectName: "branch-x"}).Object(parent)
-	if child.Name != "branch-x" || child.Namespace != "garden" || child.Labels[lsv1alpha1.EncompassedByLabel] != "tree" || child.Annotations[lsv1alpha1.SubinstallationNameAnnotation] != "branch" {
-		t.Errorf("nested installation %+v", child.ObjectMeta)
+	if diff := cmp.Diff(metav1.ObjectMeta{
+		Namespace: "garden", Name: "branch-x",
+		Labels:      map[string]string{lsv1alpha1.EncompassedByLabel: "tree"},
+		Annotations: map[string]string{lsv1alpha1.SubinstallationNameAnnotation: "branch"},
+	}, child.ObjectMeta); diff != "" {
+		t.Errorf("the nested installation:\n%s", diff)
 	}
 }

@@ -8,16 +8,24 @@ import (
 	"slices"
 )
 
-// Check returns what is wrong between the specs, the tests and the page, in words that say what to do.
-func Check(specs []Spec, proofs []Proof, page string) []string {
+// Check returns what is wrong between the specs, the tests, the mutants and the page, in words that say what to do.
+func Check(specs []Spec, proofs []Proof, mutants map[string]string, page string) []string {
 	known := idsOf(specs)
 	rows := ParsePage(page)
 	problems := checkProofs(known, proofs)
 	problems = append(problems, checkRows(known, rows)...)
 	for _, id := range known {
 		problems = append(problems, checkRequirement(id, proofs, rows)...)
+		if mutants[id] == "" {
+			problems = append(problems, fmt.Sprintf("%s has no mutant: add one in internal/conformance/mutants", id))
+		}
 	}
-	if len(problems) == 0 && page != RenderPage(specs, proofs, rows) {
+	for id := range mutants {
+		if !slices.Contains(known, id) {
+			problems = append(problems, fmt.Sprintf("there is a mutant of %s, which no page in %s defines", id, specFolder))
+		}
+	}
+	if len(problems) == 0 && page != RenderPage(specs, proofs, mutants, rows) {
 		problems = append(problems, "the page differs from what -update writes")
 	}
 	return problems

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"espalier.dev/internal/conformance/mutants"
 	"espalier.dev/internal/lint"
 )
 
@@ -32,18 +33,22 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("found only %d requirements in %s", len(idsOf(specs)), specFolder)
 	}
 	proofs := FindProofs(tree, specs)
+	breaks := map[string]string{}
+	for _, m := range mutants.All() {
+		breaks[m.ID] = m.Breaks
+	}
 	path := filepath.Join(root, "docs", "conformance.md")
 	page, err := os.ReadFile(path)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
 	if *update {
-		page = []byte(RenderPage(specs, proofs, ParsePage(string(page))))
+		page = []byte(RenderPage(specs, proofs, breaks, ParsePage(string(page))))
 		if err := os.WriteFile(path, page, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, problem := range Check(specs, proofs, string(page)) {
+	for _, problem := range Check(specs, proofs, breaks, string(page)) {
 		t.Errorf("docs/conformance.md: %s", problem)
 	}
 }
@@ -153,19 +158,21 @@ Of 3 requirements 1 are proven, 1 are proven in part, 1 not yet.
 
 ## Jobs ([spec/01-jobs.md](spec/01-jobs.md))
 
-| ID | Requirement | Tests |
-|---|---|---|
-| ABC-01 | One walk | ` + "`a: TestABC01`<br>`b: TestX/ABC-01 x`" + ` |
-| ABC-02 | One ID | ` + "`a: TestABC02`" + `<br>not yet: the other half (jobs) |
+| ID | Requirement | Mutant | Tests |
+|---|---|---|---|
+| ABC-01 | One walk | two walks | ` + "`a: TestABC01`<br>`b: TestX/ABC-01 x`" + ` |
+| ABC-02 | One ID | two IDs | ` + "`a: TestABC02`" + `<br>not yet: the other half (jobs) |
 
 ## Pipes ([spec/02-pipes.md](spec/02-pipes.md))
 
-| ID | Requirement | Tests |
-|---|---|---|
-| XYZ-07 | Flow | not yet: nobody built it (pipelines) |
+| ID | Requirement | Mutant | Tests |
+|---|---|---|---|
+| XYZ-07 | Flow | ebb | not yet: nobody built it (pipelines) |
 `
 
 var goodProofs = []Proof{{"ABC-01", "a: TestABC01"}, {"ABC-01", "b: TestX/ABC-01 x"}, {"ABC-02", "a: TestABC02"}}
+
+var goodMutants = map[string]string{"ABC-01": "two walks", "ABC-02": "two IDs", "XYZ-07": "ebb"}
 
 func TestParsePage(t *testing.T) {
 	got := ParsePage(goodPage)
@@ -182,7 +189,7 @@ func TestParsePage(t *testing.T) {
 
 func TestRenderPageKeepsReasons(t *testing.T) {
 	specs := specsOf(t, world(t, nil))
-	if got := RenderPage(specs, goodProofs, ParsePage(goodPage)); got != goodPage {
+	if got := RenderPage(specs, goodProofs, goodMutants, ParsePage(goodPage)); got != goodPage {
 		t.Errorf("got\n%s\nwant\n%s", got, goodPage)
 	}
 }
@@ -190,7 +197,7 @@ func TestRenderPageKeepsReasons(t *testing.T) {
 func TestRenderPageSurvivesAnyName(t *testing.T) {
 	specs := specsOf(t, world(t, nil))
 	proofs := []Proof{{"ABC-01", "a: TestX/ABC-01 a|b `c`\nd<br>e"}}
-	page := RenderPage(specs, proofs, ParsePage(goodPage))
+	page := RenderPage(specs, proofs, goodMutants, ParsePage(goodPage))
 	rows := ParsePage(page)
 	if len(rows) != 3 || len(rows[0].Tests) != 1 || rows[0].Tests[0] != entryOf(proofs[0]) {
 		t.Errorf("got %v from\n%s", rows, page)
@@ -205,14 +212,14 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		"all well":                 {goodPage, goodProofs, ""},
-		"requirement not listed":   {replace("| XYZ-07 | Flow | not yet: nobody built it (pipelines) |\n", ""), goodProofs, "XYZ-07 is missing on the page"},
+		"requirement not listed":   {replace("| XYZ-07 | Flow | ebb | not yet: nobody built it (pipelines) |\n", ""), goodProofs, "XYZ-07 is missing on the page"},
 		"listed test is gone":      {goodPage, []Proof{goodProofs[0], goodProofs[2]}, `ABC-01 lists the test "b: TestX/ABC-01 x", which does not exist`},
 		"test is not listed":       {goodPage, append(slices.Clone(goodProofs), Proof{"ABC-02", "c: TestABC02"}), `ABC-02 does not list the test "c: TestABC02"`},
 		"test of an unknown ID":    {goodPage, append(slices.Clone(goodProofs), Proof{"ABC-99", "c: TestABC99"}), `test "c: TestABC99" names ABC-99`},
 		"neither proven nor open":  {replace("not yet: nobody built it (pipelines)", ""), goodProofs, "XYZ-07 is neither proven"},
 		"open without a reason":    {replace("not yet: nobody built it (pipelines)", "not yet: "), goodProofs, "XYZ-07 is neither proven"},
-		"row of an unknown ID":     {replace("| XYZ-07 ", "| XYZ-08 | Ebb | not yet: x |\n| XYZ-07 "), goodProofs, "the page lists XYZ-08"},
-		"row twice":                {replace("| XYZ-07 ", "| ABC-01 | One walk | not yet: x |\n| XYZ-07 "), goodProofs, "the page lists ABC-01 twice"},
+		"row of an unknown ID":     {replace("| XYZ-07 ", "| XYZ-08 | Ebb | flow | not yet: x |\n| XYZ-07 "), goodProofs, "the page lists XYZ-08"},
+		"row twice":                {replace("| XYZ-07 ", "| ABC-01 | One walk | two walks | not yet: x |\n| XYZ-07 "), goodProofs, "the page lists ABC-01 twice"},
 		"title is old":             {replace("One walk", "Two walks"), goodProofs, "differs from what -update writes"},
 		"figures are old":          {replace("Of 3", "Of 4"), goodProofs, "differs from what -update writes"},
 		"nothing found, all there": {replace("<br>`b: TestX/ABC-01 x`", ""), goodProofs, `ABC-01 does not list the test "b: TestX/ABC-01 x"`},
@@ -220,10 +227,22 @@ func TestCheck(t *testing.T) {
 	specs := specsOf(t, world(t, nil))
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := strings.Join(Check(specs, c.proofs, c.page), "\n")
+			got := strings.Join(Check(specs, c.proofs, goodMutants, c.page), "\n")
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func TestCheckMutants(t *testing.T) {
+	specs := specsOf(t, world(t, nil))
+	for want, mutants := range map[string]map[string]string{
+		"XYZ-07 has no mutant":         {"ABC-01": "two walks", "ABC-02": "two IDs"},
+		"there is a mutant of XYZ-08,": {"ABC-01": "two walks", "ABC-02": "two IDs", "XYZ-07": "ebb", "XYZ-08": "spring tide"},
+	} {
+		if got := strings.Join(Check(specs, goodProofs, mutants, goodPage), "\n"); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -48,12 +48,15 @@ func ParsePage(page string) []Row {
 const introduction = `# Conformance
 
 Each requirement of [docs/spec](spec/) with the tests that prove it, or why there are none yet. An entry with both is proven in part.
+The mutant is a change of the product that breaks the requirement (see ` + "`internal/conformance/mutants`" + `): with it, one of the
+tests fails (` + "`make mutants`" + `).
 The tests are found by the ID in their names (see ` + "`internal/conformance`" + `); after adding or renaming one, run
 ` + "`go test ./internal/conformance -update`" + `. The reasons after "not yet" are written by hand, here, and survive the update.
 `
 
-// RenderPage writes the page anew. It keeps the reasons of the given rows for requirements that still exist.
-func RenderPage(specs []Spec, proofs []Proof, rows []Row) string {
+// RenderPage writes the page anew, with what the mutant of each requirement breaks. It keeps the reasons of the given rows for requirements
+// that still exist.
+func RenderPage(specs []Spec, proofs []Proof, mutants map[string]string, rows []Row) string {
 	reasons := map[string]string{}
 	for _, row := range rows {
 		reasons[row.ID] = row.NotYet
@@ -67,10 +70,10 @@ func RenderPage(specs []Spec, proofs []Proof, rows []Row) string {
 	fmt.Fprintf(&page, "\n%s\n", summary(specs, tests, reasons))
 	for _, spec := range specs {
 		link := strings.TrimPrefix(spec.Path, "docs/")
-		fmt.Fprintf(&page, "\n## %s ([%s](%s))\n\n| ID | Requirement | Tests |\n|---|---|---|\n", spec.Title, link, link)
+		fmt.Fprintf(&page, "\n## %s ([%s](%s))\n\n| ID | Requirement | Mutant | Tests |\n|---|---|---|---|\n", spec.Title, link, link)
 		for _, requirement := range spec.Requirements {
 			cell := renderCell(tests[requirement.ID], reasons[requirement.ID])
-			fmt.Fprintf(&page, "| %s | %s | %s |\n", requirement.ID, requirement.Title, cell)
+			fmt.Fprintf(&page, "| %s | %s | %s | %s |\n", requirement.ID, requirement.Title, mutants[requirement.ID], cell)
 		}
 	}
 	return page.String()

@@ -4,16 +4,12 @@
 package controller
 
 import (
-	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
@@ -25,27 +21,11 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // runContexts runs the controller until the test ends.
 func runContexts(t *testing.T, opts ContextsOptions) {
 	t.Helper()
-	again := true // Tests run it more than once in a process.
-	mgr, err := ctrl.NewManager(testkit.Server(t).Config(), ctrl.Options{
-		Scheme:     testkit.Server(t).Client().Scheme(),
-		Metrics:    server.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: &again},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mgr := testkit.NewManager(t, testkit.Server(t).Config(), "")
 	if err := SetupContexts(mgr, opts); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	testkit.Run(t, mgr.Start)
 }
 
 func defaultContext(namespace string) *landscaper.Context {

@@ -6,9 +6,10 @@ package failure_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"espalier.dev/internal/failure"
 )
@@ -86,9 +87,8 @@ func TestDetailsOf(t *testing.T) {
 		"any other error":            {errPlain, failure.Details{Reason: "Error"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := failure.DetailsOf(c.err)
-			if got.Operation != c.want.Operation || got.Reason != c.want.Reason || !slices.Equal(got.Codes, c.want.Codes) {
-				t.Errorf("DetailsOf = %+v, want %+v", got, c.want)
+			if diff := cmp.Diff(c.want, failure.DetailsOf(c.err)); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

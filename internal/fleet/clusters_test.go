@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 func TestPIP05_ClustersOfReferences(t *testing.T) {
@@ -116,15 +118,16 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 	// What no longer is ready is not used, and what was seen is kept.
 	w.setReady(t, cluster, metav1.ConditionFalse)
 	state := w.awaitProblem(t, app, ReasonClusterNotReady)
-	if state.Revision != "1.0.0" || !state.UnreadableSince.Equal(w.clock.Now()) || state.Healthy {
-		t.Errorf("the state is %+v", state)
+	want := State{Problem: state.Problem, UnreadableSince: w.clock.Now(), Health: Health{Revision: "1.0.0"}}
+	if diff := cmp.Diff(want, state); diff != "" {
+		t.Errorf("the state:\n%s", diff)
 	}
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 	w.setReady(t, cluster, metav1.ConditionTrue)
 	w.awaitHealthy(t, app, "1.0.0")
 	remove(t, w.host, cluster)
 	w.awaitProblem(t, app, ReasonClusterNotFound)
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 }
 
 func TestPIP05_ATargetWithASecret(t *testing.T) {
@@ -145,7 +148,7 @@ func TestPIP05_ATargetWithASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.awaitProblem(t, app, ReasonKubeconfigInvalid)
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 }
 
 func TestPIP05_AnUnknownKindOfClusterIsToldSo(t *testing.T) {
@@ -171,8 +174,8 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 
 	// Another credential for the same cluster.
 	w.setSecret(t, "leaf", kubeconfigKey, first.kubeconfig(t, first.account(t, "next", mayFollow())))
-	eventually(t, func() bool { _, accepted := first.relay.count(); return accepted == 2 }, func() string { return "no new connection is made" })
-	first.relay.awaitConnections(t, 1)
+	first.relay.AwaitAccepted(t, 2)
+	first.relay.AwaitConnections(t, 1)
 	first.server.EventuallyWatches(t, "helmreleases", 1)
 	deploy(t, first.server, "default", "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
@@ -183,12 +186,12 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	if state := w.awaitProblem(t, only, ReasonNamespaceNotFound); state.Revision != "" || !state.UnreadableSince.IsZero() {
 		t.Errorf("the state of another cluster is remembered: %+v", state)
 	}
-	first.relay.awaitConnections(t, 0)
+	first.relay.AwaitConnections(t, 0)
 	first.server.EventuallyWatches(t, "helmreleases", 0)
 	second.server.EventuallyWatches(t, "helmreleases", 1)
 	w.fleet.Close()
 	second.server.EventuallyWatches(t, "helmreleases", 0)
-	second.relay.awaitConnections(t, 0)
+	second.relay.AwaitConnections(t, 0)
 	awaitNoLeak(t, before)
 }
 
@@ -202,20 +205,20 @@ func TestPIP02_ARefusedCredentialIsTriedAgainUntilItIsRenewed(t *testing.T) {
 	app := helmReleaseIn(w.clusterKey("leaf"), l.namespace, "app")
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.awaitHealthy(t, app, "1.0.0")
-	w.traffic.answerWith(func(request *http.Request) *http.Response {
+	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 		if request.Header.Get("Authorization") != "Bearer "+token {
 			return nil
 		}
-		return statusAnswer(request, http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
+		return traffic.Refusal(request, http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
 	})
-	l.relay.cut()
+	l.relay.Cut()
 	state := w.awaitProblem(t, app, ReasonUnauthorized)
 	if state.Revision != "1.0.0" || state.UnreadableSince.IsZero() {
 		t.Errorf("the state is %+v", state)
 	}
 	woken := w.bell.count(pipeline("a"))
-	requests := w.traffic.number("")
-	eventually(t, func() bool { return w.traffic.number("") > requests+10 }, func() string { return "the credential is not tried again" })
+	requests := w.traffic.Number("")
+	w.traffic.Await(t, "further attempts with the credential", func(tr *traffic.Traffic) bool { return tr.Number("") > requests+10 })
 	if after := w.bell.count(pipeline("a")); after != woken {
 		t.Errorf("the pipeline is woken %d times although nothing changes", after-woken)
 	}
@@ -254,7 +257,7 @@ func TestPIP06_AManagementClusterThatFailsKeepsConnections(t *testing.T) {
 	eventually(t, func() bool { return host.calls.Load() > before+3 }, func() string { return "nobody looks again" })
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
-	if _, accepted := l.relay.count(); accepted != 1 {
+	if accepted := l.relay.Accepted(); accepted != 1 {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 }
@@ -293,11 +296,11 @@ func TestEveryReasonHasAConditionOfThePipeline(t *testing.T) {
 
 // expire answers the next watches as if their version were too old.
 func (w *world) expire(times int) {
-	w.traffic.answerWith(func(request *http.Request) *http.Response {
+	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 		if times == 0 || !slices.Contains([]string{"true", "1"}, request.URL.Query().Get("watch")) {
 			return nil
 		}
 		times--
-		return statusAnswer(request, http.StatusGone, metav1.StatusReasonExpired)
+		return traffic.Refusal(request, http.StatusGone, metav1.StatusReasonExpired)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -231,8 +232,9 @@ func TestPIP06_TheLastRevisionIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			state := f.Read(application)
-			if state.Known() || state.Revision != "1.0.0" || state.AttemptedRevision != "1.0.0" || !state.UnreadableSince.Equal(lost) || state.Healthy {
-				t.Errorf("the state is %+v", state)
+			want := State{Problem: state.Problem, UnreadableSince: lost, Health: Health{Revision: "1.0.0", AttemptedRevision: "1.0.0"}}
+			if diff := cmp.Diff(want, state); diff != "" || state.Known() {
+				t.Errorf("the state is known: %t:\n%s", state.Known(), diff)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 func TestPIP06_ADeadClusterAffectsNoOther(t *testing.T) {
@@ -31,12 +33,13 @@ func TestPIP06_ADeadClusterAffectsNoOther(t *testing.T) {
 
 	w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	died := w.clock.Now()
-	dead.relay.close()
+	dead.relay.Close()
 	state := w.awaitProblem(t, lost, ReasonUnreachable)
-	if state.Revision != "1.0.0" || !state.UnreadableSince.Equal(died) || state.Healthy || state.Known() {
-		t.Errorf("the state is %+v, want the last revision and since when", state)
+	want := State{Problem: state.Problem, UnreadableSince: died, Health: Health{Revision: "1.0.0"}}
+	if diff := cmp.Diff(want, state); diff != "" {
+		t.Errorf("the state has not the last revision and since when:\n%s", diff)
 	}
-	if !strings.Contains(state.Problem.Message, dead.relay.address) || !strings.Contains(state.Problem.Message, "connection refused") {
+	if !strings.Contains(state.Problem.Message, dead.relay.Address()) || !strings.Contains(state.Problem.Message, "connection refused") {
 		t.Errorf("the message is %q", state.Problem.Message)
 	}
 	w.clock.SetTime(died.Add(time.Hour))
@@ -48,7 +51,7 @@ func TestPIP06_ADeadClusterAffectsNoOther(t *testing.T) {
 		t.Errorf("the state of the dead cluster changes by itself from %+v to %+v", state, again)
 	}
 
-	dead.relay.open(t)
+	dead.relay.Open(t)
 	if state := w.awaitHealthy(t, lost, "1.1.0"); !state.UnreadableSince.IsZero() {
 		t.Errorf("the state is %+v", state)
 	}
@@ -63,7 +66,7 @@ func TestPIP06_ASilentClusterBlocksNobody(t *testing.T) {
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
 	app := helmReleaseIn(w.enrol(t, l, "leaf"), l.namespace, "app")
 	silent := leafOf(t, w.host)
-	silent.relay.silence()
+	silent.relay.Silence()
 	mute := helmReleaseIn(w.enrol(t, silent, "silent"), l.namespace, "app")
 	w.fleet.Refer(pipeline("mute"), []Application{mute})
 	if state := w.fleet.Read(mute); state.Known() {
@@ -73,7 +76,7 @@ func TestPIP06_ASilentClusterBlocksNobody(t *testing.T) {
 	w.awaitHealthy(t, app, "1.0.0")
 	w.awaitProblem(t, mute, ReasonUnreachable)
 	w.fleet.Forget(pipeline("mute"))
-	silent.relay.awaitConnections(t, 0)
+	silent.relay.AwaitConnections(t, 0)
 	w.fleet.Close()
 	awaitNoLeak(t, before)
 }
@@ -101,8 +104,8 @@ func TestPIP06_EverythingThatCanBeMissingHealsByItself(t *testing.T) {
 	rules.Verbs = []string{"list"}
 	l.grant(t, "follower", rules)
 	w.await(t, app, "told that it may not watch", func(s State) bool { return strings.Contains(s.Problem.Message, "cannot watch resource") })
-	woken, lists := w.bell.count(pipeline("a")), w.traffic.number("/helmreleases?limit")
-	eventually(t, func() bool { return w.traffic.number("/helmreleases?limit") > lists+3 }, func() string { return "it is not tried again" })
+	woken, lists := w.bell.count(pipeline("a")), w.traffic.Number("/helmreleases?limit")
+	w.traffic.Await(t, "further attempts", func(tr *traffic.Traffic) bool { return tr.Number("/helmreleases?limit") > lists+3 })
 	if after := w.bell.count(pipeline("a")); after != woken {
 		t.Errorf("the pipeline is woken %d times by what can be listed and not watched", after-woken)
 	}
@@ -152,7 +155,7 @@ func TestPIP06_ACredentialForSomeNamespaces(t *testing.T) {
 	l.server.EventuallyWatches(t, "helmreleases", 1)
 	w.fleet.Forget(pipeline("a"))
 	l.server.EventuallyWatches(t, "helmreleases", 0)
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 }
 
 // Rights that are taken away from a watch that runs are noticed when it has to be renewed.
@@ -164,16 +167,16 @@ func TestPIP06_RightsThatBecomeFewer(t *testing.T) {
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.awaitHealthy(t, app, "1.0.0")
 	forbid := func(path string) {
-		w.traffic.answerWith(func(request *http.Request) *http.Response {
+		w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 			if !strings.Contains(request.URL.Path, path) {
 				return nil
 			}
-			return statusAnswer(request, http.StatusForbidden, metav1.StatusReasonForbidden)
+			return traffic.Refusal(request, http.StatusForbidden, metav1.StatusReasonForbidden)
 		})
-		l.relay.cut()
+		l.relay.Cut()
 	}
 	forbid("/v2/helmreleases")
-	eventually(t, func() bool { return w.traffic.number("/namespaces/"+l.namespace+"/helmreleases?") >= 2 }, func() string { return "it is not followed by namespace" })
+	w.traffic.Await(t, "watches by namespace", func(tr *traffic.Traffic) bool { return tr.Number("/namespaces/"+l.namespace+"/helmreleases?") >= 2 })
 	w.awaitHealthy(t, app, "1.0.0")
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
@@ -181,7 +184,7 @@ func TestPIP06_RightsThatBecomeFewer(t *testing.T) {
 	if state := w.awaitProblem(t, app, ReasonForbidden); state.Revision != "1.1.0" || state.UnreadableSince.IsZero() {
 		t.Errorf("the state is %+v, want what was last seen", state)
 	}
-	w.traffic.answerWith(nil)
+	w.traffic.AnswerWith(nil)
 	w.awaitHealthy(t, app, "1.1.0")
 }
 
@@ -192,10 +195,10 @@ func TestPIP06_AnExpiredVersionIsListedAnew(t *testing.T) {
 	app := helmReleaseIn(w.enrol(t, l, "leaf"), l.namespace, "app")
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.awaitHealthy(t, app, "1.0.0")
-	lists := w.traffic.number("/helmreleases?limit")
+	lists := w.traffic.Number("/helmreleases?limit")
 	w.expire(1)
-	l.relay.cut()
-	eventually(t, func() bool { return w.traffic.number("/helmreleases?limit") > lists }, func() string { return "nothing was listed anew" })
+	l.relay.Cut()
+	w.traffic.Await(t, "another list", func(tr *traffic.Traffic) bool { return tr.Number("/helmreleases?limit") > lists })
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
 	if count := w.bell.count(pipeline("a")); count != 2 {
@@ -211,12 +214,12 @@ func TestPIP06_ABrokenConnectionIsContinued(t *testing.T) {
 	app := helmReleaseIn(w.enrol(t, l, "leaf"), l.namespace, "app")
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.awaitHealthy(t, app, "1.0.0")
-	lists := w.traffic.number("/helmreleases?limit")
-	l.relay.cut()
-	eventually(t, func() bool { _, accepted := l.relay.count(); return accepted == 2 }, func() string { return "no new connection is made" })
+	lists := w.traffic.Number("/helmreleases?limit")
+	l.relay.Cut()
+	l.relay.AwaitAccepted(t, 2)
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
-	if after := w.traffic.number("/helmreleases?limit"); after != lists {
+	if after := w.traffic.Number("/helmreleases?limit"); after != lists {
 		t.Errorf("everything was listed anew %d times", after-lists)
 	}
 }
@@ -235,7 +238,7 @@ func TestLargeListsComeInPages(t *testing.T) {
 	for _, app := range apps {
 		w.awaitHealthy(t, app, "1.0.0")
 	}
-	if n := w.traffic.number("continue="); n < 2 {
+	if n := w.traffic.Number("continue="); n < 2 {
 		t.Errorf("%d further pages were asked for", n)
 	}
 }

@@ -29,16 +29,16 @@ func TestPIP02_AWatchLastsFromTheFirstReferenceToTheLast(t *testing.T) {
 	w.awaitHealthy(t, other, "2.0.0")
 	l.server.EventuallyWatches(t, "helmreleases", 1)
 	l.server.EventuallyWatches(t, "kustomizations", 0)
-	l.relay.awaitConnections(t, 1)
+	l.relay.AwaitConnections(t, 1)
 
 	w.fleet.Forget(pipeline("a"))
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
 	w.fleet.Forget(pipeline("b"))
 	l.server.EventuallyWatches(t, "helmreleases", 0)
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 	awaitNoLeak(t, before)
-	if _, accepted := l.relay.count(); accepted != 1 {
+	if accepted := l.relay.Accepted(); accepted != 1 {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 	if state := w.fleet.Read(app); state.Problem.Reason != ReasonNotFollowed {
@@ -61,7 +61,7 @@ func TestPIP02_TwentyTimesBackAndForth(t *testing.T) {
 		w.fleet.Forget(pipeline("a"))
 	}
 	l.server.EventuallyWatches(t, "helmreleases", 0)
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 	awaitNoLeak(t, before)
 	w.fleet.mutex.Lock()
 	defer w.fleet.mutex.Unlock()
@@ -81,7 +81,7 @@ func TestPIP02_KindsOfOneClusterShareTheConnection(t *testing.T) {
 	w.awaitProblem(t, other, ReasonNotFound)
 	l.server.EventuallyWatches(t, "helmreleases", 1)
 	l.server.EventuallyWatches(t, "kustomizations", 1)
-	if _, accepted := l.relay.count(); accepted != 1 {
+	if accepted := l.relay.Accepted(); accepted != 1 {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 	w.fleet.Refer(pipeline("a"), []Application{other})
@@ -103,7 +103,7 @@ func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 	w.fleet.Refer(pipeline("a"), apps)
 	w.awaitHealthy(t, apps[0], "1.0.0")
 	w.awaitHealthy(t, apps[1], "1.0.0")
-	if _, accepted := l.relay.count(); accepted != 1 {
+	if accepted := l.relay.Accepted(); accepted != 1 {
 		t.Errorf("%d connections were made, want one", accepted)
 	}
 	w.fleet.Refer(pipeline("a"), apps[:1])
@@ -112,11 +112,11 @@ func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 	w.awaitHealthy(t, apps[0], "1.1.0")
 	w.fleet.Refer(pipeline("a"), apps)
 	w.awaitHealthy(t, apps[1], "1.1.0")
-	if _, accepted := l.relay.count(); accepted != 1 {
+	if accepted := l.relay.Accepted(); accepted != 1 {
 		t.Errorf("%d connections were made, want one: letting go of one reference dropped the connection of the other", accepted)
 	}
 	w.fleet.Forget(pipeline("a"))
-	l.relay.awaitConnections(t, 0)
+	l.relay.AwaitConnections(t, 0)
 }
 
 func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {

@@ -5,10 +5,6 @@ package fleet
 
 import (
 	"encoding/base64"
-	"io"
-	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +26,8 @@ import (
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/target"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/relay"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 // patience is for broken tests only.
@@ -48,18 +46,18 @@ type world struct {
 	fleet     *Fleet
 	bell      *bell
 	clock     *clocktesting.FakePassiveClock // of the fleet; it stands still until a test moves it
-	traffic   *traffic
+	traffic   *traffic.Traffic
 }
 
 func newWorld(t testing.TB, change ...func(*timing)) *world {
 	t.Helper()
-	w := &world{host: testkit.Server(t), bell: newBell(), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: &traffic{}}
+	w := &world{host: testkit.Server(t), bell: newBell(), clock: clocktesting.NewFakePassiveClock(time.Now()), traffic: traffic.New()}
 	w.namespace = w.host.Namespace(t)
 	w.clusters = target.NewClusters(target.Options{
 		Host:          w.host.Client(),
 		HostConfig:    w.host.Config(),
 		Dialer:        dial.Rules{AllowLoopback: true},
-		WrapTransport: w.traffic.wrap,
+		WrapTransport: w.traffic.Wrap,
 		FewKinds:      true,
 	})
 	t.Cleanup(w.clusters.Close)
@@ -77,61 +75,6 @@ func newWorld(t testing.TB, change ...func(*timing)) *world {
 	w.fleet.OnChange(w.bell.ring)
 	t.Cleanup(w.fleet.Close)
 	return w
-}
-
-// traffic sees what goes to leaf clusters, and may answer in their place.
-type traffic struct {
-	mutex    sync.Mutex
-	requests []string
-	answer   func(*http.Request) *http.Response
-}
-
-func (tr *traffic) wrap(base http.RoundTripper) http.RoundTripper {
-	return roundTrip(func(request *http.Request) (*http.Response, error) {
-		tr.mutex.Lock()
-		tr.requests = append(tr.requests, request.URL.RequestURI())
-		answer := tr.answer
-		tr.mutex.Unlock()
-		if answer != nil {
-			if response := answer(request); response != nil {
-				return response, nil
-			}
-		}
-		return base.RoundTrip(request)
-	})
-}
-
-// answerWith lets a function answer requests; nil passes them on.
-func (tr *traffic) answerWith(answer func(*http.Request) *http.Response) {
-	tr.mutex.Lock()
-	defer tr.mutex.Unlock()
-	tr.answer = answer
-}
-
-// number returns how many requests contain the text.
-func (tr *traffic) number(text string) int {
-	tr.mutex.Lock()
-	defer tr.mutex.Unlock()
-	n := 0
-	for _, request := range tr.requests {
-		if strings.Contains(request, text) {
-			n++
-		}
-	}
-	return n
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
-// statusAnswer is what an API server says when it refuses.
-func statusAnswer(request *http.Request, code int, reason metav1.StatusReason) *http.Response {
-	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"` + string(reason) + `","code":` + strconv.Itoa(code) + `}`
-	return &http.Response{
-		StatusCode: code, Request: request, ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
-	}
 }
 
 // bell counts how often each pipeline is woken.
@@ -204,7 +147,7 @@ func pipeline(name string) types.NamespacedName {
 type leaf struct {
 	server    *testkit.APIServer
 	namespace string
-	relay     *relay
+	relay     *relay.Relay
 	clientset *kubernetes.Clientset
 }
 
@@ -235,7 +178,7 @@ func leafOf(t testing.TB, server *testkit.APIServer) *leaf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &leaf{server: server, namespace: server.Namespace(t), relay: newRelay(t, server), clientset: clientset}
+	return &leaf{server: server, namespace: server.Namespace(t), relay: relay.New(t, server.Config().Host), clientset: clientset}
 }
 
 // eventually asks again and again, for what cannot be watched.
@@ -321,7 +264,7 @@ func (l *leaf) kubeconfig(t testing.TB, token string) string {
 		"apiVersion": "v1", "kind": "Config", "current-context": "main",
 		"contexts": []any{map[string]any{"name": "main", "context": map[string]any{"cluster": "leaf", "user": "follower"}}},
 		"clusters": []any{map[string]any{"name": "leaf", "cluster": map[string]any{
-			"server": "https://" + l.relay.address, "certificate-authority-data": base64.StdEncoding.EncodeToString(l.server.Config().CAData),
+			"server": "https://" + l.relay.Address(), "certificate-authority-data": base64.StdEncoding.EncodeToString(l.server.Config().CAData),
 		}}},
 		"users": []any{map[string]any{"name": "follower", "user": map[string]any{"token": token}}},
 	})

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -33,8 +34,8 @@ type Client struct {
 	live client.Reader
 	// groups are the API groups whose objects are remembered.
 	groups []string
-	// stores finds the store behind the cache, nil if it is not known.
-	stores func(context.Context, client.Object) (Store, error)
+	// follow has what is remembered of a kind hear of what the cache shows, and finds the store behind the cache, nil if that is not known.
+	follow func(context.Context, client.Object, toolscache.ResourceEventHandler) (Store, error)
 	// handover is nil if there is no leader before this one to care about.
 	handover *handover
 
@@ -57,8 +58,9 @@ type index struct {
 // and that the cache does not show is asked for at the API server.
 func New(cached client.Client, live client.Reader) *Client {
 	return &Client{
-		Client: cached, live: live, groups: served, stores: func(context.Context, client.Object) (Store, error) { return nil, nil },
-		kinds: map[schema.GroupVersionKind]*kind{}, indexes: map[index]client.IndexerFunc{},
+		Client: cached, live: live, groups: served,
+		follow: func(context.Context, client.Object, toolscache.ResourceEventHandler) (Store, error) { return nil, nil },
+		kinds:  map[schema.GroupVersionKind]*kind{}, indexes: map[index]client.IndexerFunc{},
 	}
 }
 
@@ -73,21 +75,14 @@ func (c *Client) of(ctx context.Context, object client.Object) (*kind, error) {
 		return nil, nil // whoever reads or writes it says what is wrong
 	}
 	c.mu.Lock()
-	k, known := c.kinds[gvk]
-	c.mu.Unlock()
-	if known {
-		return k, nil
-	}
-	store, err := c.stores(ctx, object)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k, known := c.kinds[gvk]; known {
 		return k, nil
 	}
-	k = &kind{gvk: gvk, store: store, known: map[client.ObjectKey]entry{}}
+	k := &kind{gvk: gvk, known: map[client.ObjectKey]entry{}}
+	if k.store, err = c.follow(ctx, object, k); err != nil {
+		return nil, err
+	}
 	c.kinds[gvk] = k
 	return k, nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -118,9 +119,13 @@ func (k *kind) sweep() {
 	k.swept = len(k.known)
 }
 
-// shown reports whether the cache has come as far as an entry.
+// shown reports whether the cache has come as far as an entry. One that is not filled yet has come nowhere.
 func (k *kind) shown(e entry) bool {
-	return k.store != nil && !e.gone && !older(k.store.LastStoreSyncResourceVersion(), e.version)
+	if k.store == nil || e.gone {
+		return false
+	}
+	come := k.store.LastStoreSyncResourceVersion()
+	return come != "" && !older(come, e.version)
 }
 
 // pending returns what is remembered of an object, unless the cache has come as far.
@@ -164,6 +169,41 @@ func (k *kind) forget(key client.ObjectKey, e entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now, known := k.known[key]; known && now.version == e.version && now.uid == e.uid {
+		delete(k.known, key)
+	}
+}
+
+// OnAdd and its like implement toolscache.ResourceEventHandler: what the cache shows need not be remembered any more. Otherwise an object
+// that nobody asks for would stay in memory, and might be taken for one that the cache does not show yet once it is deleted.
+func (k *kind) OnAdd(object any, _ bool) { k.seen(object) }
+
+// OnUpdate implements toolscache.ResourceEventHandler.
+func (k *kind) OnUpdate(_, object any) { k.seen(object) }
+
+// OnDelete implements toolscache.ResourceEventHandler.
+func (k *kind) OnDelete(object any) {
+	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if deleted, ok := object.(client.Object); ok {
+		k.forgetIf(deleted, func(e entry) bool { return e.uid == deleted.GetUID() })
+	}
+}
+
+func (k *kind) seen(object any) {
+	if shown, ok := object.(client.Object); ok {
+		k.forgetIf(shown, func(e entry) bool {
+			return e.uid == shown.GetUID() && !e.gone && !older(shown.GetResourceVersion(), e.version)
+		})
+	}
+}
+
+// forgetIf forgets what is remembered of an object if that is needless.
+func (k *kind) forgetIf(object client.Object, needless func(entry) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := client.ObjectKeyFromObject(object)
+	if e, known := k.known[key]; known && needless(e) {
 		delete(k.known, key)
 	}
 }

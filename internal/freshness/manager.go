@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,10 +41,13 @@ func Leading(mgr ctrl.Manager, informers *Informers, namespaces []string) ctrl.M
 
 func over(mgr ctrl.Manager, informers *Informers) *Manager {
 	c := New(mgr.GetClient(), mgr.GetAPIReader())
-	c.stores = func(ctx context.Context, object client.Object) (Store, error) {
+	c.follow = func(ctx context.Context, object client.Object, handler toolscache.ResourceEventHandler) (Store, error) {
 		informer, err := mgr.GetCache().GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err == nil {
+			_, err = informer.AddEventHandler(handler)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("find the cache of %T: %w", object, err)
+			return nil, fmt.Errorf("follow the cache of %T: %w", object, err)
 		}
 		return informers.store(informer, object), nil
 	}

@@ -38,6 +38,10 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	"JOB-11 a request is taken away only after the end of the job before is no longer told": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.Grant](d) || o.Announced && d.SaveFirst
 	},
+	"JOB-52 an interrupt stays until the job begins that was granted": func(o installation.Observed, d installation.Decision) bool {
+		granted := o.Root && !o.Deleting && !o.Job.Running() && o.Request.GrantedID != "" && o.Request.GrantedID != o.Job.RequestedID
+		return !o.Interrupt || !granted || o.StrayRequest || !does[installation.DropOperation](d)
+	},
 	"JOB-10 without a trigger nothing begins": func(o installation.Observed, d installation.Decision) bool {
 		triggered := o.Request.Asked || o.Request.GrantedID != "" || o.Deleting || o.IfChanged && o.Changed || !o.Automatic.Due.IsZero() || o.Job.Running()
 		return triggered || d.Next == "" && (len(d.Do) == 0 || does[installation.DropOperation](d) || o.Damaged())
@@ -209,6 +213,9 @@ func TestJOB03_JOB28_EveryPassEndsConsistently(t *testing.T) {
 		}
 		if after.Phase != status.Phase || after.Job.ID != status.JobID {
 			t.Fatalf("facts %+v do not follow the status %+v", after, status)
+		}
+		if since := status.PhaseTransitionTime; status.Phase != o.Phase && (since == nil || !since.Time.Equal(o.Now)) {
+			t.Fatalf("phase %s was entered at %v, and the status says %v: %+v", status.Phase, o.Now, since, o)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func thenMore(o Observed, d Decision) Decision {
 // decideBeginning decides about an installation that has no job to do.
 func decideBeginning(o Observed) Decision {
 	switch {
-	case o.Interrupt:
+	case o.Interrupt && !o.adopts():
 		return Decision{Do: []Effect{DropOperation{}}, Why: because(run.ReasonIdle, "there is nothing to interrupt")}
 	case o.Deleting && !o.Finalizer:
 		return rest("the installation is gone as soon as others let it go")
@@ -81,6 +81,12 @@ func decideBeginning(o Observed) Decision {
 		return begin(o, "a job was requested")
 	}
 	return decideByItself(o)
+}
+
+// adopts reports whether a request was granted whose job the status does not know yet. It may have begun all the same, in a pass whose
+// status was refused because of the very interrupt that is there now: the job begins, and is interrupted.
+func (o Observed) adopts() bool {
+	return o.Root && !o.beginsDeletion() && o.Job.Open(o.Request) == run.OpenByAdoption
 }
 
 // tellAfter is how long nobody is told that a nested installation has no job yet. Usually its parent hands one down at once, and telling of

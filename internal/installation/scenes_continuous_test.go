@@ -160,6 +160,7 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 		"busy, with force":     {settled(lsv1alpha1.PhaseProgressing, gone, force), []string{"delete execution e"}, deleting, ""},
 		"at rest":              {settled(lsv1alpha1.PhaseFailed, gone), []string{"delete execution e"}, deleting, "waiting for the deletion of execution e"},
 		"outdated":             {settled(lsv1alpha1.PhaseSucceeded, gone, changed), []string{"prepare", "delete execution e"}, deleting, ""},
+		"outdated, by force":   {settled(lsv1alpha1.PhaseSucceeded, gone, changed, force), []string{"prepare", "delete execution e"}, deleting, ""},
 		"outdated, no imports": {settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing), []string{"delete execution e"}, deleting, "waiting for the deletion of execution e"},
 		"the same, with force": {settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing, force), []string{"delete execution e"}, deleting, ""},
 		"force is passed on":   {settled(deleting, gone, imported, force, below(child(lsv1alpha1.PhaseProgressing, leaving))), []string{"ask execution e to force-reconcile", "remove the operation annotation"}, deleting, "waiting for the deletion of execution e"},

@@ -89,18 +89,10 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	g := newFixture(t)
 	transport := faults.New(plan)
 	first := g.start(t, transport.Config(g.Config()), nil)
-	done := make(chan struct{})
-	restarted := make(chan struct{})
-	go func() {
-		defer close(restarted)
-		select {
-		case <-transport.Crashed():
-			first.stop()
-			g.start(t, g.Config(), nil)
-		case <-done:
-		}
-	}()
-	defer func() { close(done); <-restarted }()
+	defer transport.AfterCrash(func() {
+		_ = first.Stop()
+		g.start(t, g.Config(), nil)
+	})()
 
 	recorder := testkit.Record(t, g.APIServer, g.ns, testkit.Kinds(&Sample{}, &corev1.ConfigMap{}))
 	p := testkit.Eventually(t, g.APIServer, g.create(t, "a", twoParts), testkit.Is("finished", func(p *Sample) bool {

@@ -15,11 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/loop"
@@ -79,32 +75,20 @@ func (g *fixture) complete(ctx context.Context, t *testing.T, part *corev1.Confi
 
 // controller is one running process, as far as the API server can tell.
 type controller struct {
-	view   client.Reader
-	cancel context.CancelFunc
-	ended  chan error
+	*testkit.Process
+	view client.Reader
 }
 
-// start runs a controller of samples over the given connection.
+// start runs a controller of samples over the given connection. One that was cut off from the API server may end with an error: that is
+// what a crash looks like from inside.
 func (g *fixture) start(t *testing.T, cfg *rest.Config, announce func(context.Context, loop.News[*Sample, lsv1alpha1.Phase])) *controller {
 	t.Helper()
-	skip, grace := true, time.Second
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                  g.client.Scheme(),
-		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		Cache:                   cache.Options{DefaultNamespaces: map[string]cache.Config{g.ns: {}}},
-		Controller:              config.Controller{SkipNameValidation: &skip},
-		GracefulShutdownTimeout: &grace,
-	})
-	if err == nil {
-		err = setupSample(mgr, announce)
-	}
-	if err != nil {
+	mgr := testkit.NewManager(t, cfg, g.ns, testkit.ShortGrace)
+	if err := setupSample(mgr, announce); err != nil {
 		t.Fatalf("set up the controller: %v", err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	c := &controller{view: mgr.GetCache(), cancel: cancel, ended: make(chan error, 1)}
-	go func() { c.ended <- mgr.Start(ctx) }()
-	t.Cleanup(c.stop)
+	c := &controller{Process: testkit.Start(t.Context(), mgr.Start), view: mgr.GetCache()}
+	t.Cleanup(func() { _ = c.Stop() })
 	return c
 }
 
@@ -118,16 +102,6 @@ func (c *controller) awaitView(t *testing.T, p *Sample) {
 	})
 	if err != nil {
 		t.Fatalf("the controller does not see version %s of %s: %v", p.ResourceVersion, p.Name, err)
-	}
-}
-
-// stop ends the process and waits until it has ended. A process that was cut off from the API server may end with an
-// error; that is what a crash looks like from inside.
-func (c *controller) stop() {
-	c.cancel()
-	if err, open := <-c.ended; open {
-		_ = err
-		close(c.ended)
 	}
 }
 

@@ -6,14 +6,12 @@ package manager_test
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -31,12 +29,9 @@ import (
 func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 	server := testkit.NewServer(t)
 	options := managed.Options()
-	options.ProbeAddress = freeAddress(t)
-	mgr, err := manager.New(server.Config(), options, logr.Discard())
-	if err != nil {
-		t.Fatalf("without any kind: %v", err)
-	}
-	run(t, mgr)
+	options.ProbeAddress = testkit.FreeAddress(t)
+	mgr := managed.Manager(t, server.Config(), options) // It needs no kind.
+	testkit.Run(t, mgr.Start)
 	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[-]installations failed", "[-]pipelines failed", "[+]caches ok")
 	awaitReadiness(t, options.ProbeAddress, "/pipelines", http.StatusInternalServerError, "pipelines waits until the cluster serves Pipeline of pipelines.weave.works/v1alpha1")
 	if waiting := mgr.Waiting(); len(waiting) != len(manager.Controllers()) {
@@ -80,29 +75,6 @@ func kindsOf(t *testing.T, group string) []*apiextensionsv1.CustomResourceDefini
 		t.Fatal(err)
 	}
 	return slices.DeleteFunc(all, func(kind *apiextensionsv1.CustomResourceDefinition) bool { return kind.Spec.Group != group })
-}
-
-func run(t *testing.T, mgr *manager.Manager) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the manager ended: %v", err)
-		}
-	})
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // awaitReadiness polls, as a kubelet does.

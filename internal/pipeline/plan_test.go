@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -190,8 +191,10 @@ func TestPIP06_UnreadableTargetKeepsItsLastRevision(t *testing.T) {
 	})
 	s.look()
 	target := s.Status.Environments["b"].Targets[0]
-	if target.Revision != "1" || target.UnreadableSince == nil || !target.UnreadableSince.Time.Equal(lost) || target.Ready {
-		t.Errorf("the target is %+v", target)
+	want := target
+	want.Revision, want.UnreadableSince, want.Ready = "1", &metav1.Time{Time: lost}, false
+	if diff := cmp.Diff(want, target); diff != "" {
+		t.Errorf("the target:\n%s", diff)
 	}
 	ready := meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReady)
 	if ready.Reason != pipelines.ReasonTargetClusterNotReady || !strings.Contains(ready.Message, "cluster prod does not answer") {

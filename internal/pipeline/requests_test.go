@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -33,9 +34,9 @@ func TestPIP25_ManualPromotionWaitsForApproval(t *testing.T) {
 			if len(s.Requests) > 0 || s.Status.Environments["b"].WaitingApproval.Revision != "" {
 				t.Error("the request or the marker is still there")
 			}
-			approval := s.record("b").Approval
-			if approval == nil || approval.By != "kim" || approval.Method != pipelines.ApprovalKubernetesAPI || approval.Decision != pipelines.DecisionApproved {
-				t.Errorf("the approval is %+v", approval)
+			want := &pipelines.Approval{By: "kim", Method: pipelines.ApprovalKubernetesAPI, Decision: pipelines.DecisionApproved}
+			if diff := cmp.Diff(want, s.record("b").Approval, cmpopts.IgnoreFields(pipelines.Approval{}, "Time")); diff != "" {
+				t.Errorf("the approval:\n%s", diff)
 			}
 			if answer := s.Status.Requests[0]; !answer.Accepted || answer.Action != pipelines.RequestApprove {
 				t.Errorf("the answer is %+v", answer)

@@ -18,6 +18,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/relay"
 )
 
 func TestEveryFormOfATargetLeadsToItsCluster(t *testing.T) {
@@ -103,15 +104,15 @@ func TestFurtherClientsUseTheSameWayAndSeeNoCredential(t *testing.T) {
 	if err := further.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace)); err != nil {
 		t.Fatal(err)
 	}
-	if w.traffic.number("/configmaps") != 1 {
+	if w.traffic.Number("/configmaps") != 1 {
 		t.Error("the client has a way of its own")
 	}
 }
 
 func TestAChangedSecretReplacesTheClient(t *testing.T) {
 	w := newWorld(t)
-	way := newRelay(t, w.host)
-	first := kubeconfigFor(t, w.host, way.address, account(t, w.host, w.namespace, "first", may("configmaps", "list")))
+	way := relay.New(t, w.host.Config().Host)
+	first := kubeconfigFor(t, w.host, way.Address(), account(t, w.host, w.namespace, "first", may("configmaps", "list")))
 	second := kubeconfigFor(t, w.host, "", account(t, w.host, w.namespace, "second", may("configmaps", "list")))
 	secret := secretWith(w.namespace, "access", "kubeconfig", first)
 	testkit.Create(t, w.host, secret)
@@ -135,7 +136,7 @@ func TestAChangedSecretReplacesTheClient(t *testing.T) {
 	mustList(t, after, w.namespace)
 	awaitWake(t, woken)
 	stop()
-	way.awaitNoConnection(t)
+	way.AwaitConnections(t, 0)
 	if w.clients() != 1 {
 		t.Errorf("%d clients are kept", w.clients())
 	}
@@ -370,15 +371,15 @@ func TestNoTokensAndSecretsWithoutAHost(t *testing.T) {
 
 func TestADroppedClientIsMadeAnew(t *testing.T) {
 	w := newWorld(t)
-	way := newRelay(t, w.host)
+	way := relay.New(t, w.host.Config().Host)
 	token := account(t, w.host, w.namespace, "deployer", may("configmaps", "list"))
-	object := testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.address, token)).Build()
+	object := testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.Address(), token)).Build()
 	first := w.cluster(t, object)
 	if err := list(t.Context(), first, w.namespace); err != nil {
 		t.Fatal(err)
 	}
 	w.clusters.Drop(first)
-	way.awaitNoConnection(t)
+	way.AwaitConnections(t, 0)
 	second := w.cluster(t, object)
 	if second == first {
 		t.Error("the dropped client is still used")

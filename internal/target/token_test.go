@@ -22,6 +22,7 @@ import (
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 func selfTarget(namespace, account string) *lsv1alpha1.Target {
@@ -87,11 +88,11 @@ type tokenRequests struct {
 
 func (r *tokenRequests) watch(config *rest.Config) {
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(request *http.Request) (*http.Response, error) {
+		return traffic.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(request.URL.Path, "/token") {
 				r.count.Add(1)
 				if r.fail.Load() {
-					return statusAnswer(request, http.StatusInternalServerError, "InternalError"), nil
+					return traffic.Refusal(request, http.StatusInternalServerError, "InternalError"), nil
 				}
 			}
 			return base.RoundTrip(request)

@@ -29,6 +29,8 @@ import (
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/relay"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 func list(ctx context.Context, cluster *Cluster, namespace string) error {
@@ -37,31 +39,31 @@ func list(ctx context.Context, cluster *Cluster, namespace string) error {
 
 func TestADeadClusterFailsFastAndAlone(t *testing.T) {
 	w := newWorld(t)
-	way := newRelay(t, w.host)
+	way := relay.New(t, w.host.Config().Host)
 	token := account(t, w.host, w.namespace, "deployer", may("configmaps", "list"))
-	dying := testkit.Target(w.namespace, "dying").Kubeconfig(kubeconfigFor(t, w.host, way.address, token)).Build()
+	dying := testkit.Target(w.namespace, "dying").Kubeconfig(kubeconfigFor(t, w.host, way.Address(), token)).Build()
 	healthy := testkit.Target(w.namespace, "healthy").Kubeconfig(kubeconfigFor(t, w.host, "", token)).Build()
 	cluster := w.cluster(t, dying)
 	mustList(t, cluster, w.namespace)
-	way.close()
+	way.Close()
 
 	err := list(t.Context(), cluster, w.namespace)
 	assertUnreachable(t, err)
 	if strings.Contains(err.Error(), token) {
 		t.Error("the error reveals the token")
 	}
-	sent := w.traffic.number("")
+	sent := w.traffic.Number("")
 	assertUnreachable(t, list(t.Context(), cluster, w.namespace))
 	_, err = w.clusters.For(t.Context(), dying)
 	assertUnreachable(t, err)
 	_, err = cluster.Mapper().RESTMapping(sapling.GroupKind(), sapling.Version)
 	assertUnreachable(t, err)
-	if n := w.traffic.number(""); n != sent {
+	if n := w.traffic.Number(""); n != sent {
 		t.Errorf("%d requests were sent to a cluster known to be dead", n-sent)
 	}
 	mustList(t, w.cluster(t, healthy), w.namespace)
 
-	way.open(t)
+	way.Open(t)
 	w.advance(lastPause)
 	again := w.cluster(t, dying)
 	mustList(t, again, w.namespace)
@@ -89,7 +91,7 @@ func TestACallerWhoGoesIsNoFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- read(ctx, cluster) }()
-	w.traffic.await(t, "the request", func(tr *traffic) bool { return tr.numberLocked("/version") == 1 })
+	w.traffic.Await(t, "the request", func(tr *traffic.Traffic) bool { return tr.Number("/version") == 1 })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v", err)
@@ -283,11 +285,11 @@ func TestUnknownKindsAreNotAskedForWithEachRequest(t *testing.T) {
 		}
 	}
 	assertUnknown()
-	sent := w.traffic.number("")
+	sent := w.traffic.Number("")
 	assertUnknown()
 	target.InstallCRD(t, saplings())
 	assertUnknown()
-	if n := w.traffic.number(""); n != sent {
+	if n := w.traffic.Number(""); n != sent {
 		t.Errorf("%d requests for a kind that was unknown a moment ago", n-sent)
 	}
 	w.advance(unknownFor)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 func TestFewKindsAreFoundWithoutAskingForAll(t *testing.T) {
@@ -49,11 +50,9 @@ func TestFewKindsAreFoundWithoutAskingForAll(t *testing.T) {
 }
 
 // discoveries are the paths at which somebody has asked for kinds.
-func discoveries(tr *traffic) []string {
-	tr.mutex.Lock()
-	defer tr.mutex.Unlock()
+func discoveries(tr *traffic.Traffic) []string {
 	var paths []string
-	for _, request := range tr.requests {
+	for _, request := range tr.Requests() {
 		path, _, _ := strings.Cut(strings.TrimPrefix(request, "GET "), "?")
 		if !strings.Contains(path, "/namespaces/") {
 			paths = append(paths, path)

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/relay"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
@@ -51,7 +53,7 @@ func (s *sleeper) await(t *testing.T) {
 // awaken waits until the watch of a new subscriber runs: then it has been woken once.
 func (s *sleeper) awaken(t *testing.T, w *world, streams int) {
 	t.Helper()
-	w.traffic.awaitStreams(t, streams)
+	w.traffic.AwaitStreams(t, streams)
 	s.await(t)
 }
 
@@ -94,7 +96,7 @@ func TestAWatchWakesOnCreationChangeAndDeletion(t *testing.T) {
 	}
 	testkit.Create(t, w.host, bystander)
 	others.await(t)
-	if n := w.traffic.number("watch=true"); n != 1 {
+	if n := w.traffic.Number("watch=true"); n != 1 {
 		t.Errorf("%d watches were opened for one kind and namespace", n)
 	}
 }
@@ -102,14 +104,14 @@ func TestAWatchWakesOnCreationChangeAndDeletion(t *testing.T) {
 func TestWatchesCarryMetadataOnly(t *testing.T) {
 	w := newWorld(t)
 	var accept []string
-	w.traffic.answerWith(func(request *http.Request) *http.Response {
+	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 		if strings.Contains(request.URL.Path, "/configmaps") {
 			accept = append(accept, request.Header.Get("Accept"))
 		}
 		return nil
 	})
 	watchFor(t, w.deployTarget(t), configMapKind, client.ObjectKey{Namespace: w.namespace, Name: "x"}).awaken(t, w, 1)
-	w.traffic.answerWith(nil)
+	w.traffic.AnswerWith(nil)
 	if len(accept) != 2 {
 		t.Fatalf("%d requests, want a list and a watch", len(accept))
 	}
@@ -134,7 +136,7 @@ func TestAWatchEndsWithItsLastSubscriber(t *testing.T) {
 	testkit.Create(t, w.host, object)
 	second.await(t)
 	second.stop()
-	w.traffic.awaitStreams(t, 0)
+	w.traffic.AwaitStreams(t, 0)
 	if !cluster.watches.any() {
 		t.Error("the watch in the other namespace has ended, too")
 	}
@@ -145,7 +147,7 @@ func TestAWatchEndsWithItsLastSubscriber(t *testing.T) {
 	again := watchFor(t, cluster, configMapKind, key)
 	again.awaken(t, w, 1)
 	w.clusters.Close()
-	w.traffic.awaitStreams(t, 0)
+	w.traffic.AwaitStreams(t, 0)
 	assertNoGoroutinesOfOurs(t)
 }
 
@@ -164,44 +166,44 @@ func assertNoGoroutinesOfOurs(t *testing.T) {
 func TestAnExpiredVersionIsListedAnew(t *testing.T) {
 	w := newWorld(t)
 	gone := 2
-	w.traffic.answerWith(func(request *http.Request) *http.Response {
+	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 		if !isStream(request) || gone == 0 {
 			return nil
 		}
 		gone--
-		return statusAnswer(request, http.StatusGone, metav1.StatusReasonExpired)
+		return traffic.Refusal(request, http.StatusGone, metav1.StatusReasonExpired)
 	})
 	cluster := w.deployTarget(t)
 	watchFor(t, cluster, configMapKind, client.ObjectKey{Namespace: w.namespace, Name: "x"}).awaken(t, w, 1)
-	if lists := w.traffic.number("/configmaps?limit=1"); lists != 3 {
+	if lists := w.traffic.Number("/configmaps?limit=1"); lists != 3 {
 		t.Errorf("it was listed %d times, want 3", lists)
 	}
 }
 
 func TestALostConnectionIsResumedAndWakes(t *testing.T) {
 	w := newWorld(t)
-	way := newRelay(t, w.host)
+	way := relay.New(t, w.host.Config().Host)
 	token := account(t, w.host, w.namespace, "deployer", may("configmaps", "list", "watch"))
 	// The breaker must not hold the watch back, so its clock goes on.
-	clusters := NewClusters(Options{Host: w.host.Client(), Dialer: w.clusters.options.Dialer, WrapTransport: w.traffic.wrap})
+	clusters := NewClusters(Options{Host: w.host.Client(), Dialer: w.clusters.options.Dialer, WrapTransport: w.traffic.Wrap})
 	clusters.timing = w.clusters.timing
 	defer clusters.Close()
-	cluster, err := clusters.For(t.Context(), testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.address, token)).Build())
+	cluster, err := clusters.For(t.Context(), testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.Address(), token)).Build())
 	if err != nil {
 		t.Fatal(err)
 	}
 	object := configMap(w.namespace, "x")
 	sleeper := watchFor(t, cluster, configMapKind, client.ObjectKeyFromObject(object))
 	sleeper.awaken(t, w, 1)
-	way.close()
-	w.traffic.awaitStreams(t, 0)
+	way.Close()
+	w.traffic.AwaitStreams(t, 0)
 	testkit.Create(t, w.host, object)
-	way.open(t)
+	way.Open(t)
 	sleeper.await(t)
-	w.traffic.awaitStreams(t, 1)
+	w.traffic.AwaitStreams(t, 1)
 	touch(t, w, object)
 	sleeper.await(t)
-	if lists := w.traffic.number("/configmaps?limit=1"); lists != 1 {
+	if lists := w.traffic.Number("/configmaps?limit=1"); lists != 1 {
 		t.Errorf("it was listed %d times: a lost connection can be resumed", lists)
 	}
 }
@@ -227,7 +229,7 @@ func TestAKindThatComesLaterIsWatched(t *testing.T) {
 	target := testkit.NewServer(t)
 	cluster := w.cluster(t, testkit.Target(w.namespace, "a").Cluster(t, target).Build())
 	sleeper := watchFor(t, cluster, sapling, client.ObjectKey{Namespace: "default", Name: "x"})
-	w.traffic.await(t, "discovery", func(tr *traffic) bool { return tr.numberLocked("/apis") > 0 })
+	w.traffic.Await(t, "discovery", func(tr *traffic.Traffic) bool { return tr.Number("/apis") > 0 })
 	target.InstallCRD(t, saplings())
 	w.advance(unknownFor)
 	sleeper.awaken(t, w, 1)
@@ -238,8 +240,8 @@ func TestARefusedCredentialWakesThoseWhoWatch(t *testing.T) {
 	cluster := w.deployTarget(t)
 	sleeper := watchFor(t, cluster, configMapKind, client.ObjectKey{Namespace: w.namespace, Name: "x"})
 	sleeper.awaken(t, w, 1)
-	w.traffic.answerWith(func(request *http.Request) *http.Response {
-		return statusAnswer(request, http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
+	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
+		return traffic.Refusal(request, http.StatusUnauthorized, metav1.StatusReasonUnauthorized)
 	})
 	if err := list(t.Context(), cluster, w.namespace); err == nil {
 		t.Fatal("the request was not refused")
@@ -266,7 +268,7 @@ func TestAServerThatNeverAnswersWakesNowAndThen(t *testing.T) {
 	w.clusters.timing.recheck, w.clusters.timing.answer = 20*time.Millisecond, 20*time.Millisecond
 	cluster := w.deployTarget(t)
 	mustKnow(t, cluster)
-	w.traffic.answerWith(func(request *http.Request) *http.Response {
+	w.traffic.AnswerWith(func(request *http.Request) *http.Response {
 		<-request.Context().Done()
 		return nil
 	})

@@ -11,9 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
@@ -24,31 +22,12 @@ import (
 // startManager runs a controller that finishes each installation in two steps.
 func startManager(t *testing.T, config *rest.Config, namespace string) {
 	t.Helper()
-	scheme, err := testkit.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  scheme,
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := testkit.NewManager(t, config, namespace)
 	reconciler := reconcile.AsReconciler(manager.GetClient(), finisher{manager.GetClient()})
 	if err := ctrl.NewControllerManagedBy(manager).Named(namespace).For(&landscaper.Installation{}).Complete(reconciler); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- manager.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	testkit.Run(t, manager.Start)
 }
 
 type finisher struct{ client client.Client }

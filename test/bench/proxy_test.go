@@ -5,21 +5,17 @@ package bench_test
 
 import (
 	"bytes"
-	"encoding/pem"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"slices"
 	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"espalier.dev/internal/testkit/measure"
+	"espalier.dev/internal/testkit/relay"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 // write is one request that stores something.
@@ -30,7 +26,7 @@ type write struct {
 
 // proxy stands before an API server and takes down what is written.
 type proxy struct {
-	server *httptest.Server
+	front *relay.Front
 
 	mutex  sync.Mutex
 	writes []write
@@ -38,22 +34,14 @@ type proxy struct {
 
 func newProxy(b *testing.B, config *rest.Config) *proxy {
 	b.Helper()
-	upstream, err := url.Parse(config.Host)
-	check(b, err)
 	forward, err := rest.TransportFor(config)
 	check(b, err)
 	p := &proxy{}
-	handler := &httputil.ReverseProxy{
-		Rewrite: func(request *httputil.ProxyRequest) {
-			request.SetURL(upstream)
-			request.Out.Header.Del("Authorization")
-		},
-		Transport:     measure.RoundTripper(func(request *http.Request) (*http.Response, error) { return p.pass(request, forward) }),
-		FlushInterval: -1,
-		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}
-	p.server = httptest.NewTLSServer(handler)
-	b.Cleanup(p.server.Close)
+	p.front, err = relay.NewFront(config.Host, traffic.RoundTripper(func(request *http.Request) (*http.Response, error) {
+		return p.pass(request, forward)
+	}))
+	check(b, err)
+	b.Cleanup(p.front.Close)
 	return p
 }
 
@@ -85,13 +73,7 @@ func (p *proxy) taken() []write {
 
 func (p *proxy) kubeconfig(b *testing.B) string {
 	b.Helper()
-	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
-	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"proxy": {Server: p.server.URL, CertificateAuthorityData: authority}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"proxy": {Token: "anybody"}},
-		Contexts:       map[string]*clientcmdapi.Context{"proxy": {Cluster: "proxy", AuthInfo: "proxy"}},
-		CurrentContext: "proxy",
-	})
+	content, err := p.front.Kubeconfig()
 	check(b, err)
-	return string(content)
+	return content
 }

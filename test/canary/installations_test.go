@@ -335,7 +335,7 @@ func (p path) installation(w *world, name string) string {
 	if !strings.HasPrefix(blueprint, "imports:") {
 		blueprint = inputs + blueprint
 	}
-	blueprint = strings.NewReplacer("@", "{{ .imports.secret }}", "NAMESPACE", w.namespace).Replace(blueprint)
+	blueprint = strings.NewReplacer("@", "{{ .imports.secret }}", "NAMESPACE", w.Namespace).Replace(blueprint)
 	return fmt.Sprintf(`
 apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: Installation
@@ -364,8 +364,8 @@ func (w *world) create(manifests ...string) {
 		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
 			w.Fatalf("%v in:\n%s", err, text)
 		}
-		object.SetNamespace(w.namespace)
-		if err := w.cluster.Create(w.Context(), object); err != nil {
+		object.SetNamespace(w.Namespace)
+		if err := w.Client().Create(w.Context(), object); err != nil {
 			w.Fatal(err)
 		}
 	}
@@ -387,8 +387,8 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 	t.Helper()
 	if !item {
 		inst := &lsv1alpha1.Installation{}
-		inst.Namespace, inst.Name = w.namespace, name
-		failed := testkit.Eventually(t, w.server, inst, testkit.Is("failed", func(i *lsv1alpha1.Installation) bool {
+		inst.Namespace, inst.Name = w.Namespace, name
+		failed := testkit.Eventually(t, w.APIServer, inst, testkit.Is("failed", func(i *lsv1alpha1.Installation) bool {
 			return i.Status.LastError != nil || i.Status.Phase == lsv1alpha1.PhaseSucceeded
 		}))
 		if failed.Status.LastError == nil {
@@ -397,7 +397,7 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 		return failed.Status.LastError.Message
 	}
 	deployItem := &lsv1alpha1.DeployItem{}
-	deployItem.Namespace, deployItem.Name = w.namespace, execution.ItemName(name, "one")
+	deployItem.Namespace, deployItem.Name = w.Namespace, execution.ItemName(name, "one")
 	message := func(i *lsv1alpha1.DeployItem) string {
 		if i.Status.LastError != nil {
 			return i.Status.LastError.Message
@@ -409,13 +409,13 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 		}
 		return ""
 	}
-	return message(testkit.Eventually(t, w.server, deployItem, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool { return message(i) != "" })))
+	return message(testkit.Eventually(t, w.APIServer, deployItem, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool { return message(i) != "" })))
 }
 
 // quiet waits until nobody has anything to say any more.
 func (w *world) quiet() {
 	w.Helper()
-	recorder := testkit.Record(w.T, w.server, w.namespace, testkit.Kinds(&corev1.Event{}, &eventsv1.Event{}, &lsv1alpha1.Installation{}))
+	recorder := testkit.Record(w.T, w.APIServer, w.Namespace, testkit.Kinds(&corev1.Event{}, &eventsv1.Event{}, &lsv1alpha1.Installation{}))
 	recorder.Quiet(w.T, 3*time.Second)
 }
 

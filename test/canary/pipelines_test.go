@@ -11,7 +11,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -42,25 +41,14 @@ func gossip(lists bool) http.Handler {
 	})
 }
 
-// freeAddress is one on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // running makes a namespace for an environment in which the application runs a revision, as helm-controller would report it.
 func (w *world) running(revision string) string {
 	w.Helper()
-	namespace := w.server.GrantedNamespace(w.T, w.namespace)
+	namespace := w.GrantedNamespace(w.T, w.Namespace)
 	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "helm.toolkit.fluxcd.io/v2", "kind": "HelmRelease"}}
 	app.SetNamespace(namespace)
 	app.SetName("app")
-	if err := w.cluster.Create(w.Context(), app); err != nil {
+	if err := w.Client().Create(w.Context(), app); err != nil {
 		w.Fatal(err)
 	}
 	app.Object["status"] = map[string]any{
@@ -74,7 +62,7 @@ func (w *world) running(revision string) string {
 			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
 		}},
 	}
-	if err := w.cluster.Status().Update(w.Context(), app); err != nil {
+	if err := w.Client().Status().Update(w.Context(), app); err != nil {
 		w.Fatal(err)
 	}
 	return namespace
@@ -84,7 +72,7 @@ func (w *world) running(revision string) string {
 func (w *world) credentials(name string, canaries map[string]string, server *httptest.Server) {
 	w.Helper()
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		StringData: map[string]string{"username": "me"},
 	}
 	for _, key := range []string{"password", "token", "hmac-key"} {
@@ -92,7 +80,7 @@ func (w *world) credentials(name string, canaries map[string]string, server *htt
 		canaries[name+" "+key] = secret.StringData[key]
 	}
 	secret.StringData["caFile"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	testkit.Create(w.T, w.server, secret)
+	w.Create(secret)
 }
 
 // call asks the server for approvals, and remembers all of its answer.
@@ -124,7 +112,7 @@ func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 	events := httptest.NewServer(gossip(false))
 	t.Cleanup(events.Close)
 	w := newWorld(t, func(o *manager.Options) {
-		o.Pipelines.ApprovalAddress, o.Pipelines.PollInterval = freeAddress(t), time.Second
+		o.Pipelines.ApprovalAddress, o.Pipelines.PollInterval = testkit.FreeAddress(t), time.Second
 		o.Pipelines.EventsAddress = events.URL
 	})
 	canaries := map[string]string{}
@@ -144,7 +132,7 @@ func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 		git := httptest.NewTLSServer(gossip(c.lists))
 		t.Cleanup(git.Close)
 		w.credentials(name, canaries, git)
-		builder := testkit.Pipeline(w.namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+		builder := testkit.Pipeline(w.Namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 			Environment("dev", w.running("1.1.0")).Environment("prod", w.running("1.0.0"))
 		if c.kind == "" {
 			builder = builder.Notification()
@@ -155,14 +143,14 @@ func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 		}
 		pipeline := builder.Build()
 		pipeline.Spec.Promotion.Strategy.SecretRef = &pipelines.LocalObjectReference{Name: name}
-		testkit.Create(t, w.server, pipeline)
+		w.Create(pipeline)
 		w.refused(name)
 		key := canaries[name+" hmac-key"]
 		for path, key := range map[string]string{"/prod/1.1.0": key, "/prod/9.9.9": key, "/nowhere/1.1.0": key, "/dev/1.1.0": "another-key"} {
-			w.call(http.MethodPost, "/approval/"+w.namespace+"/"+name+path, key)
+			w.call(http.MethodPost, "/approval/"+w.Namespace+"/"+name+path, key)
 		}
-		w.call(http.MethodGet, "/approval/"+w.namespace+"/"+name+"/prod/1.1.0", key)
-		w.call(http.MethodPost, "/webhook/"+w.namespace+"/"+name, key)
+		w.call(http.MethodGet, "/approval/"+w.Namespace+"/"+name+"/prod/1.1.0", key)
+		w.call(http.MethodPost, "/webhook/"+w.Namespace+"/"+name, key)
 	}
 	w.quiet()
 	w.wantNone(canaries)
@@ -171,8 +159,8 @@ func TestNoErrorShowsTheCredentialsOfAPipeline(t *testing.T) {
 // refused waits until a pipeline tells what somebody has answered.
 func (w *world) refused(name string) {
 	w.Helper()
-	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	testkit.Eventually(w.T, w.server, p, testkit.Is("refused", func(p *pipelines.Pipeline) bool {
+	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+	testkit.Eventually(w.T, w.APIServer, p, testkit.Is("refused", func(p *pipelines.Pipeline) bool {
 		said := strings.ToLower(asJSON(p.Status))
 		return strings.Contains(said, "403") || strings.Contains(said, "refuse") || strings.Contains(said, "forbidden") || strings.Contains(said, "denied")
 	}))

@@ -46,10 +46,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world is a namespace in which all controllers run, and everything that they say.
 type world struct {
-	*testing.T
-	server     *testkit.APIServer
-	namespace  string
-	cluster    client.Client
+	*managed.World
 	kubeconfig string
 	log        *stream
 	spans      *stream
@@ -72,43 +69,25 @@ var processLog = sync.OnceValues(func() (*stream, logr.Logger) {
 
 func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	t.Helper()
-	server := testkit.Server(t)
-	server.InstallCRD(t, testkit.FluxKinds(t)...)
-	kubeconfig, err := os.ReadFile(server.Kubeconfig())
+	w := &world{World: managed.NewWorld(t, managed.SystemNamespace), spans: &stream{}, answers: &stream{}}
+	for _, f := range change {
+		f(&w.Options)
+	}
+	w.InstallCRD(t, testkit.FluxKinds(t)...)
+	kubeconfig, err := os.ReadFile(w.Kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	written, log := processLog()
-	w := &world{
-		T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), kubeconfig: string(kubeconfig),
-		log: written, spans: &stream{}, answers: &stream{},
-	}
+	w.kubeconfig, w.approvals = string(kubeconfig), w.Options.Pipelines.ApprovalAddress
 	otel.SetTracerProvider(provider{written: w.spans})
-	w.run(log, change)
-	return w
-}
-
-func (w *world) run(log logr.Logger, change []func(*manager.Options)) {
-	w.Helper()
-	options := managed.Options(w.namespace)
-	options.SystemNamespace = w.namespace
-	for _, do := range change {
-		do(&options)
-	}
-	w.approvals = options.Pipelines.ApprovalAddress
-	mgr, err := manager.New(w.server.Config(), options, log)
+	var log logr.Logger
+	w.log, log = processLog()
+	mgr, err := manager.New(w.Config(), w.Options, log)
 	if err != nil {
-		w.Fatal(err)
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(w.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := mgr.Start(ctx); err != nil {
-			w.Error(err)
-		}
-	}()
-	w.Cleanup(func() { cancel(); <-done })
+	testkit.Run(t, mgr.Start)
+	return w
 }
 
 // stream keeps what is written to it.
@@ -195,7 +174,7 @@ func (w *world) everythingSaid() map[string]string {
 
 func (w *world) each(list client.ObjectList, do func(name string, object map[string]any)) {
 	w.Helper()
-	if err := w.cluster.List(w.Context(), list, client.InNamespace(w.namespace)); err != nil {
+	if err := w.Client().List(w.Context(), list, client.InNamespace(w.Namespace)); err != nil {
 		w.Fatal(err)
 	}
 	err := meta.EachListItem(list, func(item runtime.Object) error {
@@ -231,12 +210,12 @@ func (w *world) metrics() string {
 
 func (w *world) page() string {
 	answer := httptest.NewRecorder()
-	dashboard.NewHandler(dashboard.Options{Reader: w.cluster, Log: logr.Discard()}).ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+	dashboard.NewHandler(dashboard.Options{Reader: w.Client(), Log: logr.Discard()}).ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
 	return answer.Body.String()
 }
 
 func (w *world) command(command func(cli.Environment) *cobra.Command, args ...string) string {
 	w.Helper()
-	result := clitest.Run(w.T, w.server, w.namespace, clitest.Call{Command: command, Args: args})
+	result := clitest.Run(w.T, w.APIServer, w.Namespace, clitest.Call{Command: command, Args: args})
 	return result.Stdout + result.Stderr
 }

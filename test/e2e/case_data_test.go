@@ -19,7 +19,7 @@ func TestCase_ImportsFromEverySource(t *testing.T) {
 	w.apply("sources.yaml")
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 	seen := w.configMap("seen")
-	w.exists(seen)
+	w.Read(seen)
 	if want := map[string]string{"address": "http://garden:80/www", "user": "rose", "size": "3"}; !cmp.Equal(seen.Data, want) {
 		t.Errorf("the blueprint has seen %v", seen.Data)
 	}
@@ -34,7 +34,7 @@ func TestCase_ImportsFromEverySource(t *testing.T) {
 	}
 	w.setData("host", "orchard")
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
-	if w.exists(seen); seen.Data["address"] != "http://orchard:80/www" {
+	if w.Read(seen); seen.Data["address"] != "http://orchard:80/www" {
 		t.Errorf("after the repair the blueprint has seen %v", seen.Data)
 	}
 	w.wantNothingLeft("app")
@@ -109,7 +109,7 @@ func TestCase_ComponentsGivenInline(t *testing.T) {
 func TestCase_AMissingImportIsAwaited(t *testing.T) {
 	w := newWorld(t)
 	w.apply("import-executions.yaml")
-	testkit.Eventually(t, w.server, w.installation("app"), testkit.Is("in trouble", func(i *lsv1alpha1.Installation) bool {
+	testkit.Eventually(t, w.APIServer, w.installation("app"), testkit.Is("in trouble", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.Phase == lsv1alpha1.PhaseInit && i.Status.LastError != nil && strings.Contains(i.Status.LastError.Message, "side")
 	}))
 	w.setData("side", "3")

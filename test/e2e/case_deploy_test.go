@@ -76,7 +76,7 @@ func TestCase_ManifestsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	w.apply("manifests-upgraded.yaml")
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 	w.wantDeployed("comes", "stays")
-	if stays := w.configMap("stays"); !w.exists(stays) || stays.Data["version"] != "2" {
+	if stays := w.configMap("stays"); !w.Read(stays) || stays.Data["version"] != "2" {
 		t.Errorf("the object that stays is %v", stays.Data)
 	}
 	w.wantNothingLeft("app")
@@ -121,7 +121,7 @@ func TestCase_WhatIsNeverReadyIsInterruptedOrTimesOut(t *testing.T) {
 	w.setData("wanted", "{state: absent, timeout: 1h}")
 	w.apply("never-ready.yaml")
 	w.waitsForReadiness()
-	w.annotate(w.installation("app"), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
+	w.Annotate(w.installation("app"), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 	failed := w.finished("app", lsv1alpha1.PhaseFailed)
 	if !strings.Contains(failed.Status.LastError.Message, "interrupt") {
 		t.Errorf("lastError = %+v", failed.Status.LastError)
@@ -142,10 +142,10 @@ func TestCase_WhatIsNeverReadyIsInterruptedOrTimesOut(t *testing.T) {
 // waitsForReadiness waits until the deploy item has applied everything and waits for a check.
 func (w *world) waitsForReadiness() {
 	w.Helper()
-	testkit.Eventually(w.T, w.server, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool {
+	testkit.Eventually(w.T, w.APIServer, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.Phase == lsv1alpha1.PhaseProgressing
 	}))
-	testkit.Eventually(w.T, w.server, w.items()["slow"], testkit.Is("waiting for a check", func(i *lsv1alpha1.DeployItem) bool {
+	testkit.Eventually(w.T, w.APIServer, w.items()["slow"], testkit.Is("waiting for a check", func(i *lsv1alpha1.DeployItem) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
 			return strings.Contains(c.Message, "slow") && i.Status.Phase == lsv1alpha1.PhaseProgressing
 		})
@@ -159,14 +159,14 @@ func TestCase_ATargetThatCannotBeReachedAtDeletion(t *testing.T) {
 	w.apply("never-ready.yaml")
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 	w.create(strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1))
-	w.remove(w.installation("app"))
+	w.Delete(w.installation("app"))
 	failed := w.finished("app", lsv1alpha1.PhaseDeleteFailed)
-	if failed.Status.LastError == nil || !w.exists(w.configMap("slow")) {
+	if failed.Status.LastError == nil || !w.Read(w.configMap("slow")) {
 		t.Errorf("lastError = %+v", failed.Status.LastError)
 	}
 	w.create(clusterTarget)
 	w.request("app")
-	testkit.EventuallyGone(t, w.server, w.installation("app"))
+	testkit.EventuallyGone(t, w.APIServer, w.installation("app"))
 	w.wantDeployed([]string{}...)
 }
 

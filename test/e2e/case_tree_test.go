@@ -48,7 +48,7 @@ func TestCase_ANestedInstallationForEachElementOfAList(t *testing.T) {
 	w.setData("plants", "[{name: rose, colour: yellow}, {name: iris, colour: blue}]")
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
 	w.wantDeployed("iris", "rose")
-	if rose := w.configMap("rose"); !w.exists(rose) || rose.Data["colour"] != "yellow" {
+	if rose := w.configMap("rose"); !w.Read(rose) || rose.Data["colour"] != "yellow" {
 		t.Errorf("the rose is %v", rose.Data)
 	}
 
@@ -69,8 +69,8 @@ func TestCase_TargetsAreExportedAndImported(t *testing.T) {
 	}
 
 	object := &lsv1alpha1.DataObject{}
-	object.Namespace, object.Name = w.namespace, "config"
-	w.patch(object, `{"data":{"side":"north"}}`)
+	object.Namespace, object.Name = w.Namespace, "config"
+	w.Patch(object, `{"data":{"side":"north"}}`)
 	w.rerun("maker", lsv1alpha1.PhaseSucceeded)
 	second := w.nextJob("user", first.Status.JobID)
 	if got := w.data("counted"); second.Status.Phase != lsv1alpha1.PhaseSucceeded || got != `{"all":3,"none":0,"side":"north"}` {

@@ -21,7 +21,7 @@ import (
 func (w *world) start(object client.Object) string {
 	w.Helper()
 	job := uuid.NewString()
-	w.patchStatus(object, fmt.Sprintf(`{"status":{"jobID":%q}}`, job))
+	w.PatchStatus(object, fmt.Sprintf(`{"status":{"jobID":%q}}`, job))
 	return job
 }
 
@@ -43,16 +43,16 @@ spec:
 		t.Error("it began without a job")
 	}
 	job := w.start(w.execution("bare"))
-	first := testkit.EventuallyFinished(t, w.server, w.execution("bare"), lsv1alpha1.PhaseSucceeded)
+	first := testkit.EventuallyFinished(t, w.APIServer, w.execution("bare"), lsv1alpha1.PhaseSucceeded)
 	if first.Status.JobID != job || first.Status.ExportReference == nil || w.data(first.Status.ExportReference.Name) != `{"a":{"word":"one"}}` {
 		t.Errorf("status %+v", first.Status)
 	}
 	before := w.items()
 
-	w.patch(w.execution("bare"), `{"spec":{"deployItemsCompressed":null,"deployItems":[{"name":"a","type":"landscaper.gardener.cloud/mock","config":{
+	w.Patch(w.execution("bare"), `{"spec":{"deployItemsCompressed":null,"deployItems":[{"name":"a","type":"landscaper.gardener.cloud/mock","config":{
 		"apiVersion":"mock.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderConfiguration","export":{"word":"two"}}}]}}`)
 	w.start(w.execution("bare"))
-	second := testkit.EventuallyFinished(t, w.server, w.execution("bare"), lsv1alpha1.PhaseSucceeded)
+	second := testkit.EventuallyFinished(t, w.APIServer, w.execution("bare"), lsv1alpha1.PhaseSucceeded)
 	after := w.items()
 	if after["b"] != nil || after["a"].UID != before["a"].UID || after["a"].Generation <= before["a"].Generation || after["a"].Status.ObservedGeneration != after["a"].Generation {
 		t.Errorf("items after the change: %+v", after)
@@ -61,9 +61,9 @@ spec:
 		t.Errorf("exports after the change: %s", got)
 	}
 
-	w.remove(w.execution("bare"))
+	w.Delete(w.execution("bare"))
 	w.start(w.execution("bare"))
-	testkit.EventuallyGone(t, w.server, w.execution("bare"))
+	testkit.EventuallyGone(t, w.APIServer, w.execution("bare"))
 	if left := w.inventory(); len(left["DeployItem"])+len(left["DataObject"]) > 0 {
 		t.Errorf("left are %v", left)
 	}
@@ -85,17 +85,17 @@ spec:
     - manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: deployed, namespace: NAMESPACE}, data: {key: value}}
 `)
 	job := w.start(w.deployItem("bare"))
-	item := testkit.EventuallyFinished(t, w.server, w.deployItem("bare"), lsv1alpha1.PhaseSucceeded)
-	if item.Status.JobID != job || !slices.Contains(item.Finalizers, lsv1alpha1.Finalizer) || !w.exists(w.configMap("deployed")) {
+	item := testkit.EventuallyFinished(t, w.APIServer, w.deployItem("bare"), lsv1alpha1.PhaseSucceeded)
+	if item.Status.JobID != job || !slices.Contains(item.Finalizers, lsv1alpha1.Finalizer) || !w.Read(w.configMap("deployed")) {
 		t.Errorf("item %+v", item)
 	}
-	w.remove(w.deployItem("bare"))
-	if !w.exists(w.deployItem("bare")) || !w.exists(w.configMap("deployed")) {
+	w.Delete(w.deployItem("bare"))
+	if !w.Read(w.deployItem("bare")) || !w.Read(w.configMap("deployed")) {
 		t.Error("it went without a job")
 	}
 	w.start(w.deployItem("bare"))
-	testkit.EventuallyGone(t, w.server, w.deployItem("bare"))
-	if w.exists(w.configMap("deployed")) {
+	testkit.EventuallyGone(t, w.APIServer, w.deployItem("bare"))
+	if w.Read(w.configMap("deployed")) {
 		t.Error("what it deployed is left")
 	}
 }
@@ -129,39 +129,39 @@ spec:
             template: |
               exports: {page: {{ .values.deployitems.sheet.page }}}
 `)
-	running := testkit.Eventually(t, w.server, w.installation("app"), testkit.Is("in phase Progressing", func(i *lsv1alpha1.Installation) bool {
+	running := testkit.Eventually(t, w.APIServer, w.installation("app"), testkit.Is("in phase Progressing", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.Phase == lsv1alpha1.PhaseProgressing
 	}))
-	testkit.Eventually(t, w.server, w.execution("app"), testkit.Is("in phase Progressing", func(e *lsv1alpha1.Execution) bool {
+	testkit.Eventually(t, w.APIServer, w.execution("app"), testkit.Is("in phase Progressing", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.Phase == lsv1alpha1.PhaseProgressing
 	}))
 	item := w.items()["sheet"]
 	if item.Status.JobID != running.Status.JobID || item.Annotations[lsv1alpha1.DeployerTypeAnnotation] != "example.com/paper" {
 		t.Fatalf("the item says %+v %v", item.Status, item.Annotations)
 	}
-	w.patchStatus(item, fmt.Sprintf(`{"status":{"phase":"Progressing","lastReconcileTime":%q,"observedGeneration":%d,"deployer":{"identity":"p","name":"paper","version":"1"}}}`,
+	w.PatchStatus(item, fmt.Sprintf(`{"status":{"phase":"Progressing","lastReconcileTime":%q,"observedGeneration":%d,"deployer":{"identity":"p","name":"paper","version":"1"}}}`,
 		time.Now().UTC().Format(time.RFC3339), item.Generation))
 	w.create(fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s-export}\nstringData: {config: 'page: 7'}", item.Name))
-	w.patchStatus(item, fmt.Sprintf(`{"status":{"phase":"Succeeded","jobIDFinished":%q,"exportRef":{"name":"%s-export","namespace":%q}}}`,
-		item.Status.JobID, item.Name, w.namespace))
+	w.PatchStatus(item, fmt.Sprintf(`{"status":{"phase":"Succeeded","jobIDFinished":%q,"exportRef":{"name":"%s-export","namespace":%q}}}`,
+		item.Status.JobID, item.Name, w.Namespace))
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 	if got := w.data("page"); got != "7" {
 		t.Errorf("the installation exports %s", got)
 	}
 
-	w.remove(w.installation("app"))
-	item = testkit.Eventually(t, w.server, item, testkit.Is("asked to go", func(i *lsv1alpha1.DeployItem) bool {
+	w.Delete(w.installation("app"))
+	item = testkit.Eventually(t, w.APIServer, item, testkit.Is("asked to go", func(i *lsv1alpha1.DeployItem) bool {
 		return i.DeletionTimestamp != nil && !i.Status.IsFinished()
 	}))
 	now := time.Now().UTC().Format(time.RFC3339)
-	w.patchStatus(item, fmt.Sprintf(`{"status":{"phase":"DeleteFailed","jobIDFinished":%q,"lastError":{
+	w.PatchStatus(item, fmt.Sprintf(`{"status":{"phase":"DeleteFailed","jobIDFinished":%q,"lastError":{
 		"operation":"Shred","reason":"Jam","message":"the shredder is jammed","lastTransitionTime":%q,"lastUpdateTime":%q}}}`, item.Status.JobID, now, now))
 	failed := w.finished("app", lsv1alpha1.PhaseDeleteFailed)
 	if !strings.Contains(failed.Status.LastError.Message, "the shredder is jammed") {
 		t.Errorf("the reason did not come through: %+v", failed.Status.LastError)
 	}
 	w.request("app")
-	item = testkit.Eventually(t, w.server, item, testkit.Is("asked again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }))
-	w.patch(item, `{"metadata":{"finalizers":null}}`)
-	testkit.EventuallyGone(t, w.server, w.installation("app"))
+	item = testkit.Eventually(t, w.APIServer, item, testkit.Is("asked again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }))
+	w.Patch(item, `{"metadata":{"finalizers":null}}`)
+	testkit.EventuallyGone(t, w.APIServer, w.installation("app"))
 }

@@ -79,17 +79,17 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 		testkit.Eventually(t, server, w.installation(name), testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == phase }))
 	}
 	lost := &lsv1alpha1.Target{}
-	lost.Namespace, lost.Name = w.namespace, "lost"
-	w.remove(lost)
-	w.remove(w.installation("stuck"))
+	lost.Namespace, lost.Name = w.Namespace, "lost"
+	w.Delete(lost)
+	w.Delete(w.installation("stuck"))
 	testkit.Eventually(t, server, w.installation("stuck"), testkit.Is("being deleted", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleting }))
 
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
-	w.remove(namespace)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+	w.Delete(namespace)
 	testkit.EventuallyGone(t, server, namespace)
 	// The deployer of an item that needs no job may have been quicker than the end of its Target.
 	for _, name := range []string{"finished", "stranded"} {
-		if !w.exists(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: name}}) {
+		if !w.Read(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: name}}) {
 			t.Errorf("config map %s is gone, though nothing could be uninstalled", name)
 		}
 		w.toldOf(name)
@@ -100,16 +100,16 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 func (w *world) toldOf(item string) {
 	w.Helper()
 	tells := func(event eventsv1.Event) bool {
-		return event.Regarding.Kind == "Namespace" && event.Regarding.Name == w.namespace && event.Reason == "NamespaceTerminating" &&
+		return event.Regarding.Kind == "Namespace" && event.Regarding.Name == w.Namespace && event.Reason == "NamespaceTerminating" &&
 			strings.Contains(event.Note, "-"+item) && strings.Contains(event.Note, "may stay")
 	}
-	watcher, err := w.server.Client().Watch(w.Context(), &eventsv1.EventList{}, client.InNamespace(metav1.NamespaceDefault))
+	watcher, err := w.Client().Watch(w.Context(), &eventsv1.EventList{}, client.InNamespace(metav1.NamespaceDefault))
 	if err != nil {
 		w.Fatal(err)
 	}
 	defer watcher.Stop()
 	var list eventsv1.EventList
-	if err := w.cluster.List(w.Context(), &list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
+	if err := w.Client().List(w.Context(), &list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
 		w.Fatal(err)
 	}
 	if slices.ContainsFunc(list.Items, tells) {
@@ -128,19 +128,19 @@ func (w *world) toldOf(item string) {
 func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	w := newWorld(t)
 	w.create(strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1),
-		installationOf("app", "context: default", strings.Replace(deployed("cluster", w.namespace, "one"), "      target:", "      timeout: none\n      target:", 1)))
+		installationOf("app", "context: default", strings.Replace(deployed("cluster", w.Namespace, "one"), "      target:", "      timeout: none\n      target:", 1)))
 	w.request("app")
-	testkit.Eventually(t, w.server, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	testkit.Eventually(t, w.APIServer, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
 	away := func(phase lsv1alpha1.Phase) func(*lsv1alpha1.DeployItem) bool {
 		return func(i *lsv1alpha1.DeployItem) bool {
 			return i.Status.Phase == phase && i.Status.LastError != nil && i.Status.LastError.Reason == "TargetUnreachable"
 		}
 	}
-	item := testkit.Eventually(t, w.server, w.items()["one"], testkit.Is("unable to reach its target", away(lsv1alpha1.PhaseProgressing)))
+	item := testkit.Eventually(t, w.APIServer, w.items()["one"], testkit.Is("unable to reach its target", away(lsv1alpha1.PhaseProgressing)))
 	recorder := w.record()
-	w.remove(w.installation("app"))
-	item = testkit.Eventually(t, w.server, w.deployItem(item.Name), testkit.Is("unable to uninstall", away(lsv1alpha1.PhaseDeleting)))
-	for _, part := range []string{"Target " + w.namespace + "/cluster", "connection refused", "espalier delete ROOT --without-uninstall"} {
+	w.Delete(w.installation("app"))
+	item = testkit.Eventually(t, w.APIServer, w.deployItem(item.Name), testkit.Is("unable to uninstall", away(lsv1alpha1.PhaseDeleting)))
+	for _, part := range []string{"Target " + w.Namespace + "/cluster", "connection refused", "espalier delete ROOT --without-uninstall"} {
 		if message := item.Status.LastError.Message; !strings.Contains(message, part) {
 			t.Errorf("%q does not say %q", message, part)
 		}
@@ -150,6 +150,6 @@ func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	}) {
 		t.Errorf("the job did not end because of the deletion:\n%s", recorder.Of(item))
 	}
-	w.annotate(w.installation("app"), lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
-	testkit.EventuallyGone(t, w.server, w.installation("app"))
+	w.Annotate(w.installation("app"), lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	testkit.EventuallyGone(t, w.APIServer, w.installation("app"))
 }

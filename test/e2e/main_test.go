@@ -4,13 +4,10 @@
 package e2e_test
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"slices"
 	"testing"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,18 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world is a namespace of an API server, which is also the cluster that Targets lead to.
 type world struct {
-	*testing.T
-	server     *testkit.APIServer
-	namespace  string
-	cluster    client.Client
+	*managed.World
 	kubeconfig string
 	uids       map[string]types.UID
 }
@@ -51,38 +45,25 @@ func idleWorld(t *testing.T) *world {
 // worldOn is a world in which nobody works yet, on a server of the test's choice.
 func worldOn(t *testing.T, server *testkit.APIServer) *world {
 	t.Helper()
-	kubeconfig, err := os.ReadFile(server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{
-		T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), kubeconfig: string(kubeconfig),
-		uids: map[string]types.UID{},
-	}
+	return worldIn(testkit.WorldOn(t, server))
 }
 
-// run runs all controllers until the test ends.
+// worldIn is a world in which nobody works yet, in a namespace of the test's choice.
+func worldIn(in *testkit.World) *world {
+	in.Helper()
+	kubeconfig, err := os.ReadFile(in.Kubeconfig())
+	if err != nil {
+		in.Fatal(err)
+	}
+	return &world{World: managed.In(in, managed.SystemNamespace), kubeconfig: string(kubeconfig), uids: map[string]types.UID{}}
+}
+
+// run runs all controllers until the test ends. They know everything that is there when it returns.
 func (w *world) run() {
 	w.Helper()
-	options := manager.DefaultOptions()
-	options.Namespaces, options.SystemNamespace = []string{w.namespace}, w.namespace
-	options.MetricsAddress, options.ProbeAddress = manager.Disabled, manager.Disabled
-	options.Pipelines.ApprovalAddress = manager.Disabled
-	options.LeaderElection.Enabled = false
-	mgr, err := manager.New(w.server.Config(), options, logr.Discard())
-	if err != nil {
-		w.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := mgr.Start(ctx); err != nil {
-			w.Error(err)
-		}
-	}()
-	w.Cleanup(func() { cancel(); <-done })
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
+	mgr := managed.Manager(w.T, w.Config(), w.Options)
+	testkit.Run(w.T, mgr.Start)
+	if !mgr.GetCache().WaitForCacheSync(w.Context()) {
 		w.Fatal("the caches of the manager are not filled")
 	}
 }
@@ -90,46 +71,40 @@ func (w *world) run() {
 // record records everything that controllers or deployers may write, events aside.
 func (w *world) record() *testkit.Recorder {
 	w.Helper()
-	return testkit.Record(w.T, w.server, w.namespace,
+	return testkit.Record(w.T, w.APIServer, w.Namespace,
 		testkit.Groups(lsv1alpha1.GroupName), testkit.Kinds(&corev1.Secret{}, &corev1.ConfigMap{}))
 }
 
 func (w *world) installation(name string) *lsv1alpha1.Installation {
 	object := &lsv1alpha1.Installation{}
-	object.Namespace, object.Name = w.namespace, name
+	object.Namespace, object.Name = w.Namespace, name
 	return object
 }
 
 func (w *world) execution(name string) *lsv1alpha1.Execution {
 	object := &lsv1alpha1.Execution{}
-	object.Namespace, object.Name = w.namespace, name
+	object.Namespace, object.Name = w.Namespace, name
 	return object
 }
 
 func (w *world) deployItem(name string) *lsv1alpha1.DeployItem {
 	object := &lsv1alpha1.DeployItem{}
-	object.Namespace, object.Name = w.namespace, name
+	object.Namespace, object.Name = w.Namespace, name
 	return object
 }
 
 func (w *world) configMap(name string) *corev1.ConfigMap {
 	object := &corev1.ConfigMap{}
-	object.Namespace, object.Name = w.namespace, name
+	object.Namespace, object.Name = w.Namespace, name
 	return object
-}
-
-// exists reads an object and reports whether there is one.
-func (w *world) exists(object client.Object) bool {
-	w.Helper()
-	return w.get(object, object)
 }
 
 // data returns the content of a DataObject, nothing if there is none.
 func (w *world) data(name string) string {
 	w.Helper()
 	object := &lsv1alpha1.DataObject{}
-	object.Namespace, object.Name = w.namespace, name
-	if !w.exists(object) {
+	object.Namespace, object.Name = w.Namespace, name
+	if !w.Read(object) {
 		return ""
 	}
 	return string(object.Data.Raw)
@@ -138,7 +113,7 @@ func (w *world) data(name string) string {
 // names lists the objects of a kind in the namespace.
 func (w *world) names(list client.ObjectList, options ...client.ListOption) []string {
 	w.Helper()
-	if err := w.cluster.List(w.Context(), list, append(options, client.InNamespace(w.namespace))...); err != nil {
+	if err := w.Client().List(w.Context(), list, append(options, client.InNamespace(w.Namespace))...); err != nil {
 		w.Fatal(err)
 	}
 	names := []string{}
@@ -168,7 +143,7 @@ func (w *world) items() map[string]*lsv1alpha1.DeployItem {
 // finished waits until an installation has finished the newest job in a phase.
 func (w *world) finished(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installation {
 	w.Helper()
-	return testkit.EventuallyFinished(w.T, w.server, w.installation(name), phase)
+	return testkit.EventuallyFinished(w.T, w.APIServer, w.installation(name), phase)
 }
 
 // rerun asks for a job and waits for its end.
@@ -180,49 +155,20 @@ func (w *world) rerun(name string, phase lsv1alpha1.Phase) *lsv1alpha1.Installat
 
 func (w *world) request(name string) {
 	w.Helper()
-	w.annotate(w.installation(name), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile))
-}
-
-func (w *world) annotate(object client.Object, annotation, value string) {
-	w.Helper()
-	w.patch(object, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, annotation, value))
-}
-
-// patch changes an object by a merge patch.
-func (w *world) patch(object client.Object, patch string) {
-	w.Helper()
-	if err := w.cluster.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// patchStatus changes the status of an object by a merge patch.
-func (w *world) patchStatus(object client.Object, patch string) {
-	w.Helper()
-	if err := w.cluster.Status().Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// remove deletes an object.
-func (w *world) remove(object client.Object) {
-	w.Helper()
-	if err := w.cluster.Delete(w.Context(), object); err != nil {
-		w.Fatal(err)
-	}
+	w.Annotate(w.installation(name), lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile))
 }
 
 // removed deletes an installation and waits until it is gone.
 func (w *world) removed(name string) {
 	w.Helper()
-	w.remove(w.installation(name))
-	testkit.EventuallyGone(w.T, w.server, w.installation(name))
+	w.Delete(w.installation(name))
+	testkit.EventuallyGone(w.T, w.APIServer, w.installation(name))
 }
 
 // nextJob waits until an installation has finished another job than the given one.
 func (w *world) nextJob(name, before string) *lsv1alpha1.Installation {
 	w.Helper()
-	return testkit.Eventually(w.T, w.server, w.installation(name), testkit.Is("finished with another job", func(i *lsv1alpha1.Installation) bool {
+	return testkit.Eventually(w.T, w.APIServer, w.installation(name), testkit.Is("finished with another job", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.IsFinished() && i.Status.JobID != before
 	}))
 }

@@ -57,17 +57,17 @@ func (w *world) apply(path ...string) {
 func (w *world) put(object *unstructured.Unstructured) {
 	w.Helper()
 	object.Object = w.fill(object.Object).(map[string]any)
-	object.SetNamespace(w.namespace)
+	object.SetNamespace(w.Namespace)
 	existing := &unstructured.Unstructured{}
 	existing.SetGroupVersionKind(object.GroupVersionKind())
 	for {
 		if !w.get(object, existing) {
-			if err := w.cluster.Create(w.Context(), object); err != nil {
+			if err := w.Client().Create(w.Context(), object); err != nil {
 				w.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
 			}
 			return
 		}
-		if err := w.cluster.Update(w.Context(), replacement(existing, object)); err == nil {
+		if err := w.Client().Update(w.Context(), replacement(existing, object)); err == nil {
 			return
 		} else if !apierrors.IsConflict(err) {
 			w.Fatalf("update %s %s: %v", object.GetKind(), object.GetName(), err)
@@ -77,7 +77,7 @@ func (w *world) put(object *unstructured.Unstructured) {
 
 func (w *world) get(like, into client.Object) bool {
 	w.Helper()
-	err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(like), into)
+	err := w.Client().Get(w.Context(), client.ObjectKeyFromObject(like), into)
 	if client.IgnoreNotFound(err) != nil {
 		w.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func (w *world) fillText(text string) string {
 		}
 		return string(w.uids[object])
 	}
-	return strings.ReplaceAll(text, "NAMESPACE", w.namespace)
+	return strings.ReplaceAll(text, "NAMESPACE", w.Namespace)
 }
 
 // leaveBehind brings the namespace into the state that a file describes, as changes to testdata/takeover/tree.yaml. The controllers
@@ -155,7 +155,7 @@ func (w *world) leaveBehind(changes ...string) {
 		w.leave(object)
 	}
 	for _, object := range deleted {
-		w.remove(object)
+		w.Delete(object)
 	}
 }
 
@@ -206,7 +206,7 @@ func (w *world) leave(object *unstructured.Unstructured) {
 		w.compressItems(object)
 	}
 	status := object.Object["status"]
-	if err := w.cluster.Create(w.Context(), object); err != nil {
+	if err := w.Client().Create(w.Context(), object); err != nil {
 		w.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
 	}
 	w.uids[object.GetKind()+"/"+object.GetName()] = object.GetUID()
@@ -214,7 +214,7 @@ func (w *world) leave(object *unstructured.Unstructured) {
 		return
 	}
 	object.Object["status"] = status
-	if err := w.cluster.Status().Update(w.Context(), object); err != nil {
+	if err := w.Client().Status().Update(w.Context(), object); err != nil {
 		w.Fatalf("write the status of %s %s: %v", object.GetKind(), object.GetName(), err)
 	}
 	if stored, written := w.json(object.Object["status"]), w.json(status); stored != written {

@@ -108,14 +108,14 @@ imports:
 	w.finished("maker", lsv1alpha1.PhaseSucceeded)
 	w.finished("user", lsv1alpha1.PhaseSucceeded)
 
-	w.remove(w.installation("maker"))
-	testkit.Eventually(t, w.server, w.installation("maker"), testkit.Is("waiting for its successor", func(i *lsv1alpha1.Installation) bool {
+	w.Delete(w.installation("maker"))
+	testkit.Eventually(t, w.APIServer, w.installation("maker"), testkit.Is("waiting for its successor", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.Phase == lsv1alpha1.PhaseInitDelete && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
 			return c.Reason == lsv1alpha1.ReasonWaitingForSuccessors && strings.Contains(c.Message, "installation user")
 		})
 	}))
 	w.removed("user")
-	testkit.EventuallyGone(t, w.server, w.installation("maker"))
+	testkit.EventuallyGone(t, w.APIServer, w.installation("maker"))
 }
 
 // Landscaper asks them nevertheless, and they fail because of that.
@@ -128,7 +128,7 @@ func TestJOB26_SuccessorsOfAFailureAreLeftAlone(t *testing.T) {
 	w.request("first")
 	w.finished("first", lsv1alpha1.PhaseFailed)
 	recorder.Quiet(t, time.Second)
-	if second := w.installation("second"); w.exists(second) && (second.Status.JobID != "" || len(second.Annotations) > 0) {
+	if second := w.installation("second"); w.Read(second) && (second.Status.JobID != "" || len(second.Annotations) > 0) {
 		t.Errorf("the successor was asked for a job: %v %+v", second.Annotations, second.Status)
 	}
 }
@@ -143,7 +143,7 @@ func TestJOB25_ExportsStayUntilThereAreNewOnes(t *testing.T) {
 	w.create(installationOf("app", "exports: {data: [{name: word, dataRef: word}]}", exporter("word", "two")+mockItem("initialPhase: Progressing, phase: Succeeded")))
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
 	word := &lsv1alpha1.DataObject{}
-	word.Namespace, word.Name = w.namespace, "word"
+	word.Namespace, word.Name = w.Namespace, "word"
 	if values := recorder.Of(word).Transitions("data"); !slices.Equal(values, []string{"one", "two"}) {
 		t.Errorf("the export went through %q", values)
 	}
@@ -245,10 +245,10 @@ deployExecutions:
 `))
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
 	target := &lsv1alpha1.Target{}
-	target.Namespace, target.Name = w.namespace, "cluster"
-	w.remove(target)
+	target.Namespace, target.Name = w.Namespace, "cluster"
+	w.Delete(target)
 	w.removed("app")
-	if !w.exists(w.configMap("deployed")) {
+	if !w.Read(w.configMap("deployed")) {
 		t.Error("somebody has reached the cluster that does not exist")
 	}
 }
@@ -272,13 +272,13 @@ deployExecutions:
         - manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: deployed, namespace: NAMESPACE}}
 `))
 	w.request("app")
-	testkit.Eventually(t, w.server, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
-	testkit.Eventually(t, w.server, w.items()["one"], testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
+	testkit.Eventually(t, w.APIServer, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	testkit.Eventually(t, w.APIServer, w.items()["one"], testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
 	}))
 	w.create(clusterTarget)
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
-	if !w.exists(w.configMap("deployed")) {
+	if !w.Read(w.configMap("deployed")) {
 		t.Error("nothing was deployed")
 	}
 }

@@ -18,10 +18,9 @@ import (
 
 // The samples are applied as they are, in the order in which kubectl takes the files of a folder.
 func TestSamplesRunAsTheyAre(t *testing.T) {
-	w := idleWorld(t)
-	w.namespace = "orchard"
+	w := worldIn(&testkit.World{T: t, APIServer: testkit.Server(t), Namespace: "orchard"})
 	w.run()
-	strict := client.WithFieldValidation(w.cluster, "Strict")
+	strict := client.WithFieldValidation(w.Client(), "Strict")
 	var installations []*lsv1alpha1.Installation
 	for _, object := range w.samples() {
 		if err := strict.Create(t.Context(), object); err != nil {
@@ -35,7 +34,7 @@ func TestSamplesRunAsTheyAre(t *testing.T) {
 		t.Fatal("the samples hold no installation")
 	}
 	for _, installation := range installations {
-		testkit.Eventually(t, w.server, installation, func(i *lsv1alpha1.Installation) error {
+		testkit.Eventually(t, w.APIServer, installation, func(i *lsv1alpha1.Installation) error {
 			if i.Status.Phase != lsv1alpha1.PhaseSucceeded || i.Status.ObservedGeneration != i.Generation {
 				return fmt.Errorf("it is in phase %q of generation %d", i.Status.Phase, i.Status.ObservedGeneration)
 			}
@@ -43,7 +42,7 @@ func TestSamplesRunAsTheyAre(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"greeting", "lawn", "fence", "gate", "hive-north", "hive-south", "pipes"} {
-		if !w.exists(w.configMap(name)) {
+		if !w.Read(w.configMap(name)) {
 			t.Errorf("no sample has deployed the ConfigMap %s", name)
 		}
 	}

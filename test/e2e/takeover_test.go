@@ -74,7 +74,7 @@ func (w *world) checkTree(job string) {
 	for name, uid := range w.uids {
 		object, deployed := strings.CutPrefix(name, "ConfigMap/")
 		live := w.configMap(object)
-		if deployed && w.exists(live) && live.UID != uid {
+		if deployed && w.Read(live) && live.UID != uid {
 			w.Errorf("%s was created anew", name)
 		}
 	}
@@ -161,7 +161,7 @@ func TestTakeover_ASuccessorThatNobodyHasToldIsAskedForAJob(t *testing.T) {
 		t.Errorf("the successor exports %s: %+v", got, reader.Status)
 	}
 	recorder.Quiet(t, time.Second)
-	if shop := w.installation("shop"); !w.exists(shop) || shop.Status.JobID != oldJob || len(shop.Status.DependentsToTrigger) > 0 {
+	if shop := w.installation("shop"); !w.Read(shop) || shop.Status.JobID != oldJob || len(shop.Status.DependentsToTrigger) > 0 {
 		t.Errorf("the root itself: %+v", shop.Status)
 	}
 	if jobs := recorder.Of(reader).Transitions("status.jobID"); len(jobs) != 2 {
@@ -214,7 +214,7 @@ func TestTakeover_ADeletionIsFinishedFromWhereItWasLeft(t *testing.T) {
 			w := idleWorld(t)
 			w.leaveBehind(state + ".yaml")
 			w.run()
-			testkit.EventuallyGone(t, w.server, w.installation("shop"))
+			testkit.EventuallyGone(t, w.APIServer, w.installation("shop"))
 			w.checkGone()
 		})
 	}
@@ -237,7 +237,7 @@ func TestTakeover_AFailedDeletionStaysAndARequestFinishesIt(t *testing.T) {
 	w.leaveBehind("delete-failed.yaml")
 	w.undisturbed()
 	w.request("shop")
-	testkit.EventuallyGone(t, w.server, w.installation("shop"))
+	testkit.EventuallyGone(t, w.APIServer, w.installation("shop"))
 	w.checkGone()
 }
 
@@ -253,7 +253,7 @@ func TestTakeover_DeletionWithoutUninstallLeavesWhatWasDeployed(t *testing.T) {
 	w := idleWorld(t)
 	w.leaveBehind()
 	w.run()
-	w.annotate(w.installation("shop"), lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	w.Annotate(w.installation("shop"), lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 	w.removed("shop")
 	if left := w.inventory(); !slices.Equal(left["ConfigMap"], takenOver["ConfigMap"]) || len(left["DeployItem"]) > 0 {
 		t.Errorf("left are %v", left)

@@ -15,6 +15,7 @@ import (
 
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/internal/testkit/managed"
 )
 
 // disturbance is what befalls the controllers in one run: faults of their connection, or something that is done to their
@@ -94,13 +95,13 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 	case stopLeader, crashLeader, freezeLeader:
 		d.arrangeReplicas(t, s)
 	default:
-		s.operate(t, d.plan).transport.Before(d.at, func() { d.interfere(t, s) })
+		s.operate(t, d.plan).Transport.Before(d.at, func() { d.interfere(t, s) })
 	}
 }
 
 // isOver reports whether everything that is planned has happened. What lasts as long as the story is never over.
 func (d disturbance) isOver(s *scene) bool {
-	log := s.processes.log()
+	log := s.processes.Log()
 	struck, written := len(log.Where(func(e faults.Entry) bool { return e.Fault != "" })), len(log.Writes())
 	switch {
 	case d.processFault == splitBrain || d.processFault == relieve || d.until > 0:
@@ -133,10 +134,10 @@ func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 	leader.Before(d.at, func() {
 		switch d.processFault {
 		case stopLeader:
-			process.cancel()
+			process.Cancel()
 		case crashLeader:
 			leader.Crash()
-			process.cancel()
+			process.Cancel()
 		case freezeLeader:
 			leader.Freeze()
 		}
@@ -149,21 +150,9 @@ func (d disturbance) arrangeReplicas(t *testing.T, s *scene) {
 
 // replica runs a process that wants to be the leader. One that has lost its lease ends, and is followed by another, as a Deployment
 // has it.
-func (s *scene) replica(t *testing.T, transport *faults.Transport) *process {
+func (s *scene) replica(t *testing.T, transport *faults.Transport) *managed.Process {
 	t.Helper()
 	first := s.start(t, transport, electing(s.namespace))
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for p := first; ; {
-			select {
-			case <-p.ended:
-				p = s.start(t, faults.New(faults.Plan{}), electing(s.namespace))
-			case <-over:
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() { close(over); <-done })
+	managed.Relieve(t, first, func() *managed.Process { return s.start(t, faults.New(faults.Plan{}), electing(s.namespace)) })
 	return first
 }

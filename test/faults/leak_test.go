@@ -27,11 +27,11 @@ func TestNothingIsLeftAfterTheEnd(t *testing.T) {
 	if before := goroutines(); len(before) == 0 {
 		t.Error("not even a running process has goroutines: what is looked for must have another name")
 	}
-	p.stop()
+	_ = p.Stop()
 	if left := goroutines(); len(left) > 0 {
 		t.Errorf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
 	}
-	if open := p.transport.OpenWatches(); open > 0 {
+	if open := p.Transport.OpenWatches(); open > 0 {
 		t.Errorf("%d watches are left open", open)
 	}
 }

@@ -31,7 +31,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	s := newScene(t)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what the first process has sent:\n%s", s.processes.log().Where(func(e faults.Entry) bool { return e.IsWrite() || e.Fault != "" }))
+			t.Logf("what the first process has sent:\n%s", s.processes.Log().Where(func(e faults.Entry) bool { return e.IsWrite() || e.Fault != "" }))
 		}
 	})
 	d.arrange(t, s)
@@ -47,7 +47,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	return outcome{
 		pauses:  s.pauses,
 		history: s.recorder.History(),
-		log:     s.processes.log(),
+		log:     s.processes.Log(),
 		mark:    s.mark,
 		met:     d.isOver(s),
 		more:    d.processFault == userForces || d.processFault == splitBrain && w.isContinuous(),

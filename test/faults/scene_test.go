@@ -14,6 +14,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 )
 
 // scene is a namespace in which a workload takes place, seen by its user over a connection without faults.
@@ -22,7 +23,7 @@ type scene struct {
 	namespace string
 	recorder  *testkit.Recorder
 	target    *gate
-	processes processes
+	processes managed.Processes
 
 	continuous bool // what interferes is to fit the continuous flow; set before anything is created
 

@@ -4,27 +4,21 @@
 package faults_test
 
 import (
-	"encoding/pem"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"espalier.dev/internal/testkit/relay"
 )
 
 // gate is the target cluster of all scenes: the same API server, under another address. Deployers make their own connections to
 // targets, so this is where a request to the namespace of a scene is led through the transport of the process that works there,
 // and shares its fate. There is one gate, so that what depends on the content of a Target is the same in all scenes.
 type gate struct {
-	server *httptest.Server
+	front *relay.Front
 
 	mutex    sync.Mutex
 	plain    http.RoundTripper
@@ -48,28 +42,13 @@ func theGate(t testing.TB, config *rest.Config) *gate {
 }
 
 func newGate(config *rest.Config) (*gate, error) {
-	upstream, err := url.Parse(config.Host)
-	if err != nil {
-		return nil, err
-	}
 	plain, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, err
 	}
 	g := &gate{plain: plain, forwards: map[string]http.RoundTripper{}}
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(request *httputil.ProxyRequest) {
-			request.SetURL(upstream)
-			request.Out.Header.Del("Authorization")
-		},
-		Transport:     g,
-		FlushInterval: -1,
-		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-	}
-	g.server = httptest.NewUnstartedServer(proxy)
-	g.server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	g.server.StartTLS()
-	return g, nil
+	g.front, err = relay.NewFront(config.Host, g)
+	return g, err
 }
 
 // connect leads requests to a namespace through the transport of a configuration from now on.
@@ -101,15 +80,9 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 // kubeconfig is what a Target says.
 func (g *gate) kubeconfig(t testing.TB) string {
 	t.Helper()
-	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.server.Certificate().Raw})
-	content, err := clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"gate": {Server: g.server.URL, CertificateAuthorityData: authority}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"gate": {Token: "anybody"}},
-		Contexts:       map[string]*clientcmdapi.Context{"gate": {Cluster: "gate", AuthInfo: "gate"}},
-		CurrentContext: "gate",
-	})
+	content, err := g.front.Kubeconfig()
 	if err != nil {
-		t.Fatalf("write the kubeconfig of the target: %v", err)
+		t.Fatal(err)
 	}
-	return string(content)
+	return content
 }

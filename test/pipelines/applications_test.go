@@ -61,15 +61,15 @@ const helmV2 = "helm.toolkit.fluxcd.io/v2"
 // runs lets the HelmRelease app in a namespace of the management cluster be healthy at a version.
 func (w *world) runs(namespace, version string) {
 	w.Helper()
-	w.says(w.cluster, application{apiVersion: helmV2, kind: "HelmRelease", namespace: namespace, revision: version, ready: true})
+	w.says(w.Client(), application{apiVersion: helmV2, kind: "HelmRelease", namespace: namespace, revision: version, ready: true})
 }
 
 // pair is a pipeline from dev, which runs 1.1.0, to prod, which runs 1.0.0, both in the management cluster.
 func (w *world) pair(name string) (builder *testkit.PipelineBuilder, dev, prod string) {
 	w.Helper()
-	w.server.InstallCRD(w.T, testkit.FluxKinds(w.T)...)
-	dev, prod = w.server.GrantedNamespace(w.T, w.namespace), w.server.GrantedNamespace(w.T, w.namespace)
+	w.InstallCRD(w.T, testkit.FluxKinds(w.T)...)
+	dev, prod = w.GrantedNamespace(w.T, w.Namespace), w.GrantedNamespace(w.T, w.Namespace)
 	w.runs(dev, "1.1.0")
 	w.runs(prod, "1.0.0")
-	return testkit.Pipeline(w.namespace, name).App(helmV2, "HelmRelease", "app").Environment("dev", dev).Environment("prod", prod), dev, prod
+	return testkit.Pipeline(w.Namespace, name).App(helmV2, "HelmRelease", "app").Environment("dev", dev).Environment("prod", prod), dev, prod
 }

@@ -24,7 +24,7 @@ const webhookKey = "fedcba9876543210fedcba9876543210"
 // approve makes the signed call that docs/approvals.md describes.
 func (w *world) approve(name, environment, revision string) *http.Response {
 	w.Helper()
-	return w.signed(fmt.Sprintf("/approval/%s/%s/%s/%s", w.namespace, name, environment, revision))
+	return w.signed(fmt.Sprintf("/approval/%s/%s/%s/%s", w.Namespace, name, environment, revision))
 }
 
 func (w *world) signed(path string) *http.Response {

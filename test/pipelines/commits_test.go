@@ -27,7 +27,7 @@ func byCommit(t *testing.T, l leaves) {
 	first := application.Head(t, "main")
 	pinned := func(commit string) string {
 		return fmt.Sprintf("apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: app}\nspec:\n  interval: 1s\n  url: %s\n  secretRef: {name: app}\n  ref:\n"+
-			"    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.namespace)
+			"    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.Namespace)
 	}
 	fleet := gitea.Repository(t, map[string]string{"prod/source.yaml": pinned(first)})
 	testkit.Create(t, dev.leaf, append(externals.GitSource(dev.namespace, "app", application), externals.Kustomization(dev.namespace, "app", "app", "./app"))...)
@@ -40,7 +40,7 @@ func byCommit(t *testing.T, l leaves) {
 	w.enrol("north", l.north)
 	w.enrol("south", l.south)
 	w.gitSecret("git", gitea)
-	w.create(testkit.Pipeline(w.namespace, "app").App("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "app").
+	w.Create(testkit.Pipeline(w.Namespace, "app").App("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "app").
 		EnvironmentOn("north", "dev", dev.namespace).EnvironmentOn("south", "prod", prod.namespace).
 		PullRequest(pipelines.PullRequestStrategy{
 			Type: pipelines.GitProviderGitea, URL: fleet.CloneURL(), BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},

@@ -44,7 +44,7 @@ func newEstate(t *testing.T, l leaves, change ...func(*manager.Options)) *estate
 	e.repository = e.gitea.Repository(t, files)
 	e.enrol("north", l.north)
 	e.enrol("south", l.south)
-	e.create(
+	e.Create(
 		e.secret("git", map[string]string{
 			"username": e.gitea.User,
 			"password": e.gitea.Token,
@@ -81,7 +81,7 @@ spec:
             sourceRef: {kind: HelmRepository, name: charts}
     upgrade:
         remediation: {retries: 0, remediateLastFailure: true, strategy: rollback}
-`, environment, version, e.namespace)
+`, environment, version, e.Namespace)
 }
 
 // publish offers a version of the chart. It cannot be installed in the places that are named.
@@ -116,14 +116,14 @@ func (e *estate) strategy() pipelines.PullRequestStrategy {
 func (e *estate) carry(strategy pipelines.PullRequestStrategy) {
 	e.Helper()
 	key := &pipelines.LocalObjectReference{Name: "approvals"}
-	p := testkit.Pipeline(e.namespace, "app").
+	p := testkit.Pipeline(e.Namespace, "app").
 		EnvironmentOn("north", "dev", e.places["dev"].namespace).
 		EnvironmentOn("north", "staging", e.places["staging"].namespace).
 		EnvironmentOn("south", "prod", e.places["prod"].namespace).
 		Promotion(pipelines.Promotion{Manual: true, Strategy: pipelines.Strategy{PullRequest: &strategy, SecretRef: key}}).
 		PullRequest(strategy).Build()
 	p.Spec.Promotion.Strategy.SecretRef = key
-	e.create(p)
+	e.Create(p)
 	e.untilComplete("app", "1.0.0")
 }
 
@@ -132,7 +132,7 @@ func (e *estate) opened(environment, version string) externals.PullRequest {
 	e.Helper()
 	promotion := e.untilState("app", environment, version, pipelines.PromotionCreated)
 	pr := e.repository.PullRequest(e.T, int(promotion.PullRequest.Number))
-	if want := fmt.Sprintf("Promote %s/app in %s to %s", e.namespace, environment, version); pr.Title != want || pr.State != "open" || pr.URL != promotion.PullRequest.URL {
+	if want := fmt.Sprintf("Promote %s/app in %s to %s", e.Namespace, environment, version); pr.Title != want || pr.State != "open" || pr.URL != promotion.PullRequest.URL {
 		e.Errorf("pull request %+v, want %q, open, at %s", pr, want, promotion.PullRequest.URL)
 	}
 	for _, other := range environments {
@@ -183,7 +183,7 @@ func (e *estate) expectPullRequests(want ...string) {
 		got = append(got, pr.Title+": "+state)
 	}
 	for i := range want {
-		want[i] = "Promote " + e.namespace + "/app in " + want[i]
+		want[i] = "Promote " + e.Namespace + "/app in " + want[i]
 	}
 	if !slices.Equal(got, want) {
 		e.Errorf("the pull requests are %q, want %q", got, want)

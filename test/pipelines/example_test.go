@@ -6,12 +6,12 @@
 package pipelines_test
 
 import (
-	"sync/atomic"
 	"testing"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/examples"
+	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/managed"
 )
@@ -27,15 +27,16 @@ func TestPIP01_PIP21_PIP25_TheExampleWorks(t *testing.T) {
 	for _, object := range objects {
 		testkit.Create(t, server, object)
 	}
-	options := managed.Options("shop", "shop-dev", "shop-staging", "shop-production")
-	options.SystemNamespace = "shop"
-	managed.Run(t, server.Config(), options)
-	w := &world{T: t, server: server, namespace: "shop", cluster: server.Client(), writes: &atomic.Int64{}}
+	shop := &testkit.World{T: t, APIServer: server, Namespace: "shop"}
+	w := &world{World: managed.In(shop, managed.SystemNamespace, func(o *manager.Options) {
+		o.Namespaces = append(o.Namespaces, "shop-dev", "shop-staging", "shop-production")
+	})}
+	w.Manage()
 	upgrade := func(environment string) {
 		t.Helper()
 		shop := &landscaper.Installation{}
 		shop.Namespace, shop.Name = "shop-"+environment, "shop"
-		w.patch(shop, `{"spec":{"componentDescriptor":{"inline":{"component":{"version":"1.1.0"}}}}}`)
+		w.Patch(shop, `{"spec":{"componentDescriptor":{"inline":{"component":{"version":"1.1.0"}}}}}`)
 	}
 
 	w.untilComplete("shop", "1.0.0")

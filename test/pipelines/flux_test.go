@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
@@ -49,8 +50,10 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	}
 	e.mergeInto("prod", "1.1.0")
 	done := e.untilComplete("app", "1.1.0")
-	if by := done.Status.Environments["prod"].Promotion.Approval; by == nil || by.Method != pipelines.ApprovalWebhook || by.By != "approvals" || by.Nonce == "" {
-		t.Errorf("the approval is recorded as %+v", by)
+	approval := done.Status.Environments["prod"].Promotion.Approval
+	want := &pipelines.Approval{Decision: pipelines.DecisionApproved, Method: pipelines.ApprovalWebhook, By: "approvals"}
+	if diff := cmp.Diff(want, approval, cmpopts.IgnoreFields(pipelines.Approval{}, "Time", "Nonce")); diff != "" || approval.Nonce == "" {
+		t.Errorf("the approval is recorded as %v:\n%s", approval, diff)
 	}
 	e.expect("1.1.0", "1.1.0", "1.1.0")
 
@@ -149,7 +152,7 @@ func (e *estate) expectApprovalIsAwaited(version string) {
 		e.Errorf("there is a pull request already: %+v", p.Status.Environments["prod"].Promotion.PullRequest)
 	}
 	for _, pr := range e.repository.PullRequests(e.T) {
-		if pr.Title == fmt.Sprintf("Promote %s/app in prod to %s", e.namespace, version) {
+		if pr.Title == fmt.Sprintf("Promote %s/app in prod to %s", e.Namespace, version) {
 			e.Errorf("there is a pull request already: %+v", pr)
 		}
 	}

@@ -21,12 +21,12 @@ func (w *world) gitSecret(name string, gitea *externals.GiteaServer, change ...f
 	for _, f := range change {
 		f(data)
 	}
-	w.create(w.secret(name, data))
+	w.Create(w.secret(name, data))
 }
 
 // marked is a line with the version of a pipeline's prod.
 func (w *world) marked(name, version string) string {
-	return fmt.Sprintf("%[3]s: %[1]s # {\"$promotion\": \"%[2]s:%[3]s:prod\"}\n", version, w.namespace, name)
+	return fmt.Sprintf("%[3]s: %[1]s # {\"$promotion\": \"%[2]s:%[3]s:prod\"}\n", version, w.Namespace, name)
 }
 
 func TestPIP20_PullRequestsThatCannotBeOpenedSayWhy(t *testing.T) {
@@ -54,7 +54,7 @@ func TestPIP20_PullRequestsThatCannotBeOpenedSayWhy(t *testing.T) {
 		"unreachable":        {func(s *pipelines.PullRequestStrategy) { s.URL = "https://127.0.0.1:1/team/app" }, false, "127.0.0.1:1"},
 		"unknown-repository": {func(s *pipelines.PullRequestStrategy) { s.URL += "-of-nobody" }, true, "of-nobody"},
 		"unknown-base":       {func(s *pipelines.PullRequestStrategy) { s.BaseBranch = "trunk" }, true, "trunk"},
-		"no-marker":          {func(*pipelines.PullRequestStrategy) {}, true, w.namespace + ":no-marker:prod"},
+		"no-marker":          {func(*pipelines.PullRequestStrategy) {}, true, w.Namespace + ":no-marker:prod"},
 	}
 	// A server that does not answer, or not yet in a way that can be trusted, cannot say which pull requests exist: nothing is attempted.
 	unlistable := map[string]string{"no-authority": "certificate", "unreachable": "127.0.0.1:1"}
@@ -64,7 +64,7 @@ func TestPIP20_PullRequestsThatCannotBeOpenedSayWhy(t *testing.T) {
 		}
 		test.change(&strategy)
 		builder, _, _ := w.pair(name)
-		w.create(builder.PullRequest(strategy).Build())
+		w.Create(builder.PullRequest(strategy).Build())
 	}
 	for name, says := range unlistable {
 		w.until(name, "held until it is known which pull requests exist", func(p *pipelines.Pipeline) bool {
@@ -103,7 +103,7 @@ func TestPIP20_AnUnknownKindOfGitServerIsRefusedAtOnce(t *testing.T) {
 		URL:        "https://git.example.org/a/b",
 		BaseBranch: "main",
 	}).Build()
-	if err := w.cluster.Create(t.Context(), p); err == nil || !strings.Contains(err.Error(), "sourceforge") {
+	if err := w.Client().Create(t.Context(), p); err == nil || !strings.Contains(err.Error(), "sourceforge") {
 		t.Errorf("the answer is %v", err)
 	}
 }
@@ -117,13 +117,13 @@ func TestPIP22_PIP23_APullRequestForAnotherBaseBranch(t *testing.T) {
 	repository := gitea.Repository(t, map[string]string{"README.md": "main has no versions\n"})
 	files := map[string]string{
 		"a.yaml":     w.marked("app", "1.0.0") + "\n\n#   odd   spaces\nother:    'kept'\n" + w.marked("another", "1.0.0"),
-		"deep/b.yml": "# {\"$promotion\": \"" + w.namespace + ":app:prod\"}\nversion: '0.9.0'\n",
+		"deep/b.yml": "# {\"$promotion\": \"" + w.Namespace + ":app:prod\"}\nversion: '0.9.0'\n",
 		"c.txt":      w.marked("app", "1.0.0"),
 	}
 	repository.Commit(t, "release", files)
 	w.gitSecret("git", gitea)
 	builder, _, _ := w.pair("app")
-	w.create(builder.PullRequest(pipelines.PullRequestStrategy{
+	w.Create(builder.PullRequest(pipelines.PullRequestStrategy{
 		Type:       pipelines.GitProviderGitea,
 		URL:        repository.CloneURL(),
 		BaseBranch: "release",
@@ -136,7 +136,7 @@ func TestPIP22_PIP23_APullRequestForAnotherBaseBranch(t *testing.T) {
 	}
 	want := map[string]string{
 		"a.yaml":     w.marked("app", "1.1.0") + "\n\n#   odd   spaces\nother:    'kept'\n" + w.marked("another", "1.0.0"),
-		"deep/b.yml": "# {\"$promotion\": \"" + w.namespace + ":app:prod\"}\nversion: '1.1.0'\n",
+		"deep/b.yml": "# {\"$promotion\": \"" + w.Namespace + ":app:prod\"}\nversion: '1.1.0'\n",
 		"c.txt":      files["c.txt"],
 	}
 	for path, text := range want {

@@ -43,7 +43,7 @@ func TestPIP04_PIP05_PIP06_ATargetFromNothingToHealthy(t *testing.T) {
 		"kustomization": {apiVersion: "kustomize.toolkit.fluxcd.io/v1", kind: "Kustomization", revision: "main@sha1:0a1b2c"},
 	} {
 		a.namespace = leaf.Namespace(t)
-		w.create(testkit.Pipeline(w.namespace, name).App(a.apiVersion, a.kind, "app").EnvironmentOn("leaf", "dev", a.namespace).Build())
+		w.Create(testkit.Pipeline(w.Namespace, name).App(a.apiVersion, a.kind, "app").EnvironmentOn("leaf", "dev", a.namespace).Build())
 		target := func(what string, ready bool, holds func(pipelines.TargetStatus) bool) {
 			t.Helper()
 			w.until(name, what, func(p *pipelines.Pipeline) bool {

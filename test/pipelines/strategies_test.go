@@ -29,7 +29,7 @@ func TestPIP20_WhichStrategyCounts(t *testing.T) {
 	there, _, _ := w.pair("only-there")
 	none, _, _ := w.pair("none")
 	empty, _, _ := w.pair("empty")
-	w.create(
+	w.Create(
 		both.PullRequest(pull).Notification().Build(),
 		override.PullRequest(wrong).Promotion(pipelines.Promotion{Strategy: pipelines.Strategy{Notification: &pipelines.NotificationStrategy{}}}).Build(),
 		there.Promotion(pipelines.Promotion{Strategy: pipelines.Strategy{PullRequest: &pull}}).Build(),

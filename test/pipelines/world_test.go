@@ -7,19 +7,16 @@ package pipelines_test
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	gitops "espalier.dev/api/gitops/v1alpha1"
@@ -27,6 +24,7 @@ import (
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/managed"
+	"espalier.dev/internal/testkit/traffic"
 )
 
 // patience is for broken tests on busy machines: each step may go through several processes.
@@ -37,62 +35,39 @@ const pollInterval = time.Second
 
 // world is a namespace of the management cluster with a manager that runs the pipelines in it.
 type world struct {
-	*testing.T
-	server    *testkit.APIServer
-	namespace string
-	cluster   client.Client
+	*managed.World
 	// approvals is where the manager takes calls over HTTP.
 	approvals string
-	// writes counts what the manager has written to pipelines.
-	writes *atomic.Int64
+	// traffic is what the manager has asked the management cluster for.
+	traffic *traffic.Traffic
 }
 
 // newWorld runs a manager until the test ends.
 func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 	t.Helper()
-	server := testkit.Server(t)
-	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client(), writes: &atomic.Int64{}}
-	options := managed.Options(w.namespace)
-	options.Controllers = []string{"pipelines"}
-	options.Pipelines.ApprovalAddress = freeAddress(t)
-	options.Pipelines.PollInterval = pollInterval
+	w := &world{traffic: traffic.New(), World: managed.NewWorld(t, managed.Controllers("pipelines"), func(o *manager.Options) {
+		o.Pipelines.ApprovalAddress = testkit.FreeAddress(t)
+		o.Pipelines.PollInterval = pollInterval
+	})}
 	for _, f := range change {
-		f(&options)
+		f(&w.Options)
 	}
-	w.approvals = "http://" + options.Pipelines.ApprovalAddress
-	config := server.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return countingWrites{next, w.writes} })
-	managed.Run(t, config, options)
+	w.approvals = "http://" + w.Options.Pipelines.ApprovalAddress
+	connection := w.Config()
+	connection.Wrap(w.traffic.Wrap)
+	w.ManageOver(connection)
 	return w
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// writes counts what the manager has written to pipelines.
+func (w *world) writes() int {
+	number := 0
+	for _, request := range w.traffic.Requests() {
+		if !strings.HasPrefix(request, http.MethodGet+" ") && strings.Contains(request, "/pipelines/") {
+			number++
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
-// countingWrites counts the requests that change pipelines.
-type countingWrites struct {
-	next   http.RoundTripper
-	number *atomic.Int64
-}
-
-// RoundTrip passes a request on.
-func (c countingWrites) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method != http.MethodGet && strings.Contains(request.URL.Path, "/pipelines/") {
-		c.number.Add(1)
-	}
-	return c.next.RoundTrip(request)
-}
-
-func (w *world) create(objects ...client.Object) {
-	w.Helper()
-	testkit.Create(w.T, w.server, objects...)
+	return number
 }
 
 // enrol makes a cluster known to pipelines under a name.
@@ -103,28 +78,28 @@ func (w *world) enrol(name string, cluster *testkit.APIServer) {
 		w.Fatal(err)
 	}
 	object := &gitops.GitopsCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}},
 	}
-	w.create(w.secret(name, map[string]string{"kubeconfig": string(kubeconfig)}), object)
+	w.Create(w.secret(name, map[string]string{"kubeconfig": string(kubeconfig)}), object)
 	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Enrolled"})
-	if err := w.cluster.Status().Update(w.Context(), object); err != nil {
+	if err := w.Client().Status().Update(w.Context(), object); err != nil {
 		w.Fatal(err)
 	}
 }
 
 func (w *world) secret(name string, data map[string]string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, StringData: data}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}, StringData: data}
 }
 
 // until waits until a pipeline is as it should be.
 func (w *world) until(name, what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
 	w.Helper()
-	return testkit.Eventually(w.T, w.server, w.pipeline(name), testkit.Is(what, holds), testkit.Within(patience))
+	return testkit.Eventually(w.T, w.APIServer, w.pipeline(name), testkit.Is(what, holds), testkit.Within(patience))
 }
 
 func (w *world) pipeline(name string) *pipelines.Pipeline {
-	return &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	return &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
 // untilState waits until the promotion of a revision to an environment has reached a state.
@@ -167,20 +142,13 @@ func (w *world) ask(name string, request map[string]string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.patch(w.pipeline(name), string(patch))
-}
-
-func (w *world) patch(object client.Object, patch string) {
-	w.Helper()
-	if err := w.cluster.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		w.Fatal(err)
-	}
+	w.Patch(w.pipeline(name), string(patch))
 }
 
 // record records pipelines and what is told of them.
 func (w *world) record() *testkit.Recorder {
 	w.Helper()
-	return testkit.Record(w.T, w.server, w.namespace, testkit.Kinds(&pipelines.Pipeline{}, &corev1.Event{}))
+	return testkit.Record(w.T, w.APIServer, w.Namespace, testkit.Kinds(&pipelines.Pipeline{}, &corev1.Event{}))
 }
 
 // told are the Events about a pipeline in the order of the alphabet, since those of one pass are written all at once, each as its reason
@@ -202,7 +170,7 @@ func told(recorder *testkit.Recorder, name string) []string {
 func (w *world) expectEvents(name string, want ...string) {
 	w.Helper()
 	var list corev1.EventList
-	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+	if err := w.Client().List(w.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		w.Fatal(err)
 	}
 	var got []string
@@ -220,18 +188,18 @@ func (w *world) expectEvents(name string, want ...string) {
 func (w *world) expectRest(recorder *testkit.Recorder, stir func()) {
 	w.Helper()
 	recorder.Quiet(w.T, pollInterval, testkit.Within(patience))
-	before, written := recorder.History(), w.writes.Load()
+	before, written := recorder.History(), w.writes()
 	if written == 0 {
 		w.Error("no write has been counted: the counter does not work")
 	}
 	stir()
 	// The recorder counts from the newest write, so there has to be one now.
-	end := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "end-of-the-stir"}}
-	end.InvolvedObject.Namespace = w.namespace
-	w.create(end)
+	end := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "end-of-the-stir"}}
+	end.InvolvedObject.Namespace = w.Namespace
+	w.Create(end)
 	recorder.Quiet(w.T, 3*pollInterval, testkit.Within(patience))
 	since := recorder.Since(before).Where(func(r testkit.Revision) bool { return r.Object.GetName() != end.Name })
-	if number := w.writes.Load() - written; number > 0 || len(since) > 0 {
+	if number := w.writes() - written; number > 0 || len(since) > 0 {
 		w.Errorf("%d requests changed pipelines that had nothing to say:\n%s", number, since)
 	}
 }

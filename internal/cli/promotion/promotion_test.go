@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,8 +78,11 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 				t.Fatalf("there are %d requests", len(requests))
 			}
 			r := requests[0]
-			if r.Problem != "" || string(r.Action) != name || r.Environment != "production" || r.Revision != "1.3.0" || r.Run != 4 || r.By != "jo" || r.Message != "checked" || r.ID == "" {
-				t.Errorf("the request is %+v", r)
+			want := pipeline.Request{
+				Action: pipelines.RequestAction(name), Environment: "production", Revision: "1.3.0", Run: 4, By: "jo", Message: "checked",
+			}
+			if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(pipeline.Request{}, "Annotation", "ID", "Time")); diff != "" || r.ID == "" {
+				t.Errorf("the request has the ID %q:\n%s", r.ID, diff)
 			}
 			again := clitest.Run(t, server, namespace, call)
 			if again.Code != cli.ExitOK || !strings.Contains(again.Stdout, "was asked already to "+name) || requestsIn(t, server, line)[0].ID != r.ID {
@@ -171,8 +176,11 @@ func TestResultsForPrograms(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Stdout), &result); err != nil {
 		t.Fatalf("%v in %+v", err, got)
 	}
-	if result.Pipeline != "shop" || result.Environment != "production" || result.Revision != "1.3.0" || result.Run != 4 || result.ID == "" || result.Accepted != nil {
-		t.Errorf("%+v", result)
+	want := promotion.Result{
+		Namespace: "<namespace>", Pipeline: "shop", Environment: "production", Action: pipelines.RequestApprove, Revision: "1.3.0", Run: 4,
+	}
+	if diff := cmp.Diff(want, result, cmpopts.IgnoreFields(promotion.Result{}, "ID", "Message")); diff != "" || result.ID == "" {
+		t.Errorf("the request has the ID %q:\n%s", result.ID, diff)
 	}
 	got = clitest.Run(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "-o", "name"}})
 	if got.Stdout != "pipeline.pipelines.weave.works/shop\n" {

@@ -119,9 +119,9 @@ var continuous = []Mutant{
 		New: "	case lsv1alpha1.OperationForceReconcile:\n		return standard(o)\n",
 	},
 	{
-		ID: "CON-40", Breaks: "a forced deletion waits for what is busy", File: continuousGoes,
-		Old: "case len(busy) > 0 && !o.forced() && !o.WithoutUninstall:",
-		New: "case len(busy) > 0 && !o.WithoutUninstall:",
+		ID: "CON-40", Breaks: "a forced deletion does not bring what is below up to date", File: continuousGoes,
+		Old: "(len(waiting) == 0 || o.forced()) && o.outdatedBelow():",
+		New: "len(waiting) == 0 && !o.forced() && o.outdatedBelow():",
 	},
 	{
 		ID: "CON-41", Breaks: "an installation is deleted although another one imports from it", File: continuousGoes,

@@ -16,9 +16,9 @@ const (
 
 var jobs = []Mutant{
 	{
-		ID: "JOB-01", Breaks: "the end of a job comes before that of what is below", File: installationJob,
-		Old: "working := filter(everyChild(o), func(c Child) bool { return c.has(o.Job.ID) && c.Job.Running() })",
-		New: "working := filter(everyChild(o), func(c Child) bool { return false && c.has(o.Job.ID) && c.Job.Running() })",
+		ID: "JOB-01", Breaks: "the job is handed down before the root has stored it", File: installationRun,
+		Old: "Decision{SaveFirst: true, Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForChildren(o.Children)}",
+		New: "Decision{Do: []Effect{PropagateJob{Children: untold}}, Why: waitingForChildren(o.Children)}",
 	},
 	{
 		ID: "JOB-02", Breaks: "the execution does not hand the job down to items that depend on others", File: executionRun,
@@ -47,9 +47,9 @@ var jobs = []Mutant{
 		New: "	case o.IfChanged && o.Changed || o.Job.ID == \"\":",
 	},
 	{
-		ID: "JOB-11", Breaks: "the end of the job before is still told when the request is gone", File: installationJob,
-		Old: "	if !o.Announced {",
-		New: "	if false {",
+		ID: "JOB-11", Breaks: "a request is lost if the controller dies once it has taken it away", File: "internal/installation/facts.go",
+		Old: "run.Request{Asked: asked, GrantedID: run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))}",
+		New: "run.Request{Asked: asked}",
 	},
 	{
 		ID: "JOB-12", Breaks: "the request on a nested installation stays", File: installationJob,
@@ -117,9 +117,9 @@ var jobs = []Mutant{
 		New: "		status.Phase = next\n",
 	},
 	{
-		ID: "JOB-30", Breaks: "an error that a retry may mend ends the job", File: "internal/run/settle.go",
-		Old: "	case failure.KindOf(o.Err) != failure.Terminal:\n		return phase\n",
-		New: "	case failure.KindOf(o.Err) == failure.Waiting:\n		return phase\n",
+		ID: "JOB-30", Breaks: "the intervals of retries do not grow", File: "internal/loop/backoff.go",
+		Old: "return newBackoff(retryBase, retryCap, rand.Float64)",
+		New: "return newBackoff(retryBase, retryBase, rand.Float64)",
 	},
 	{
 		ID: "JOB-31", Breaks: "a cycle of deploy items is not an error", File: executionRun,
@@ -177,9 +177,9 @@ var jobs = []Mutant{
 		New: "d := succeed()\n	_ = message\n	if len(cut) > 0 {",
 	},
 	{
-		ID: "JOB-52", Breaks: "an interrupt ends only what the cache shows", File: "internal/controller/executions/observe.go",
-		Old: "s.Items, s.Complete = append(list.Items, found...), err == nil",
-		New: "s.Complete, _ = err == nil, found",
+		ID: "JOB-52", Breaks: "an interrupt is lost that comes while the first objects are created", File: installationJob,
+		Old: "	case o.Interrupt && !o.adopts():\n",
+		New: "	case o.Interrupt:\n",
 	},
 	{
 		ID: "JOB-60", Breaks: "items are not told that what they have deployed stays", File: executionSteps,

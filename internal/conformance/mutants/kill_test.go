@@ -29,28 +29,59 @@ import (
 
 var (
 	only   = flag.String("only", "", "IDs of the requirements whose mutants are tried, separated by commas")
-	sample = flag.Int("sample", 0, "try that many mutants, others each day")
+	sample = flag.Int("sample", 0, "try that many mutants, others each day, for twenty minutes at most")
 )
+
+// sampleLimit bounds a sample, whatever it consists of.
+const sampleLimit = 20 * time.Minute
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// The tests of each requirement fail if it is broken, and pass if it is not.
+// The tests of each requirement fail if it is broken, and pass if it is not. A sample whose time is over gives no verdict on the rest, and
+// names it.
 func TestMutantsDie(t *testing.T) {
 	proofs := proofsOf(t)
+	ctx := t.Context()
+	if *sample > 0 {
+		limited, cancel := context.WithTimeout(ctx, sampleLimit)
+		defer cancel()
+		ctx = limited
+	}
 	var table strings.Builder
 	for _, m := range chosen(t) {
 		t.Run(m.ID, func(t *testing.T) {
-			for _, p := range proofs[m.ID] {
-				if killer := p.kills(t, m); killer != "" {
-					fmt.Fprintf(&table, "%s  %-70s  %s: %s\n", m.ID, m.Breaks, p.folder, killer)
-					return
-				}
+			began := time.Now()
+			outcome := tryAll(ctx, t, m, proofs[m.ID])
+			fmt.Fprintf(&table, "%s  %-70s  %4.0f s  %s\n", m.ID, m.Breaks, time.Since(began).Seconds(), outcome)
+			if outcome == lives {
+				t.Errorf("nothing fails although %s: %+v", m.Breaks, proofs[m.ID])
 			}
-			fmt.Fprintf(&table, "%s  %-70s  LIVES\n", m.ID, m.Breaks)
-			t.Errorf("nothing fails although %s: %+v", m.Breaks, proofs[m.ID])
 		})
 	}
 	t.Logf("\n%s", table.String())
+}
+
+// What becomes of a mutant that no test has killed.
+const (
+	lives     = "LIVES"
+	noVerdict = "no verdict: the time is over"
+)
+
+// tryAll returns the first test that a mutant fails.
+func tryAll(ctx context.Context, t *testing.T, m mutants.Mutant, proofs []proof) string {
+	t.Helper()
+	for _, p := range proofs {
+		if ctx.Err() != nil {
+			return noVerdict
+		}
+		if killer := p.kills(ctx, t, m); killer != "" {
+			return p.folder + ": " + killer
+		}
+	}
+	if ctx.Err() != nil {
+		return noVerdict
+	}
+	return lives
 }
 
 // chosen are the mutants that the flags name.
@@ -64,9 +95,8 @@ func chosen(t *testing.T) []mutants.Mutant {
 		if len(all) != len(ids) {
 			t.Fatalf("-only %s names something that has no mutant", *only)
 		}
-	case *sample > 0 && *sample < len(all):
-		first := time.Now().YearDay() * *sample % len(all)
-		all = slices.Concat(all, all)[first : first+*sample]
+	case *sample > 0:
+		all = sampleOf(all, *sample, int(time.Now().Unix()/int64(24*time.Hour/time.Second)))
 	}
 	return all
 }
@@ -102,18 +132,30 @@ func proofsOf(t *testing.T) map[string][]proof {
 		}
 		all[p.ID][at].tests = append(all[p.ID][at].tests, names...)
 	}
+	served := withServer(tree)
 	for _, list := range all {
-		slices.SortStableFunc(list, func(a, b proof) int { return cost(a.folder) - cost(b.folder) })
+		slices.SortStableFunc(list, func(a, b proof) int { return cost(served, a.folder) - cost(served, b.folder) })
 	}
 	return all
 }
 
-// cost orders packages by how long their tests take: those that only decide come first.
-func cost(folder string) int {
+// withServer are the folders whose tests start an API server: each has its TestMain for that.
+func withServer(tree *lint.Tree) map[string]bool {
+	served := map[string]bool{}
+	for _, file := range tree.Files {
+		if file.Go != nil && file.IsTest() && bytes.Contains(file.Text, []byte("testkit.Main(")) {
+			served[file.Dir()] = true
+		}
+	}
+	return served
+}
+
+// cost orders packages by how long their tests take: those that only decide come first, then those with an API server, then suites.
+func cost(served map[string]bool, folder string) int {
 	switch {
 	case strings.HasPrefix(folder, "test/"):
 		return 2
-	case strings.HasPrefix(folder, "internal/controller/"), strings.HasPrefix(folder, "deployer"):
+	case served[folder]:
 		return 1
 	default:
 		return 0
@@ -141,20 +183,20 @@ const killLimit = 15 * time.Minute
 
 var failed = regexp.MustCompile(`--- FAIL: (\S+)|panic: .*`)
 
-// kills runs the tests with a mutant, and returns the first that fails.
-func (p proof) kills(t *testing.T, m mutants.Mutant) string {
+// kills runs the tests with a mutant, and returns the first that fails; nothing if none does, or if the time is over before.
+func (p proof) kills(ctx context.Context, t *testing.T, m mutants.Mutant) string {
 	t.Helper()
 	binary := faults.BuildMistaken(t, root, "./"+p.folder, faults.Edit{File: m.File, Old: m.Old, New: m.New})
-	ctx, cancel := context.WithTimeout(t.Context(), killLimit)
+	limited, cancel := context.WithTimeout(ctx, killLimit)
 	defer cancel()
-	command := exec.CommandContext(ctx, binary, "-test.run", "^("+strings.Join(p.tests, "|")+")$", "-test.failfast")
+	command := exec.CommandContext(limited, binary, "-test.run", "^("+strings.Join(p.tests, "|")+")$", "-test.failfast")
 	command.Dir = filepath.Join(root, p.folder)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
-	if command.Run() == nil {
+	if command.Run() == nil || ctx.Err() != nil {
 		return ""
 	}
-	if ctx.Err() != nil {
+	if limited.Err() != nil {
 		t.Fatalf("%s: no verdict within %s", p.folder, killLimit)
 	}
 	found := failed.FindString(output.String())

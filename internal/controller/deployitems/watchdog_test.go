@@ -4,15 +4,11 @@
 package deployitems_test
 
 import (
-	"context"
-	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,21 +24,22 @@ import (
 	"espalier.dev/internal/run"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/internal/testkit/managed"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// world is a namespace on the test server.
+// world is a namespace in which the controllers run that a test names.
 type world struct {
-	*testkit.APIServer
+	*testkit.World
 	t  *testing.T
 	ns string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	server := testkit.Server(t)
-	return &world{APIServer: server, t: t, ns: server.Namespace(t)}
+	w := testkit.NewWorld(t)
+	return &world{World: w, t: t, ns: w.Namespace}
 }
 
 // run runs controllers of the product for the namespace until the test ends or the function that it returns is called.
@@ -53,66 +50,25 @@ func (w *world) run(pickup lsv1alpha1.Duration, controllers ...string) (stop fun
 
 func (w *world) runOver(config *rest.Config, pickup lsv1alpha1.Duration, controllers ...string) (stop func()) {
 	w.t.Helper()
-	cancel, ended := w.start(config, pickup, controllers...)
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			w.t.Error(err)
-		}
-	})
-	w.t.Cleanup(stop)
-	return stop
+	return testkit.Run(w.t, w.manager(config, pickup, controllers...).Start)
 }
 
-// start is run without an opinion on how the process ends.
-func (w *world) start(config *rest.Config, pickup lsv1alpha1.Duration, controllers ...string) (cancel func(), ended <-chan error) {
+func (w *world) manager(config *rest.Config, pickup lsv1alpha1.Duration, controllers ...string) *manager.Manager {
 	w.t.Helper()
-	opts := manager.DefaultOptions()
-	opts.Controllers, opts.Namespaces, opts.Workers = controllers, []string{w.ns}, 2
-	opts.MetricsAddress, opts.ProbeAddress, opts.LeaderElection.Enabled = manager.Disabled, manager.Disabled, false
-	opts.Pipelines.ApprovalAddress = manager.Disabled
-	opts.DeployItemPickupTimeout = pickup
-	mgr, err := manager.New(config, opts, logr.Discard())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(w.t.Context())
-	end := make(chan error, 1)
-	go func() { end <- mgr.Start(ctx) }()
-	return cancel, end
+	options := managed.Options(w.ns)
+	options.Controllers, options.Workers, options.DeployItemPickupTimeout = controllers, 2, pickup
+	return managed.Manager(w.t, config, options)
 }
 
 func phase(p lsv1alpha1.Phase) mockv1alpha1.ProviderConfiguration {
 	return mockv1alpha1.ProviderConfiguration{Phase: &p}
 }
 
-func (w *world) setStatus(item *lsv1alpha1.DeployItem, status map[string]any) {
-	w.t.Helper()
-	patch, err := json.Marshal(map[string]any{"status": status})
-	if err == nil {
-		err = w.Client().Status().Patch(w.t.Context(), item, client.RawPatch(types.MergePatchType, patch))
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) annotate(item *lsv1alpha1.DeployItem, name, value string) {
-	w.t.Helper()
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{name: value}}})
-	if err == nil {
-		err = w.Client().Patch(w.t.Context(), item, client.RawPatch(types.MergePatchType, patch))
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
 // started creates an item and gives it a job by its ID alone.
 func (w *world) started(item *lsv1alpha1.DeployItem) *lsv1alpha1.DeployItem {
 	w.t.Helper()
 	testkit.Create(w.t, w.APIServer, item)
-	w.setStatus(item, map[string]any{"jobID": "first"})
+	w.SetStatus(item, map[string]any{"jobID": "first"})
 	return item
 }
 
@@ -226,7 +182,7 @@ func TestJOB74_ADeletionWithoutItsTargetNamesIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.setStatus(item, map[string]any{"jobID": "second"})
+	w.SetStatus(item, map[string]any{"jobID": "second"})
 	cause := "Target " + w.ns + "/far does not exist"
 	w.limit(testkit.Eventually(t, w.APIServer, item, says(cause)))
 	w.told(testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseDeleteFailed), cause)
@@ -236,7 +192,7 @@ func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
 	w := newWorld(t)
 	item := testkit.DeployItem(w.ns, "lonely").Build()
 	testkit.Create(t, w.APIServer, item)
-	w.setStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)})
+	w.SetStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)})
 	stop := w.run("none", deployitems.Name)
 	testkit.Eventually(t, w.APIServer, item, says("no deployer for type "+string(lsv1alpha1.DeployItemTypeMock)))
 	stop()
@@ -254,7 +210,7 @@ func TestTheWatchdogWritesNothingToItemsThatGoWell(t *testing.T) {
 	item := testkit.DeployItem(w.ns, "good").Build()
 	testkit.Create(t, w.APIServer, item)
 	// However slow the deployer is, it comes in time.
-	w.setStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
+	w.SetStatus(item, map[string]any{"jobID": "first", "jobIDGenerationTime": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)
 	if writes := transport.Log().Writes(); len(writes) > 0 {
@@ -270,7 +226,7 @@ func TestJOB50_OperationsOnAnItemAreRemovedWithoutEffect(t *testing.T) {
 		item = testkit.Eventually(t, w.APIServer, item, testkit.Is("waiting", func(i *lsv1alpha1.DeployItem) bool {
 			return i.Status.TransitionTimes != nil && i.Status.TransitionTimes.WaitTime != nil
 		}))
-		w.annotate(item, lsv1alpha1.OperationAnnotation, string(operation))
+		w.Annotate(item, lsv1alpha1.OperationAnnotation, string(operation))
 		after := testkit.Eventually(t, w.APIServer, item, testkit.Is("without operation", func(i *lsv1alpha1.DeployItem) bool {
 			return i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 		}))
@@ -285,7 +241,7 @@ func TestOneRequestIsOneJobOfTheItem(t *testing.T) {
 	recorder := testkit.Record(t, w.APIServer, w.ns, testkit.Groups("landscaper.gardener.cloud"))
 	w.run("5m", deployitems.Name, mock.Name)
 	item := testkit.EventuallyFinished(t, w.APIServer, w.started(testkit.DeployItem(w.ns, "alone").Build()), lsv1alpha1.PhaseSucceeded)
-	w.annotate(item, lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationTestReconcile))
+	w.Annotate(item, lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationTestReconcile))
 	again := testkit.Eventually(t, w.APIServer, item, testkit.Is("finished again", func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.JobID != "first" && i.Status.IsFinished()
 	}))
@@ -310,9 +266,9 @@ func TestOneRequestIsOneJobWhereverTheWatchdogDies(t *testing.T) {
 			item := testkit.DeployItem(w.ns, "alone").Annotate(lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationTestReconcile)).Build()
 			testkit.Create(t, w.APIServer, item)
 			transport := faults.New(faults.MustParse(plan))
-			cancel, ended := w.start(transport.Config(w.Config()), "5m", deployitems.Name)
+			first := testkit.Start(t.Context(), w.manager(transport.Config(w.Config()), "5m", deployitems.Name).Start)
 			<-transport.Crashed()
-			t.Cleanup(func() { cancel(); <-ended }) // What it ends with is of no interest.
+			t.Cleanup(func() { _ = first.Stop() }) // What it ends with is of no interest.
 			w.run("5m", deployitems.Name, mock.Name)
 			testkit.EventuallyFinished(t, w.APIServer, item, lsv1alpha1.PhaseSucceeded)
 			recorder.Quiet(t, time.Second)
@@ -335,7 +291,7 @@ func TestJOB60_ItemIsDeletedWithoutUninstall(t *testing.T) {
 		w.started(testkit.DeployItem(w.ns, "kept").Mock(mockv1alpha1.ProviderConfiguration{Export: &export}).Build()), lsv1alpha1.PhaseSucceeded)
 	stop()
 	w.run("5m", deployitems.Name)
-	w.annotate(item, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
+	w.Annotate(item, lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 	if err := w.Client().Delete(t.Context(), item); err != nil {
 		t.Fatal(err)
 	}

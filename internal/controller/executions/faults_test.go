@@ -77,17 +77,10 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	s.script("b", script{export: "x: 1"})
 	transport := faults.New(plan)
 	first := s.start(t, transport.Config(s.Config()))
-	done, restarted := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(restarted)
-		select {
-		case <-transport.Crashed():
-			first.stop()
-			s.start(t, s.Config())
-		case <-done:
-		}
-	}()
-	defer func() { close(done); <-restarted }()
+	defer transport.AfterCrash(func() {
+		_ = first.Stop()
+		s.start(t, s.Config())
+	})()
 
 	recorder := s.record(t)
 	defer examine(t, recorder)

@@ -75,22 +75,31 @@ func TestJOB50_JOB51_AnInterruptEndsWhatHasNotFinished(t *testing.T) {
 	s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
 }
 
-// The connection of the controller is slow, so that the interrupt comes in the middle of the creation.
+// The interrupt is stored before the controller sends one of the creations, at the beginning, in the middle and at the end of them.
 func TestJOB52_AnInterruptDuringTheCreationReachesAllItems(t *testing.T) {
-	s := newStage(t)
-	defer examine(t, s.record(t))
-	transport := faults.New(faults.MustParse("create/deployitems:*:slow=40ms"))
-	s.start(t, transport.Config(s.Config()))
-	b := testkit.Execution(s.ns, "app")
-	for i := range 40 {
-		name := fmt.Sprintf("item-%02d", i)
-		s.script(name, script{hold: true})
-		b.MockItem(name, anything)
+	for _, created := range []int{1, 20, 39} {
+		t.Run(fmt.Sprintf("after %d of 40", created), func(t *testing.T) {
+			s := newStage(t)
+			defer examine(t, s.record(t))
+			b := testkit.Execution(s.ns, "app")
+			for i := range 40 {
+				name := fmt.Sprintf("item-%02d", i)
+				s.script(name, script{hold: true})
+				b.MockItem(name, anything)
+			}
+			e := b.Build()
+			transport, named := faults.New(faults.Plan{}), e.DeepCopy()
+			moment := 1 + created + 1 // the first write is the finalizer
+			transport.Before(moment, func() { s.interrupt(t, named) })
+			s.start(t, transport.Config(s.Config()))
+			s.launch(t, e)
+			s.interrupted(t, e)
+			struck := transport.Log().Where(func(entry faults.Entry) bool { return entry.Write == moment })
+			if len(struck) != 1 || struck[0].Verb != "create" || struck[0].Resource != "deployitems" {
+				t.Errorf("the interrupt came before %s, want before the creation of an item", struck)
+			}
+		})
 	}
-	e := s.launch(t, b.Build())
-	testkit.Eventually(t, s.APIServer, s.item(e, "item-00"), testkit.Is("there", func(*lsv1alpha1.DeployItem) bool { return true }))
-	s.interrupt(t, e)
-	s.interrupted(t, e)
 }
 
 // The items of a deletion that was interrupted stay, and another job deletes them.

@@ -441,3 +441,45 @@ func repeatedAndTold(t *testing.T, meanwhile string) {
 		t.Errorf("%d items were created, want four and one repetition: %v", len(created), err)
 	}
 }
+
+// What fails again and again is repeated in intervals that double, and what has failed together does not come back together: a timer is
+// never early, so only jitter makes an interval shorter than its nominal length.
+func TestJOB30_RetriesComeInGrowingIntervalsWithJitter(t *testing.T) {
+	const objects, failures, first = 20, 6, 200 * time.Millisecond
+	s := newStage(t)
+	var plan []string
+	var all []*lsv1alpha1.Execution
+	for i := range objects {
+		e := testkit.Execution(s.ns, fmt.Sprintf("app-%02d", i)).MockItem("only", anything).Build()
+		for attempt := range failures {
+			plan = append(plan, fmt.Sprintf("create/deployitems=%s:%d:503", execution.ItemName(e.Name, "only"), attempt+1))
+		}
+		all = append(all, e)
+	}
+	transport := faults.New(faults.MustParse(strings.Join(plan, ";")))
+	s.start(t, transport.Config(s.Config()))
+	for _, e := range all {
+		s.launch(t, e)
+	}
+	shorter := 0
+	for _, e := range all {
+		s.finished(t, e, lsv1alpha1.PhaseSucceeded)
+		attempts, err := transport.Log().Matching("create/deployitems=" + execution.ItemName(e.Name, "only"))
+		if err != nil || len(attempts) != failures+1 {
+			t.Fatalf("%s: %d attempts, want %d: %v", e.Name, len(attempts), failures+1, err)
+		}
+		// Before the second attempt there may be one because of an event: the object is still new.
+		for i, nominal := 2, 2*first; i < len(attempts); i, nominal = i+1, 2*nominal {
+			interval := attempts[i].At.Sub(attempts[i-1].At)
+			if interval < nominal*8/10 {
+				t.Errorf("%s: attempt %d came after %s, want %s less a fifth at least", e.Name, i+1, interval, nominal)
+			}
+			if interval < nominal {
+				shorter++
+			}
+		}
+	}
+	if shorter == 0 {
+		t.Error("no interval was shorter than its nominal length: there is no jitter")
+	}
+}

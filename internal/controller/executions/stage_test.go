@@ -23,8 +23,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/executions"
@@ -216,34 +214,19 @@ func (s *stage) items(t *testing.T) map[string]lsv1alpha1.DeployItem {
 	return items
 }
 
-// process is one running controller, as far as the API server can tell.
-type process struct {
-	cancel context.CancelFunc
-	ended  chan error
-}
-
 type manager = ctrl.Manager
 
-// start runs a controller of executions over the given connection.
-func (s *stage) start(t *testing.T, cfg *rest.Config) *process { return s.startWith(t, cfg) }
+// start runs a controller of executions over the given connection. One that was cut off from the API server may end with an error: that is
+// what a crash looks like from inside.
+func (s *stage) start(t *testing.T, cfg *rest.Config) *testkit.Process { return s.startWith(t, cfg) }
 
 // startWith runs other controllers in the same process.
-func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager) error) *process {
+func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager) error) *testkit.Process {
 	t.Helper()
-	skip, grace := true, time.Second
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:  s.client.Scheme(),
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cache.Options{
-			DefaultNamespaces: map[string]cache.Config{s.ns: {}},
-			DefaultTransform:  cache.TransformStripManagedFields(),
-		},
-		Controller:              config.Controller{SkipNameValidation: &skip},
-		GracefulShutdownTimeout: &grace,
+	mgr := testkit.NewManager(t, cfg, s.ns, testkit.ShortGrace, func(o *ctrl.Options) {
+		o.Cache.DefaultTransform = cache.TransformStripManagedFields()
 	})
-	if err == nil {
-		err = executions.Setup(mgr, executions.Options{Workers: 2})
-	}
+	err := executions.Setup(mgr, executions.Options{Workers: 2})
 	for _, setup := range others {
 		if err == nil {
 			err = setup(mgr)
@@ -252,21 +235,9 @@ func (s *stage) startWith(t *testing.T, cfg *rest.Config, others ...func(manager
 	if err != nil {
 		t.Fatalf("set up the controller: %v", err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	p := &process{cancel: cancel, ended: make(chan error, 1)}
-	go func() { p.ended <- mgr.Start(ctx) }()
-	t.Cleanup(p.stop)
+	p := testkit.Start(t.Context(), mgr.Start)
+	t.Cleanup(func() { _ = p.Stop() })
 	return p
-}
-
-// stop ends the process and waits until it has ended. One that was cut off from the API server may end with an error;
-// that is what a crash looks like from inside.
-func (p *process) stop() {
-	p.cancel()
-	if err, open := <-p.ended; open {
-		_ = err
-		close(p.ended)
-	}
 }
 
 // run starts a new job of an execution, by hand.

@@ -25,9 +25,11 @@ func (w *world) lookedAfter() *lsv1alpha1.Installation {
 	return w.installation("root", root).Continuous().ImportTarget("place", "place").Build()
 }
 
-func (w *world) planted() *corev1.ConfigMap {
+func (w *world) planted() *corev1.ConfigMap { return w.configMap("planted") }
+
+func (w *world) configMap(name string) *corev1.ConfigMap {
 	object := &corev1.ConfigMap{}
-	object.Namespace, object.Name = w.namespace, "planted"
+	object.Namespace, object.Name = w.namespace, name
 	return object
 }
 

@@ -4,6 +4,7 @@
 package installations_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,7 @@ func message(inst *lsv1alpha1.Installation) string {
 	return ""
 }
 
+// Those that have failed try again and fail again, as their phases tell. What has succeeded is not touched.
 func TestCON21_CON53_AFailedTreeTriesAgainWhenItIsAsked(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
@@ -90,11 +92,27 @@ func TestCON21_CON53_AFailedTreeTriesAgainWhenItIsAsked(t *testing.T) {
 		t.Errorf("the root does not say what has failed: %+v", failed.Status.LastError)
 	}
 	recorder.Quiet(t, time.Second)
+	before := recorder.History()
 	w.gitops(recorder, func() {
 		w.operate("root", lsv1alpha1.OperationReconcile)
-		w.eventually("root", "on its way", func(i *lsv1alpha1.Installation) bool {
-			return i.Status.PhaseTransitionTime != failed.Status.PhaseTransitionTime && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+		w.eventually("root", "failed again", func(i *lsv1alpha1.Installation) bool {
+			answered := i.ResourceVersion != failed.ResourceVersion && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			return answered && i.Status.Phase == lsv1alpha1.PhaseFailed
 		})
-		w.completed("root", lsv1alpha1.PhaseFailed)
 	}, 1)
+	life := recorder.Since(before).Objects()
+	for id, want := range map[testkit.ObjectID]bool{
+		{Kind: "Installation", Name: "root"}:              true,
+		{Kind: "Installation", Name: w.level("leaf")}:     true,
+		{Kind: "Execution", Name: w.level("leaf")}:        true,
+		{Kind: "DeployItem", Name: w.items()["low"].Name}: true,
+		{Kind: "DeployItem", Name: w.items()["mid"].Name}: false,
+	} {
+		id.Namespace = w.namespace
+		phases := life[id].Transitions("status.phase")
+		again := slices.Contains(phases, string(lsv1alpha1.PhaseProgressing)) && phases[len(phases)-1] == string(lsv1alpha1.PhaseFailed)
+		if again != want || !want && len(phases) > 0 {
+			t.Errorf("%s has gone through %q; another attempt was wanted: %v", id, phases, want)
+		}
+	}
 }

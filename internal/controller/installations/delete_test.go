@@ -4,14 +4,18 @@
 package installations_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
 )
 
 // left lists what is left of the API's objects in the namespace, Contexts aside.
@@ -153,22 +157,7 @@ func (w *world) failToDelete() {
 	}
 }
 
-// setMockPhase changes what the mock deployer does with the deploy items that exist.
-func (w *world) setMockPhase(phase string) {
-	w.Helper()
-	var list lsv1alpha1.DeployItemList
-	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
-		w.Fatal(err)
-	}
-	for i := range list.Items {
-		patch := []byte(`{"spec":{"config":{"phase":"` + phase + `"}}}`)
-		if err := w.cluster.Patch(w.Context(), &list.Items[i], client.RawPatch("application/merge-patch+json", patch)); err != nil {
-			w.Fatal(err)
-		}
-	}
-}
-
-func TestJOB50_JOB51_JOB52_AnInterruptEndsTheTree(t *testing.T) {
+func TestJOB50_JOB51_AnInterruptEndsTheTree(t *testing.T) {
 	for name, blueprint := range map[string]string{
 		"with a deploy item that runs": header + deploy(item("one", endless)),
 		"two levels deep":              header + nest(sub{name: "a", blueprint: header + deploy(item("one", endless))}),
@@ -199,6 +188,59 @@ func TestJOB50_JOB51_JOB52_AnInterruptEndsTheTree(t *testing.T) {
 	}
 }
 
+// The interrupt is stored just before a write, from the creation of the first object of the tree to that of the last: what is there ends,
+// what is not there yet does not come, and nobody is left at work.
+func TestJOB52_AnInterruptDuringTheCreationReachesTheTree(t *testing.T) {
+	t.Parallel()
+	var reference faults.Log
+	t.Run("reference", func(t *testing.T) {
+		t.Run("on a good day", func(t *testing.T) { reference = interruptAt(t, 0) })
+	})
+	creations := reference.Where(func(e faults.Entry) bool {
+		return e.Verb == "create" && slices.Contains([]string{"installations", "executions", "deployitems"}, e.Resource)
+	})
+	if len(creations) != 5 {
+		t.Fatalf("%d creations: %s", len(creations), creations)
+	}
+	for write := creations[0].Write; write <= creations[len(creations)-1].Write; write++ {
+		t.Run(fmt.Sprintf("at write %d", write), func(t *testing.T) { interruptAt(t, write) })
+	}
+}
+
+// interruptAt interrupts a tree whose deploy items never end before a write, and with 0 once all of it is at work.
+func interruptAt(t *testing.T, write int) faults.Log {
+	w := idleWorld(t)
+	transport := faults.New(faults.Plan{})
+	interrupt := func() { w.annotate("root", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt)) }
+	if write > 0 {
+		transport.Before(write, interrupt)
+	}
+	w.run(transport.Config(w.server.Config()))
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
+	nested := sub{name: "a", blueprint: header + deploy(item("one", endless))}
+	w.create(w.installation("root", header+nest(nested)+deploy(item("own", endless))).Reconcile().Build())
+	if write == 0 {
+		w.executing("root")
+		w.executing(w.nested("root", "a").Name)
+		interrupt()
+	}
+	root := w.finished("root", lsv1alpha1.PhaseFailed)
+	recorder.Quiet(t, time.Second)
+	ended := false
+	for _, r := range recorder.History() {
+		ended = ended || r.ID().Name == "root" && r.ID().Kind == "Installation" && r.Field("status.jobIDFinished") == root.Status.JobID
+		if ended && r.Change == testkit.Added {
+			t.Errorf("%s was created after the end of the job", r.ID())
+		}
+	}
+	for id, life := range recorder.History().Objects() {
+		if last := life.Last(); last.Field("status.jobID") != last.Field("status.jobIDFinished") {
+			t.Errorf("%s has escaped: it is in phase %s", id, last.Field("status.phase"))
+		}
+	}
+	return transport.Log()
+}
+
 func TestJOB52_AnInterruptWhileWaitingForImportsEndsTheJob(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
@@ -210,20 +252,32 @@ func TestJOB52_AnInterruptWhileWaitingForImportsEndsTheJob(t *testing.T) {
 	}
 }
 
+// The objects are those of the manifest deployer, which removes from the target what it is asked to uninstall.
 func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.installation("root", header+nest(sub{
-		name:      "a",
-		blueprint: header + deploy(item("one")),
-	})+deploy(item("own"))).Reconcile().Build())
+	installed := []string{"nested", "own"}
+	nested := sub{name: "a", blueprint: header + importsPlace + deploy(placed("nested", w.namespace)), target: "place"}
+	root := header + importsPlace + nest(nested) + deploy(placed("own", w.namespace))
+	w.create(testkit.Target(w.namespace, "place").Cluster(t, w.server).Build(),
+		w.installation("root", root).ImportTarget("place", "place").Reconcile().Build())
 	w.finished("root", lsv1alpha1.PhaseSucceeded)
-	// A deployer that was asked to uninstall these would fail.
-	w.setMockPhase("Failed")
+	before := map[string]*corev1.ConfigMap{}
+	for _, name := range installed {
+		if before[name] = w.configMap(name); !w.get(before[name]) {
+			t.Fatalf("ConfigMap %s was not installed", name)
+		}
+	}
 	w.annotate("root", lsv1alpha1.DeleteWithoutUninstallAnnotation, "true")
 	w.delete("root")
 	testkit.EventuallyGone(t, w.server, w.named("root"))
-	if left := w.left(); len(left) > 0 {
-		t.Errorf("left are %q", left)
+	if left := w.left(); !slices.Equal(left, []string{"Target/place"}) {
+		t.Errorf("left are %q, want nothing but the import of the root", left)
+	}
+	for _, name := range installed {
+		after := w.configMap(name)
+		if !w.get(after) || after.UID != before[name].UID || after.DeletionTimestamp != nil || after.Data["word"] != "planted" {
+			t.Errorf("ConfigMap %s, which was installed, is %+v", name, after)
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world is a namespace of an API server in which the controllers of the job flow run.
 type world struct {
-	*testing.T
+	*managed.World
+	// These are the server, the namespace and the client of the World, as the tests call them.
 	server    *testkit.APIServer
 	namespace string
 	cluster   client.Client
@@ -26,7 +27,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := idleWorld(t)
-	w.run(w.server.Config())
+	w.Manage()
 	return w
 }
 
@@ -34,16 +35,14 @@ func newWorld(t *testing.T) *world {
 func idleWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	server := testkit.Server(t)
-	return &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client()}
+	w := managed.NewWorld(t, managed.SystemNamespace)
+	return &world{World: w, server: w.APIServer, namespace: w.Namespace, cluster: w.Client()}
 }
 
 // run runs all controllers until the test ends, or until stop is called.
 func (w *world) run(config *rest.Config) (stop func()) {
 	w.Helper()
-	options := managed.Options(w.namespace)
-	options.SystemNamespace = w.namespace
-	return managed.Run(w.T, config, options)
+	return w.ManageOver(config)
 }
 
 // installation builds an installation with a blueprint.
@@ -53,7 +52,7 @@ func (w *world) installation(name, blueprint string) *testkit.InstallationBuilde
 
 func (w *world) create(objects ...client.Object) {
 	w.Helper()
-	testkit.Create(w.T, w.server, objects...)
+	w.Create(objects...)
 }
 
 // finished waits until an installation has finished a job in a phase.
@@ -76,21 +75,13 @@ func (w *world) named(name string) *lsv1alpha1.Installation {
 
 func (w *world) get(object client.Object) bool {
 	w.Helper()
-	err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(object), object)
-	if client.IgnoreNotFound(err) != nil {
-		w.Fatal(err)
-	}
-	return err == nil
+	return w.Read(object)
 }
 
 // annotate sets an annotation on an installation.
 func (w *world) annotate(name, annotation, value string) {
 	w.Helper()
-	inst := w.named(name)
-	patch := []byte(`{"metadata":{"annotations":{"` + annotation + `":"` + value + `"}}}`)
-	if err := w.cluster.Patch(w.Context(), inst, client.RawPatch("application/merge-patch+json", patch)); err != nil {
-		w.Fatal(err)
-	}
+	w.Annotate(w.named(name), annotation, value)
 }
 
 func (w *world) request(name string) {
@@ -117,7 +108,5 @@ func (w *world) change(name string, change func(*lsv1alpha1.InstallationSpec)) {
 
 func (w *world) delete(name string) {
 	w.Helper()
-	if err := w.cluster.Delete(w.Context(), w.named(name)); err != nil {
-		w.Fatal(err)
-	}
+	w.Delete(w.named(name))
 }

@@ -117,7 +117,7 @@ func TestJOB28_PhasesAndTheirTimesAreVisible(t *testing.T) {
 	}
 }
 
-func TestJOB21_JOB24_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T) {
+func TestJOB21_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
 	exporter := header + imports("seed") + exports("word: {{ .imports.seed }}", "word")
@@ -137,7 +137,7 @@ func TestJOB21_JOB24_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T
 	w.finished("first", lsv1alpha1.PhaseSucceeded)
 	w.finished("second", lsv1alpha1.PhaseSucceeded)
 	if writes := recorder.Of(w.named("second")).Writes(); writes > 9 {
-		t.Errorf("the second installation took %d writes: it was polled", writes)
+		t.Errorf("the second installation took %d writes: waiting made a noise", writes)
 	}
 
 	w.create(
@@ -149,6 +149,25 @@ func TestJOB21_JOB24_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T
 	if !strings.Contains(third.Status.LastError.Message, "installation broken") {
 		t.Errorf("the error does not name the predecessor: %+v", third.Status.LastError)
 	}
+}
+
+// The end of what is below climbs a tree of four levels, and passes from one sibling to the next, by events. By re-checks it would not
+// arrive while this test waits: an installation begins to wait before those below it do, so its first look, after a minute, comes too
+// early; so does the second one further up, and each interval is as long as all before it together.
+func TestJOB24_EventsDriveTheWaiting(t *testing.T) {
+	w := newWorld(t)
+	leaf := header + nest(sub{
+		name:      "a",
+		blueprint: header + deploy(item("one", endless)) + exports("x: 1", "x"),
+		exports:   map[string]string{"x": "x"},
+	}, sub{name: "b", blueprint: header + imports("x"), imports: map[string]string{"x": "x"}})
+	middle := header + nest(sub{name: "leaf", blueprint: leaf})
+	w.create(w.installation("root", header+nest(sub{name: "middle", blueprint: middle})).Reconcile().Build())
+	below := w.nested("root", "middle").Name
+	lowest := w.nested(w.nested(below, "leaf").Name, "a").Name
+	w.executing(lowest)
+	w.finishItems(lowest)
+	w.finished("root", lsv1alpha1.PhaseSucceeded)
 }
 
 func TestJOB26_ARootSuccessorIsRequestedOnceForEachJob(t *testing.T) {

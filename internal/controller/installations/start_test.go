@@ -4,6 +4,7 @@
 package installations_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,17 +45,42 @@ func TestJOB31_JOB32_AFatalErrorEndsTheJobAndANewOneCanBeRequested(t *testing.T)
 	}
 }
 
+// The first job ends as if nobody had asked for another one, and only then the second one begins.
 func TestJOB13_JOB05_ARequestDuringAJobIsKept(t *testing.T) {
 	w := newWorld(t)
+	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
 	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
 	waiting := w.eventually("app", "waiting for its import", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 	w.request("app")
 	w.create(testkit.DataObject(w.namespace, "config", 1).Build())
 	second := w.eventually("app", "finished with a second job", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.IsFinished() && i.Status.JobID != waiting.Status.JobID && i.Status.Phase == lsv1alpha1.PhaseSucceeded
+		return i.Status.IsFinished() && i.Status.JobID != waiting.Status.JobID && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	})
-	if second.Annotations[lsv1alpha1.OperationAnnotation] != "" {
-		t.Error("the request is still there")
+	recorder.Quiet(t, time.Second)
+	history := recorder.Of(second)
+	if jobs := history.Transitions("status.jobID"); !slices.Equal(jobs, []string{"", waiting.Status.JobID, second.Status.JobID}) {
+		t.Errorf("jobs %q, want one for each request", jobs)
+	}
+	asked, ended := false, false
+	for _, r := range history {
+		switch r.Field("status.jobID") {
+		case waiting.Status.JobID:
+			done := r.Field("status.jobIDFinished") == waiting.Status.JobID
+			if asked = asked || isAsked(r.Object); asked && !isAsked(r.Object) && !done {
+				t.Errorf("the request is gone while the first job is in phase %s", r.Field("status.phase"))
+			}
+			if done && r.Field("status.phase") != string(lsv1alpha1.PhaseSucceeded) {
+				t.Errorf("the first job has ended in phase %s", r.Field("status.phase"))
+			}
+			ended = ended || done
+		case second.Status.JobID:
+			if !ended {
+				t.Fatal("the second job has begun before the first one has finished")
+			}
+		}
+	}
+	if !asked || second.Status.Phase != lsv1alpha1.PhaseSucceeded {
+		t.Errorf("asked during the first job: %v; the second one has ended in phase %s", asked, second.Status.Phase)
 	}
 }
 

@@ -25,10 +25,10 @@ func (w *world) kustomized(namespace, revision string) {
 	app.SetKind("Kustomization")
 	app.SetNamespace(namespace)
 	app.SetName("app")
-	if err := w.cluster.Create(w.Context(), app); err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := w.Client().Create(w.Context(), app); err != nil && !apierrors.IsAlreadyExists(err) {
 		w.Fatal(err)
 	}
-	if err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(app), app); err != nil {
+	if err := w.Client().Get(w.Context(), client.ObjectKeyFromObject(app), app); err != nil {
 		w.Fatal(err)
 	}
 	app.Object["status"] = map[string]any{
@@ -42,7 +42,7 @@ func (w *world) kustomized(namespace, revision string) {
 			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
 		}},
 	}
-	if err := w.cluster.Status().Update(w.Context(), app); err != nil {
+	if err := w.Client().Status().Update(w.Context(), app); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -60,7 +60,7 @@ func TestPIP11_PIP23_ACommitArrivesWithoutItsBranch(t *testing.T) {
 			at := w.places(2)
 			w.kustomized(at[0], test.reported)
 			w.kustomized(at[1], test.before)
-			w.create(testkit.Pipeline(w.namespace, "p").App("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "app").
+			w.Create(testkit.Pipeline(w.Namespace, "p").App("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "app").
 				Environment("dev", at[0]).Environment("prod", at[1]).Notification().Build())
 			p := w.untilState("p", "prod", test.reported, pipelines.PromotionSucceeded)
 			if value := p.Status.Environments["prod"].Promotion.Value; value != test.value {
@@ -80,8 +80,8 @@ func TestPIP06_AFirstReleaseNeedsToBeAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.places(2)
-	w.deploy(w.cluster, at[0], "1.1.0", true)
-	w.create(testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.deploy(w.Client(), at[0], "1.1.0", true)
+	w.Create(testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).Notification().Build())
 	event := w.untilEvent("p", "GetAppError")
 	if event.Type != "Warning" || !strings.Contains(event.Message, at[1]) {
@@ -91,7 +91,7 @@ func TestPIP06_AFirstReleaseNeedsToBeAskedFor(t *testing.T) {
 	app.SetGroupVersionKind(helmRelease)
 	app.SetNamespace(at[1])
 	app.SetName("app")
-	w.create(app)
+	w.Create(app)
 	p := w.until("p", "held", func(p *pipelines.Pipeline) bool { return held(p, "prod", pipelines.HoldNeverDeployed) })
 	if target := p.Status.Environments["prod"].Targets[0]; target.Error != "" || target.Message == "" || !target.NeverDeployed {
 		t.Errorf("the target is %+v", target)
@@ -101,7 +101,7 @@ func TestPIP06_AFirstReleaseNeedsToBeAskedFor(t *testing.T) {
 	}
 	before := p.DeepCopy()
 	p.Spec.Environments[1].FirstRelease = true
-	if err := w.cluster.Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)

@@ -25,10 +25,10 @@ func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
 	w := newWorld(t)
 	h := w.newHub(pipelines.GitProviderBitbucketServer)
 	builder, _ := h.pipeline()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	h.fail("close", http.StatusServiceUnavailable)
-	if err := w.cluster.Delete(t.Context(), p); err != nil {
+	if err := w.Client().Delete(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	p = w.until("p", "an attempt that failed", func(p *pipelines.Pipeline) bool {
@@ -54,7 +54,7 @@ func TestPIP29_ADeletionSaysWhatItWaitsFor(t *testing.T) {
 		t.Errorf("why says %+v", why[0])
 	}
 	h.fail("close", 0)
-	testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+	testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
 	h.expect(t, "closed")
 }
 
@@ -67,12 +67,12 @@ func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 	builder, _ := h.pipeline()
 	p := builder.Build()
 	p.Finalizers = []string{"example.com/last"} // so that its status can be read afterwards
-	w.create(p)
+	w.Create(p)
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-	if err := w.cluster.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "git"}}); err != nil {
+	if err := w.Client().Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "git"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cluster.Delete(t.Context(), p); err != nil {
+	if err := w.Client().Delete(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	p = w.until("p", "released", func(p *pipelines.Pipeline) bool { return !slices.Contains(p.Finalizers, pipeline.Finalizer) })
@@ -86,10 +86,10 @@ func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 	h.expect(t, "open")
 	before := p.DeepCopy()
 	p.Finalizers = nil
-	if err := w.cluster.Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+	testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
 }
 
 // Whoever filters events finds those of pipelines where the API's former controller had them.
@@ -97,12 +97,12 @@ func TestPIP21_EventsComeFromPipelineController(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	w.untilEvent("p", "PromotionSucceeded")
 	for _, selector := range []string{"source", "reportingComponent"} {
 		var list corev1.EventList
-		if err := w.cluster.List(t.Context(), &list, client.InNamespace(w.namespace), client.MatchingFields{selector: "pipeline-controller"}); err != nil {
+		if err := w.Client().List(t.Context(), &list, client.InNamespace(w.Namespace), client.MatchingFields{selector: "pipeline-controller"}); err != nil {
 			t.Fatal(err)
 		}
 		var reasons []string

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -20,9 +22,9 @@ import (
 func (w *world) twoEnvironments() (builder *testkit.PipelineBuilder, at []string) {
 	w.Helper()
 	at = w.places(2)
-	w.deploy(w.cluster, at[0], "1.1.0", true)
-	w.deploy(w.cluster, at[1], "1.0.0", true)
-	return testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.deploy(w.Client(), at[0], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.0.0", true)
+	return testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).Notification(), at
 }
 
@@ -46,7 +48,7 @@ func (w *world) annotate(p *pipelines.Pipeline, name, value string) {
 	if value == "" {
 		delete(p.Annotations, name)
 	}
-	if err := w.cluster.Patch(w.Context(), p, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(w.Context(), p, client.MergeFrom(before)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -55,7 +57,7 @@ func TestPIP25_NothingHappensBeforeTheApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Manual().Build())
+	w.Create(builder.Manual().Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionUnapproved)
 	if p.Status.Environments["prod"].WaitingApproval.Revision != "1.1.0" || !held(p, "prod", pipelines.HoldWaitingForApproval) {
 		t.Errorf("marker %+v, holds %+v", p.Status.Environments["prod"].WaitingApproval, p.Status.Holds)
@@ -86,8 +88,9 @@ func TestPIP25_NothingHappensBeforeTheApproval(t *testing.T) {
 	})
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	approval := p.Status.Environments["prod"].Promotion.Approval
-	if approval == nil || approval.By != "ann" || approval.Decision != pipelines.DecisionApproved || approval.Method != pipelines.ApprovalKubernetesAPI {
-		t.Errorf("approval %+v", approval)
+	want := &pipelines.Approval{By: "ann", Decision: pipelines.DecisionApproved, Method: pipelines.ApprovalKubernetesAPI, Message: "go"}
+	if diff := cmp.Diff(want, approval, cmpopts.IgnoreFields(pipelines.Approval{}, "Time")); diff != "" {
+		t.Errorf("the approval:\n%s", diff)
 	}
 	if p.Status.Environments["prod"].WaitingApproval.Revision != "" {
 		t.Error("the marker is still there")
@@ -109,7 +112,7 @@ func TestPIP25_ARejectedRevisionStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, at := w.twoEnvironments()
-	w.create(builder.Manual().Build())
+	w.Create(builder.Manual().Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionUnapproved)
 	w.ask(p, map[string]any{
 		"id":          "a",
@@ -124,7 +127,7 @@ func TestPIP25_ARejectedRevisionStays(t *testing.T) {
 	if !held(p, "prod", pipelines.HoldRejected) {
 		t.Errorf("holds %+v", p.Status.Holds)
 	}
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	w.untilState("p", "prod", "1.2.0", pipelines.PromotionUnapproved)
 	if got := w.promoteEvents("p"); len(got) > 0 {
 		t.Errorf("promoted: %v", got)
@@ -170,7 +173,7 @@ func TestPIP28_GatesHoldAndSaySo(t *testing.T) {
 			builder, _ := w.twoEnvironments()
 			p := builder.Build()
 			gate.close(p)
-			w.create(p)
+			w.Create(p)
 			p = w.until("p", "held for "+string(gate.reason), func(p *pipelines.Pipeline) bool { return held(p, gate.environment, gate.reason) })
 			for _, hold := range p.Status.Holds {
 				if hold.Reason == gate.reason && (hold.Message == "" || hold.Since.IsZero() || gate.until && hold.Until == nil) {
@@ -182,7 +185,7 @@ func TestPIP28_GatesHoldAndSaySo(t *testing.T) {
 			}
 			before := p.DeepCopy()
 			gate.open(p)
-			if err := w.cluster.Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
+			if err := w.Client().Patch(t.Context(), p, client.MergeFrom(before)); err != nil {
 				t.Fatal(err)
 			}
 			w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)

@@ -103,27 +103,27 @@ func watchedWorld(t *testing.T) (*world, *spy) {
 
 func (w *world) runSpied(s *spy) {
 	w.Helper()
-	config := w.server.Config()
+	config := w.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		s.next = next
 		return s
 	})
-	w.run(config)
+	w.ManageOver(config)
 }
 
 // attacker may do what he likes with pipelines and installations of the world's namespace, and nothing anywhere else.
 func (w *world) attacker() client.Client {
 	w.Helper()
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "attacker"}, Rules: []rbacv1.PolicyRule{
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "attacker"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{pipelines.GroupName, lsv1alpha1.GroupName}, Resources: []string{"*"}, Verbs: []string{"*"}},
 	}}
-	w.create(role, &rbacv1.RoleBinding{
+	w.Create(role, &rbacv1.RoleBinding{
 		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "attacker"}},
 	})
-	config := w.server.Config()
+	config := w.Config()
 	config.Impersonate.UserName = "attacker"
-	c, err := client.New(config, client.Options{Scheme: w.cluster.Scheme()})
+	c, err := client.New(config, client.Options{Scheme: w.Client().Scheme()})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func (w *world) attacker() client.Client {
 
 // installations is a pipeline of the world's namespace that sets the version of the Installation app on a target.
 func (w *world) installations(target pipelines.Target) *pipelines.Pipeline {
-	p := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Environment("dev", w.namespace).Environment("prod", "").Build()
+	p := testkit.Pipeline(w.Namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Environment("dev", w.Namespace).Environment("prod", "").Build()
 	p.Spec.Environments[1].Targets = []pipelines.Target{target}
 	p.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
 	return p
@@ -141,7 +141,7 @@ func (w *world) installations(target pipelines.Target) *pipelines.Pipeline {
 func (w *world) version(namespace string) string {
 	w.Helper()
 	var inst lsv1alpha1.Installation
-	if err := w.cluster.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, &inst); err != nil {
+	if err := w.Client().Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, &inst); err != nil {
 		w.Fatal(err)
 	}
 	return inst.Spec.ComponentDescriptor.Reference.Version
@@ -156,9 +156,9 @@ func refused(p *pipelines.Pipeline) bool {
 func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
-	victim := w.server.Namespace(t)
-	w.create(installed(w.namespace, "6.6.6"), installed(victim, "1.0.0"))
-	w.finish(w.namespace, "first")
+	victim := w.APIServer.Namespace(t)
+	w.Create(installed(w.Namespace, "6.6.6"), installed(victim, "1.0.0"))
+	w.finish(w.Namespace, "first")
 	w.finish(victim, "first")
 	attacker := w.attacker()
 	if err := attacker.Get(t.Context(), types.NamespacedName{Namespace: victim, Name: "app"}, &lsv1alpha1.Installation{}); !apierrors.IsForbidden(err) {
@@ -169,7 +169,7 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	}
 	p := w.until("p", "refused", refused)
 	for _, text := range []string{p.Status.Environments["prod"].Targets[0].Error, w.untilEvent("p", "RefNotPermitted").Message} {
-		for _, part := range []string{"ReferenceGrant", "namespace " + victim, "namespace " + w.namespace, "Installation", "app"} {
+		for _, part := range []string{"ReferenceGrant", "namespace " + victim, "namespace " + w.Namespace, "Installation", "app"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("%q does not name %s", text, part)
 			}
@@ -182,13 +182,13 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 		t.Errorf("the other namespace was asked for: %v", seen)
 	}
 	// A grant takes effect at once, and so does its end.
-	grant := testkit.Grant(victim, w.namespace)
-	w.create(grant)
+	grant := testkit.Grant(victim, w.Namespace)
+	w.Create(grant)
 	w.untilState("p", "prod", "6.6.6", pipelines.PromotionSucceeded)
 	if got := w.version(victim); got != "6.6.6" {
 		t.Errorf("the version is %s", got)
 	}
-	if err := w.cluster.Delete(t.Context(), grant); err != nil {
+	if err := w.Client().Delete(t.Context(), grant); err != nil {
 		t.Fatal(err)
 	}
 	w.until("p", "refused again", refused)
@@ -198,14 +198,14 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
-	victim := w.server.Namespace(t)
-	w.create(installed(w.namespace, "6.6.6"), installed(victim, "1.0.0"))
-	w.finish(w.namespace, "first")
+	victim := w.APIServer.Namespace(t)
+	w.Create(installed(w.Namespace, "6.6.6"), installed(victim, "1.0.0"))
+	w.finish(w.Namespace, "first")
 	w.finish(victim, "first")
-	w.create(
+	w.Create(
 		&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "kubeconfig"},
-			Data:       map[string][]byte{"kubeconfig": kubeconfigOf(t, w.server)},
+			Data:       map[string][]byte{"kubeconfig": kubeconfigOf(t, w.APIServer)},
 		},
 		&lsv1alpha1.Target{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"}, Spec: lsv1alpha1.TargetSpec{
 			Type:      lsv1alpha1.TargetTypeKubernetesCluster,
@@ -221,9 +221,9 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	}
 	w.until("p", "refused", refused)
 	// A grant for applications is none for clusters.
-	grant := testkit.Grant(victim, w.namespace)
-	w.create(grant)
-	w.create(&espalier.ReferenceGrant{
+	grant := testkit.Grant(victim, w.Namespace)
+	w.Create(grant)
+	w.Create(&espalier.ReferenceGrant{
 		ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "another-cluster"},
 		Spec: espalier.ReferenceGrantSpec{
 			From: grant.Spec.From, To: []espalier.ReferenceGrantTo{{Group: lsv1alpha1.GroupName, Kind: "Target", Name: "another"}},
@@ -231,7 +231,7 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	})
 	other := w.installations(through)
 	other.Name = "later" // is looked at after the grants were
-	w.create(other)
+	w.Create(other)
 	w.until("later", "refused", refused)
 	if got := w.version(victim); got != "1.0.0" {
 		t.Fatalf("the version was set to %s", got)
@@ -239,7 +239,7 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 	if seen := spy.about(victim); len(seen) > 0 {
 		t.Errorf("the other namespace was asked for: %v", seen)
 	}
-	w.create(&espalier.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"}, Spec: espalier.ReferenceGrantSpec{
+	w.Create(&espalier.ReferenceGrant{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "cluster"}, Spec: espalier.ReferenceGrantSpec{
 		From: grant.Spec.From, To: []espalier.ReferenceGrantTo{{Group: lsv1alpha1.GroupName, Kind: "Target", Name: "cluster"}},
 	}})
 	w.untilState("p", "prod", "6.6.6", pipelines.PromotionSucceeded)
@@ -249,10 +249,10 @@ func TestPIP08_APipelineCannotUseAClusterOfAnotherNamespace(t *testing.T) {
 func TestPIP08_APipelineCannotTellWhetherAnObjectExists(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
-	victim := w.server.Namespace(t)
-	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "there"}})
-	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "there"}})
-	w.deploy(w.cluster, victim, "1.0.0", true) // the HelmRelease app
+	victim := w.APIServer.Namespace(t)
+	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: victim, Name: "there"}})
+	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "there"}})
+	w.deploy(w.Client(), victim, "1.0.0", true) // the HelmRelease app
 	attacker := w.attacker()
 	said := func(name string, builder *testkit.PipelineBuilder) string {
 		p := builder.Notification().Build()
@@ -266,17 +266,17 @@ func TestPIP08_APipelineCannotTellWhetherAnObjectExists(t *testing.T) {
 		return strings.NewReplacer("app", "NAME", "none", "NAME", "there", "NAME", "nowhere", victim).Replace(text)
 	}
 	secret := func(name, namespace, secret string) string {
-		return said(name, testkit.Pipeline(w.namespace, name).App("v1", "Secret", secret).Environment("dev", namespace))
+		return said(name, testkit.Pipeline(w.Namespace, name).App("v1", "Secret", secret).Environment("dev", namespace))
 	}
 	exists, missing := secret("a", victim, "there"), secret("b", victim, "none")
 	if exists != missing || !strings.HasPrefix(exists, pipelines.ReasonKindNotPermitted) || !strings.Contains(exists, "Secret") {
 		t.Errorf("of a Secret that exists it says %q, of another one %q", exists, missing)
 	}
-	if own := secret("c", w.namespace, "there"); own != exists {
+	if own := secret("c", w.Namespace, "there"); own != exists {
 		t.Errorf("of an own Secret it says %q", own)
 	}
 	release := func(name, namespace, app string) string {
-		return said(name, testkit.Pipeline(w.namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", app).Environment("dev", namespace))
+		return said(name, testkit.Pipeline(w.Namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", app).Environment("dev", namespace))
 	}
 	exists, missing = release("d", victim, "app"), release("e", victim, "none")
 	if exists != missing || !strings.HasPrefix(exists, pipelines.ReasonReferenceNotPermitted) {
@@ -297,25 +297,25 @@ func TestPIP08_APipelineCannotTellWhetherAnObjectExists(t *testing.T) {
 func TestPIP08_AGrantThatWasTakenBackPermitsNoWriteHoweverLateTheWatch(t *testing.T) {
 	t.Parallel()
 	w, spy := watchedWorld(t)
-	other := w.server.GrantedNamespace(t, w.namespace)
-	w.create(installed(w.namespace, "1.0.0"), installed(other, "1.0.0"))
-	w.finish(w.namespace, "first")
+	other := w.GrantedNamespace(t, w.Namespace)
+	w.Create(installed(w.Namespace, "1.0.0"), installed(other, "1.0.0"))
+	w.finish(w.Namespace, "first")
 	w.finish(other, "first")
-	w.create(w.installations(pipelines.Target{Namespace: other}))
+	w.Create(w.installations(pipelines.Target{Namespace: other}))
 	w.until("p", "complete", func(p *pipelines.Pipeline) bool { return p.Status.Run != nil && p.Status.Run.CompletionTime != nil })
 	spy.turnDeaf()
-	if err := w.cluster.Delete(t.Context(), testkit.Grant(other, w.namespace)); err != nil {
+	if err := w.Client().Delete(t.Context(), testkit.Grant(other, w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	var first lsv1alpha1.Installation
-	if err := w.cluster.Get(t.Context(), types.NamespacedName{Namespace: w.namespace, Name: "app"}, &first); err != nil {
+	if err := w.Client().Get(t.Context(), types.NamespacedName{Namespace: w.Namespace, Name: "app"}, &first); err != nil {
 		t.Fatal(err)
 	}
 	first.Spec.ComponentDescriptor.Reference.Version = "2.0.0"
-	if err := w.cluster.Update(t.Context(), &first); err != nil {
+	if err := w.Client().Update(t.Context(), &first); err != nil {
 		t.Fatal(err)
 	}
-	w.finish(w.namespace, "second")
+	w.finish(w.Namespace, "second")
 	p := w.untilState("p", "prod", "2.0.0", pipelines.PromotionFailed)
 	if problem := p.Status.Environments["prod"].Promotion.Error; problem == nil || problem.Reason != pipelines.ReasonReferenceNotPermitted {
 		t.Errorf("it failed by %+v", problem)
@@ -329,14 +329,14 @@ func TestPIP08_AGrantThatWasTakenBackPermitsNoWriteHoweverLateTheWatch(t *testin
 func TestPIP08_WithoutKnowingTheGrantsNothingForeignIsRead(t *testing.T) {
 	t.Parallel()
 	w, spy := idleWorld(t), &spy{refuse: true}
-	other := w.server.GrantedNamespace(t, w.namespace)
-	w.deploy(w.cluster, w.namespace, "1.0.0", true)
-	w.deploy(w.cluster, other, "1.0.0", true)
+	other := w.GrantedNamespace(t, w.Namespace)
+	w.deploy(w.Client(), w.Namespace, "1.0.0", true)
+	w.deploy(w.Client(), other, "1.0.0", true)
 	w.runSpied(spy)
 	app := func(name string) *testkit.PipelineBuilder {
-		return testkit.Pipeline(w.namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").Environment("dev", w.namespace).Notification()
+		return testkit.Pipeline(w.Namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").Environment("dev", w.Namespace).Notification()
 	}
-	w.create(app("local").Build(), app("foreign").Environment("prod", other).Build())
+	w.Create(app("local").Build(), app("foreign").Environment("prod", other).Build())
 	w.until("local", "complete", func(p *pipelines.Pipeline) bool { return p.Status.Run != nil && p.Status.Run.CompletionTime != nil })
 	p := w.until("foreign", "held", func(p *pipelines.Pipeline) bool { return held(p, "prod", pipelines.HoldTargetNotReadable) })
 	if text := p.Status.Environments["prod"].Targets[0].Error; !strings.Contains(text, "referencegrants.espalier.dev") {

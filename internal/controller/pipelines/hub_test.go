@@ -56,7 +56,7 @@ func (w *world) newHub(kind pipelines.GitProviderType) *hub {
 	if kind == pipelines.GitProviderAzureDevOps {
 		name, api = "acme/web/_git/shop", "/acme/web/_apis/git/repositories/shop/pullrequests"
 	}
-	h.repository = h.server.Create(w.T, name, map[string]string{longFile: fmt.Sprintf("version: 1.0.0 # {\"$promotion\": \"%s:p:prod\"}\n", w.namespace)})
+	h.repository = h.server.Create(w.T, name, map[string]string{longFile: fmt.Sprintf("version: 1.0.0 # {\"$promotion\": \"%s:p:prod\"}\n", w.Namespace)})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+api, h.named("list", h.list))
 	mux.HandleFunc("POST "+api, h.named("create", h.create))
@@ -78,7 +78,7 @@ func (w *world) newHub(kind pipelines.GitProviderType) *hub {
 			git.ServeHTTP(rw, r)
 		})
 	})
-	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "git"}, StringData: map[string]string{
+	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "git"}, StringData: map[string]string{
 		"username": gitserver.Username, "password": gitserver.Password, "token": "any", "caFile": string(h.server.CA()),
 	}})
 	return h
@@ -270,9 +270,9 @@ func (h *hub) expect(t *testing.T, want ...string) {
 func (h *hub) pipeline() (builder *testkit.PipelineBuilder, at []string) {
 	w := h.w
 	at = w.places(2)
-	w.deploy(w.cluster, at[0], "1.1.0", true)
-	w.deploy(w.cluster, at[1], "1.0.0", true)
-	return testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.deploy(w.Client(), at[0], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.0.0", true)
+	return testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).PullRequest(pipelines.PullRequestStrategy{
 		Type: h.kind, URL: h.repository.URL, BaseBranch: gitserver.Main, SecretRef: pipelines.LocalObjectReference{Name: "git"},
 	}), at

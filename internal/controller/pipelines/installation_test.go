@@ -28,17 +28,17 @@ func installed(namespace, version string) *lsv1alpha1.Installation {
 func (w *world) finish(namespace, job string) {
 	w.Helper()
 	var inst lsv1alpha1.Installation
-	if err := w.cluster.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, &inst); err != nil {
+	if err := w.Client().Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, &inst); err != nil {
 		w.Fatal(err)
 	}
 	before := inst.DeepCopy()
 	delete(inst.Annotations, lsv1alpha1.OperationAnnotation)
-	if err := w.cluster.Patch(w.Context(), &inst, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(w.Context(), &inst, client.MergeFrom(before)); err != nil {
 		w.Fatal(err)
 	}
 	inst.Status.JobID, inst.Status.JobIDFinished, inst.Status.Phase = job, job, lsv1alpha1.PhaseSucceeded
 	inst.Status.ObservedGeneration = inst.Generation
-	if err := w.cluster.Status().Update(w.Context(), &inst); err != nil {
+	if err := w.Client().Status().Update(w.Context(), &inst); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -47,16 +47,16 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.places(2)
-	w.create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
+	w.Create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
 	w.finish(at[0], "first")
 	w.finish(at[1], "first")
-	pipeline := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+	pipeline := testkit.Pipeline(w.Namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).Build()
 	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
-	w.create(pipeline)
+	w.Create(pipeline)
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	var changed lsv1alpha1.Installation
-	if err := w.cluster.Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
+	if err := w.Client().Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
 		t.Fatal(err)
 	}
 	if got := changed.Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" || changed.Annotations[lsv1alpha1.OperationAnnotation] != "reconcile" {
@@ -68,7 +68,7 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	generation := changed.Generation
 	w.finish(at[1], "second")
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
-	if err := w.cluster.Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
+	if err := w.Client().Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
 		t.Fatal(err)
 	}
 	if changed.Generation != generation || changed.Annotations[lsv1alpha1.OperationAnnotation] != "" {
@@ -82,21 +82,21 @@ func TestPIP24_TheJobOfTheNextInstallationBegins(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
 	at := w.places(2)
-	w.create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
+	w.Create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
 	w.finish(at[0], "first")
 	w.finish(at[1], "first")
-	w.options.Controllers = []string{"pipelines", "installations"}
-	w.options.Namespaces = append(w.options.Namespaces, at...)
-	w.run(w.server.Config())
-	pipeline := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+	w.Options.Controllers = []string{"pipelines", "installations"}
+	w.Options.Namespaces = append(w.Options.Namespaces, at...)
+	w.Manage()
+	pipeline := testkit.Pipeline(w.Namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).Build()
 	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
-	w.create(pipeline)
+	w.Create(pipeline)
 	begun := testkit.Is("a job for 1.1.0 has begun", func(inst *lsv1alpha1.Installation) bool {
 		job := inst.Status.JobID
 		return inst.Spec.ComponentDescriptor.Reference.Version == "1.1.0" && job != "" && job != "first"
 	})
-	testkit.Eventually(t, w.server, testkit.Installation(at[1], "app").Build(), begun, testkit.Within(patience))
+	testkit.Eventually(t, w.APIServer, testkit.Installation(at[1], "app").Build(), begun, testkit.Within(patience))
 }
 
 func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
@@ -105,13 +105,13 @@ func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
 	at := w.places(2)
 	bare := installed(at[1], "1.0.0")
 	bare.Spec.ComponentDescriptor = nil
-	w.create(installed(at[0], "1.1.0"), bare)
+	w.Create(installed(at[0], "1.1.0"), bare)
 	w.finish(at[0], "first")
 	w.finish(at[1], "first")
-	pipeline := testkit.Pipeline(w.namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+	pipeline := testkit.Pipeline(w.Namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).Build()
 	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
-	w.create(pipeline)
+	w.Create(pipeline)
 	p := w.until("p", "held in prod", func(p *pipelines.Pipeline) bool {
 		return len(p.Status.Holds) > 0 && p.Status.Holds[0].Environment == "prod"
 	})

@@ -30,9 +30,9 @@ func onOtherForges(t *testing.T, test func(*testing.T, pipelines.GitProviderType
 func (h *hub) proposeTwice() {
 	h.w.Helper()
 	builder, at := h.pipeline()
-	h.w.create(builder.Build())
+	h.w.Create(builder.Build())
 	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-	h.w.deploy(h.w.cluster, at[0], "1.2.0", true)
+	h.w.deploy(h.w.Client(), at[0], "1.2.0", true)
 	h.w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 }
 
@@ -40,7 +40,7 @@ func (h *hub) proposeTwice() {
 func (h *hub) proposeInVain() {
 	h.w.Helper()
 	builder, _ := h.pipeline()
-	h.w.create(builder.Build())
+	h.w.Create(builder.Build())
 	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	h.close(1)
 	h.w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
@@ -56,12 +56,12 @@ func (w *world) wipe(name string) {
 func (w *world) restore(name string, status pipelines.PipelineStatus) {
 	w.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-		if err := w.cluster.Get(w.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+		p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+		if err := w.Client().Get(w.Context(), client.ObjectKeyFromObject(p), p); err != nil {
 			return err
 		}
 		p.Status = status
-		return w.cluster.Status().Update(w.Context(), p)
+		return w.Client().Status().Update(w.Context(), p)
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -74,13 +74,13 @@ func TestPIP20_WhatPeopleHaveClosedStaysClosedWhenTheStatusIsLost(t *testing.T) 
 	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
 		w := idleWorld(t)
 		h := w.newHub(kind)
-		stop := w.run(w.server.Config())
+		stop := w.Manage()
 		h.proposeTwice()
 		h.close(2)
 		w.untilState("p", "prod", "1.2.0", pipelines.PromotionAbandoned)
 		stop()
 		w.wipe("p")
-		w.run(w.server.Config())
+		w.Manage()
 		p := w.until("p", "a promotion that is begun or held", func(p *pipelines.Pipeline) bool {
 			promotion := p.Status.Environments["prod"].Promotion
 			return promotion != nil && (promotion.State == pipelines.PromotionAbandoned || promotion.State == pipelines.PromotionCreated)
@@ -117,10 +117,10 @@ func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
 	w := newWorld(t)
 	h := w.newHub(pipelines.GitProviderAzureDevOps)
 	builder, at := h.pipeline()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	old := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	for _, revision := range []string{"1.2.0", "1.3.0"} {
-		w.deploy(w.cluster, at[0], revision, true)
+		w.deploy(w.Client(), at[0], revision, true)
 		w.untilState("p", "prod", revision, pipelines.PromotionCreated)
 	}
 	h.expect(t, "closed", "closed", "open")
@@ -130,7 +130,7 @@ func TestPIP20_AnOldStatusThatIsRestoredOpensNoSecondPullRequest(t *testing.T) {
 		t.Errorf("the promotion is %+v with %+v", promotion, promotion.PullRequest)
 	}
 	h.expect(t, "closed", "closed", "open")
-	w.deploy(w.cluster, at[0], "1.4.0", true)
+	w.deploy(w.Client(), at[0], "1.4.0", true)
 	w.untilState("p", "prod", "1.4.0", pipelines.PromotionCreated)
 	h.expect(t, "closed", "closed", "closed", "open")
 	if branches := h.repository.Branches(); len(branches) != 2 {
@@ -189,7 +189,7 @@ func TestPIP22_APullRequestThatIsOpenedAgainIsFollowedAgain(t *testing.T) {
 	onOtherForges(t, func(t *testing.T, kind pipelines.GitProviderType) {
 		w := idleWorld(t)
 		h := w.newHub(kind)
-		stop := w.run(w.server.Config())
+		stop := w.Manage()
 		h.proposeInVain()
 		h.reopen(1)
 		w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -197,7 +197,7 @@ func TestPIP22_APullRequestThatIsOpenedAgainIsFollowedAgain(t *testing.T) {
 		w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
 		// Another process follows it as well.
 		stop()
-		w.run(w.server.Config())
+		w.Manage()
 		h.reopen(1)
 		w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 		h.merge(1)

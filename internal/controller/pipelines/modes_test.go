@@ -27,12 +27,12 @@ func TestPIP13_PairwiseCarriesTwoRevisionsAtOnce(t *testing.T) {
 			w := newWorld(t)
 			at := w.places(3)
 			for i, revision := range []string{"1.2.0", "1.1.0", "1.0.0"} {
-				w.deploy(w.cluster, at[i], revision, true)
+				w.deploy(w.Client(), at[i], revision, true)
 			}
-			p := testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+			p := testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 				Environment("dev", at[0]).Environment("staging", at[1]).Environment("prod", at[2]).Notification().Build()
 			p.Spec.Mode = mode
-			w.create(p)
+			w.Create(p)
 			p = w.untilState("p", "staging", "1.2.0", pipelines.PromotionSucceeded)
 			if mode == pipelines.ModePairwise {
 				w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
@@ -50,9 +50,9 @@ func TestPIP01_NothingIsWrittenWhenNothingChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, at := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
-	w.deploy(w.cluster, at[1], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.1.0", true)
 	before := w.until("p", "complete", func(p *pipelines.Pipeline) bool { return p.Status.Run.CompletionTime != nil })
 	for n := range 3 {
 		w.touch(at[n%2])
@@ -60,10 +60,10 @@ func TestPIP01_NothingIsWrittenWhenNothingChanges(t *testing.T) {
 	// Another pipeline of the same applications is woken by the same events, and is done after them.
 	second := builder.Build()
 	second.Name = "second"
-	w.create(second)
+	w.Create(second)
 	w.until("second", "complete", func(p *pipelines.Pipeline) bool { return p.Status.Run != nil && p.Status.Run.CompletionTime != nil })
 	var after pipelines.Pipeline
-	if err := w.cluster.Get(t.Context(), client.ObjectKeyFromObject(before), &after); err != nil {
+	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(before), &after); err != nil {
 		t.Fatal(err)
 	}
 	if after.ResourceVersion != before.ResourceVersion {
@@ -76,12 +76,12 @@ func (w *world) touch(namespace string) {
 	w.Helper()
 	app := &unstructured.Unstructured{}
 	app.SetGroupVersionKind(helmRelease)
-	if err := w.cluster.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, app); err != nil {
+	if err := w.Client().Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: "app"}, app); err != nil {
 		w.Fatal(err)
 	}
 	before := app.DeepCopy()
 	app.SetLabels(map[string]string{"touched": app.GetResourceVersion()})
-	if err := w.cluster.Patch(w.Context(), app, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(w.Context(), app, client.MergeFrom(before)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -102,16 +102,16 @@ func TestPIP29_PIP02_ADeletedPipelineDropsItsWatches(t *testing.T) {
 			Namespace:  away,
 			ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindGitopsCluster, Name: "north"},
 		}}
-		w.create(p)
+		w.Create(p)
 		w.untilState(name, "prod", "1.1.0", pipelines.PromotionSucceeded)
 	}
 	leaf.EventuallyWatches(t, "helmreleases", 1)
 	for left, name := range []string{"q", "p"} {
-		p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-		if err := w.cluster.Delete(t.Context(), p); err != nil {
+		p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+		if err := w.Client().Delete(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+		testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
 		leaf.EventuallyWatches(t, "helmreleases", 1-left)
 	}
 }
@@ -120,15 +120,15 @@ func TestPIP29_PIP02_ADeletedPipelineDropsItsWatches(t *testing.T) {
 func (w *world) gitopsCluster(name string, leaf *testkit.APIServer) {
 	w.Helper()
 	cluster := &gitops.GitopsCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}},
 	}
-	w.create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+	w.Create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(w.T, leaf)},
 	}, cluster)
 	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Test"})
-	if err := w.cluster.Status().Update(w.Context(), cluster); err != nil {
+	if err := w.Client().Status().Update(w.Context(), cluster); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -59,7 +59,7 @@ func TestPIP21_NotificationsReachFluxAndAreRetried(t *testing.T) {
 	r := newReceiver(t, http.StatusInternalServerError, http.StatusAccepted)
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	promotion := p.Status.Environments["prod"].Promotion
@@ -68,10 +68,10 @@ func TestPIP21_NotificationsReachFluxAndAreRetried(t *testing.T) {
 		t.Fatalf("%d events, %d attempts", len(got), promotion.Attempts)
 	}
 	last := got[1]
-	if want := "Promote pipeline " + w.namespace + "/p to prod with version 1.1.0"; last.Message != want || last.Reason != "Promote" || last.Severity != "info" {
+	if want := "Promote pipeline " + w.Namespace + "/p to prod with version 1.1.0"; last.Message != want || last.Reason != "Promote" || last.Severity != "info" {
 		t.Errorf("the event is %+v, want message %q", last, want)
 	}
-	if o := last.InvolvedObject; o.Kind != "Pipeline" || o.Namespace != w.namespace || o.Name != "p" {
+	if o := last.InvolvedObject; o.Kind != "Pipeline" || o.Namespace != w.Namespace || o.Name != "p" {
 		t.Errorf("it is about %+v", o)
 	}
 	for key, want := range map[string]string{
@@ -95,9 +95,9 @@ func TestPIP21_WhatFluxHasTakenAlreadyIsDelivered(t *testing.T) {
 	r := newReceiver(t, http.StatusTooManyRequests)
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
 	builder, at := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
 	got := r.received()
 	if len(got) != 2 || got[0].Metadata["pipelines.weave.works/token"] == got[1].Metadata["pipelines.weave.works/token"] {
@@ -111,7 +111,7 @@ func TestPIP21_AReceiverThatIsDownIsNamed(t *testing.T) {
 	r.Close()
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
 	failed := p.Status.Environments["prod"].Promotion
 	if failed.Error == nil || failed.Error.Permanent || !strings.Contains(failed.Error.Message, "send the event") || failed.NextAttemptTime == nil || !held(p, "prod", pipelines.HoldRetrying) {
@@ -126,7 +126,7 @@ func TestEventsAreNotSentWhereNothingIsDialled(t *testing.T) {
 	t.Cleanup(r.Close)
 	w := newWorld(t, func(o *manager.Options) { o.Pipelines.EventsAddress = r.URL })
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
 	if failed := p.Status.Environments["prod"].Promotion.Error; failed == nil || !strings.Contains(failed.Message, "address 169.254.169.254 is refused") {
 		t.Errorf("error %+v", failed)

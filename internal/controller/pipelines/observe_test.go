@@ -22,10 +22,10 @@ func TestPIP10_PromotionIsPendingUntilTheFirstEnvironmentAgrees(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.places(3)
-	w.deploy(w.cluster, at[0], "", false)
-	w.deploy(w.cluster, at[1], "", false)
-	w.deploy(w.cluster, at[2], "1.0.0", true)
-	w.create(testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.deploy(w.Client(), at[0], "", false)
+	w.deploy(w.Client(), at[1], "", false)
+	w.deploy(w.Client(), at[2], "1.0.0", true)
+	w.Create(testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("dev", at[1]).Environment("prod", at[2]).Notification().Build())
 	pending := func(p *pipelines.Pipeline) bool {
 		return meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionPromotionPending)
@@ -34,13 +34,13 @@ func TestPIP10_PromotionIsPendingUntilTheFirstEnvironmentAgrees(t *testing.T) {
 	if condition := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionPromotionPending); condition.Reason != pipelines.ReasonEnvironmentNotReady {
 		t.Errorf("reason %s", condition.Reason)
 	}
-	w.deploy(w.cluster, at[0], "1.1.0", true)
-	w.deploy(w.cluster, at[1], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.2.0", true)
 	w.until("p", "both revisions listed", func(p *pipelines.Pipeline) bool {
 		targets := p.Status.Environments["dev"].Targets
 		return len(targets) == 2 && targets[0].Revision == "1.1.0" && targets[1].Revision == "1.2.0" && targets[1].Ready && pending(p)
 	})
-	w.deploy(w.cluster, at[0], "1.2.0", false)
+	w.deploy(w.Client(), at[0], "1.2.0", false)
 	w.until("p", "one revision, not healthy", func(p *pipelines.Pipeline) bool {
 		targets := p.Status.Environments["dev"].Targets
 		return targets[0].Revision == "1.2.0" && !targets[0].Ready && pending(p) && targets[0].Error == "" && targets[0].Message != ""
@@ -48,7 +48,7 @@ func TestPIP10_PromotionIsPendingUntilTheFirstEnvironmentAgrees(t *testing.T) {
 	if got := w.promoteEvents("p"); len(got) > 0 {
 		t.Fatalf("promoted: %v", got)
 	}
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	p = w.untilState("p", "prod", "1.2.0", pipelines.PromotionSucceeded)
 	if meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionPromotionPending) != nil {
 		t.Error("the condition is still there")
@@ -59,14 +59,14 @@ func TestPIP11_WhereATargetRunsTheRevisionNothingIsPromoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	at := w.places(3)
-	w.deploy(w.cluster, at[0], "1.1.0", true)
-	w.deploy(w.cluster, at[1], "1.1.0", false)
-	w.deploy(w.cluster, at[2], "1.0.0", true)
-	w.create(testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.deploy(w.Client(), at[0], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.1.0", false)
+	w.deploy(w.Client(), at[2], "1.0.0", true)
+	w.Create(testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).Environment("prod", at[2]).Notification().Build())
 	w.until("p", "rolling out", func(p *pipelines.Pipeline) bool { return held(p, "prod", pipelines.HoldRollingOut) })
-	w.deploy(w.cluster, at[1], "1.1.0", true)
-	w.deploy(w.cluster, at[2], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.1.0", true)
+	w.deploy(w.Client(), at[2], "1.1.0", true)
 	w.until("p", "complete", func(p *pipelines.Pipeline) bool { return p.Status.Run != nil && p.Status.Run.CompletionTime != nil })
 	if got := w.promoteEvents("p"); len(got) > 0 {
 		t.Errorf("promoted: %v", got)
@@ -77,12 +77,12 @@ func TestPIP06_AMissingTargetStopsItsPipelineOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	empty := w.places(1)[0]
 	broken := builder.Build()
 	broken.Name, broken.ResourceVersion = "broken", ""
 	broken.Spec.Environments[1].Targets[0].Namespace = empty
-	w.create(broken)
+	w.Create(broken)
 	p := w.until("broken", "not readable", func(p *pipelines.Pipeline) bool {
 		return held(p, "prod", pipelines.HoldTargetNotReadable) && meta.IsStatusConditionFalse(p.Status.Conditions, pipelines.ConditionReady)
 	})
@@ -93,7 +93,7 @@ func TestPIP06_AMissingTargetStopsItsPipelineOnly(t *testing.T) {
 	if got := w.promoteEvents("broken"); len(got) > 0 {
 		t.Fatalf("promoted into the unknown: %v", got)
 	}
-	w.deploy(w.cluster, empty, "1.0.0", true)
+	w.deploy(w.Client(), empty, "1.0.0", true)
 	w.untilState("broken", "prod", "1.1.0", pipelines.PromotionSucceeded)
 }
 
@@ -109,17 +109,17 @@ func TestPIP05_PIP06_LeafClustersComeAndGo(t *testing.T) {
 		Namespace:  away,
 		ClusterRef: &pipelines.ClusterReference{Kind: pipelines.ClusterKindGitopsCluster, Name: "north"},
 	}}
-	w.create(p)
+	w.Create(p)
 	w.until("p", "without its cluster", func(p *pipelines.Pipeline) bool {
 		ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady)
 		return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == pipelines.ReasonTargetClusterNotFound
 	})
 	cluster := &gitops.GitopsCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "north"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "north"},
 		Spec:       gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "north"}},
 	}
-	w.create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "north"},
+	w.Create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "north"},
 		Data:       map[string][]byte{"kubeconfig": kubeconfigOf(t, leaf)},
 	}, cluster)
 	w.until("p", "with a cluster that is not ready", func(p *pipelines.Pipeline) bool {
@@ -128,16 +128,16 @@ func TestPIP05_PIP06_LeafClustersComeAndGo(t *testing.T) {
 	})
 	w.deploy(leaf.Client(), away, "1.0.0", true)
 	meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Test"})
-	if err := w.cluster.Status().Update(t.Context(), cluster); err != nil {
+	if err := w.Client().Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	w.deploy(leaf.Client(), away, "1.1.0", true)
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
-	if err := w.cluster.Delete(t.Context(), cluster); err != nil {
+	if err := w.Client().Delete(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	gone := w.until("p", "with the last revision of a cluster that is gone", func(p *pipelines.Pipeline) bool {
 		return held(p, "prod", pipelines.HoldTargetNotReadable) && p.Status.LatestRevision == "1.2.0"
 	})

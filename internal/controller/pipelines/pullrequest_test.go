@@ -37,16 +37,16 @@ func (w *world) newProvider() *provider {
 		"prod/app.yaml": f.content("p", "1.0.0") + f.content("q", "1.0.0"),
 		"README.md":     "untouched\n",
 	})
-	w.create(f.secret("git", gitea.Token))
+	w.Create(f.secret("git", gitea.Token))
 	return f
 }
 
 func (f *provider) content(name, revision string) string {
-	return fmt.Sprintf("%s:\n  version: %s # {\"$promotion\": \"%s:%s:prod\"}\n", name, revision, f.w.namespace, name)
+	return fmt.Sprintf("%s:\n  version: %s # {\"$promotion\": \"%s:%s:prod\"}\n", name, revision, f.w.Namespace, name)
 }
 
 func (f *provider) secret(name, token string) *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.w.namespace, Name: name}, StringData: map[string]string{
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.w.Namespace, Name: name}, StringData: map[string]string{
 		"username": f.gitea.User, "password": token, "token": token, "caFile": string(f.gitea.CA),
 	}}
 }
@@ -72,9 +72,9 @@ func (f *provider) open() []externals.PullRequest {
 func (f *provider) byPullRequest(name string) (builder *testkit.PipelineBuilder, at []string) {
 	w := f.w
 	at = w.places(2)
-	w.deploy(w.cluster, at[0], "1.1.0", true)
-	w.deploy(w.cluster, at[1], "1.0.0", true)
-	return testkit.Pipeline(w.namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.deploy(w.Client(), at[0], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.0.0", true)
+	return testkit.Pipeline(w.Namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("prod", at[1]).PullRequest(f.strategy()), at
 }
 
@@ -83,17 +83,17 @@ func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	promotion := p.Status.Environments["prod"].Promotion
 	open := f.open()
 	if len(open) != 1 || promotion.PullRequest.URL != open[0].URL || promotion.PullRequest.Number != int64(open[0].Number) {
 		t.Fatalf("status %+v, open %+v", promotion.PullRequest, open)
 	}
-	if want := "Promote " + w.namespace + "/p in prod to 1.1.0"; open[0].Title != want {
+	if want := "Promote " + w.Namespace + "/p in prod to 1.1.0"; open[0].Title != want {
 		t.Errorf("title %q, want %q", open[0].Title, want)
 	}
-	if !strings.Contains(open[0].Body, "\n"+w.namespace+"/p/prod\n") || !strings.Contains(open[0].Body, promotion.Key) {
+	if !strings.Contains(open[0].Body, "\n"+w.Namespace+"/p/prod\n") || !strings.Contains(open[0].Body, promotion.Key) {
 		t.Errorf("body %q", open[0].Body)
 	}
 	if got, want := f.File(t, open[0].Head.Branch, "prod/app.yaml"), f.content("p", "1.1.0")+f.content("q", "1.0.0"); got != want {
@@ -107,7 +107,7 @@ func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
 	if pr := p.Status.Environments["prod"].Promotion.PullRequest; pr.MergeCommit != merged.MergeCommit || pr.State != pipelines.PullRequestMerged {
 		t.Errorf("status %+v, merge commit %s", pr, merged.MergeCommit)
 	}
-	w.deploy(w.cluster, at[1], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.1.0", true)
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
 	if all := f.PullRequests(t); len(all) != 1 {
 		t.Errorf("there are %d pull requests", len(all))
@@ -119,10 +119,10 @@ func TestPIP12_PIP22_ANewRevisionReplacesThePullRequest(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	old := f.open()[0]
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 	open := f.open()
 	if len(open) != 1 || open[0].Number == old.Number {
@@ -151,7 +151,7 @@ func TestPIP22_AClosedPullRequestIsAbandonedUntilARetry(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	f.Close(t, f.open()[0].Number)
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
@@ -177,12 +177,12 @@ func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-	if err := w.cluster.Delete(t.Context(), p); err != nil {
+	if err := w.Client().Delete(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	testkit.EventuallyGone(t, w.server, p, testkit.Within(patience))
+	testkit.EventuallyGone(t, w.APIServer, p, testkit.Within(patience))
 	if open := f.open(); len(open) > 0 {
 		t.Errorf("still open: %+v", open)
 	}
@@ -190,7 +190,7 @@ func TestPIP29_ADeletedPipelineClosesItsPullRequests(t *testing.T) {
 		t.Errorf("branches %v", branches)
 	}
 	// To another one of the same name it looks as if somebody had closed it, since who did is not remembered. A retry goes on.
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	again := w.untilState("p", "prod", "1.1.0", pipelines.PromotionAbandoned)
 	w.ask(again, map[string]any{
 		"id":          "again",
@@ -214,7 +214,7 @@ func TestPIP20_AFailedAttemptSaysWhyAndIsRepairedByTheSecret(t *testing.T) {
 	p := builder.Build()
 	p.Spec.Promotion.Strategy.PullRequest.SecretRef.Name = "wrong"
 	wrong := f.secret("wrong", canary)
-	w.create(wrong, p)
+	w.Create(wrong, p)
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
 	failed := p.Status.Environments["prod"].Promotion
 	if failed.Error == nil || !failed.Error.Permanent || failed.Error.Message == "" || !held(p, "prod", pipelines.HoldFailed) {
@@ -225,7 +225,7 @@ func TestPIP20_AFailedAttemptSaysWhyAndIsRepairedByTheSecret(t *testing.T) {
 	}
 	repaired := f.secret("wrong", f.gitea.Token)
 	repaired.ResourceVersion = ""
-	if err := w.cluster.Update(t.Context(), repaired); err != nil {
+	if err := w.Client().Update(t.Context(), repaired); err != nil {
 		t.Fatal(err)
 	}
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
@@ -236,9 +236,9 @@ func TestPIP23_WithoutAMarkerThePromotionFailsUntilTheBaseHasOne(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, _ := f.byPullRequest("unmarked")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("unmarked", "prod", "1.1.0", pipelines.PromotionFailed)
-	if message, marker := p.Status.Environments["prod"].Promotion.Error.Message, w.namespace+":unmarked:prod"; !strings.Contains(message, marker) {
+	if message, marker := p.Status.Environments["prod"].Promotion.Error.Message, w.Namespace+":unmarked:prod"; !strings.Contains(message, marker) {
 		t.Errorf("the message does not name the marker %s: %s", marker, message)
 	}
 	f.Commit(t, "main", map[string]string{"prod/more.yaml": f.content("unmarked", "1.0.0")})
@@ -249,20 +249,20 @@ func TestPIP23_WithoutAMarkerThePromotionFailsUntilTheBaseHasOne(t *testing.T) {
 func TestPIP20_LostMemoryOpensNoSecondPullRequest(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
-	stop := w.run(w.server.Config())
+	stop := w.Manage()
 	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	p := w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 	number, before := p.Status.Environments["prod"].Promotion.PullRequest.Number, len(f.PullRequests(t))
 	stop()
 	p.Status = pipelines.PipelineStatus{}
-	if err := w.cluster.Status().Update(t.Context(), p); err != nil {
+	if err := w.Client().Status().Update(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	w.run(w.server.Config())
+	w.Manage()
 	p = w.untilState("p", "prod", "1.2.0", pipelines.PromotionCreated)
 	if got := p.Status.Environments["prod"].Promotion.PullRequest.Number; got != number || len(f.PullRequests(t)) != before {
 		t.Errorf("pull request %d, want %d; there are %d, want %d", got, number, len(f.PullRequests(t)), before)
@@ -277,7 +277,7 @@ func TestPIP22_PipelinesShareARepository(t *testing.T) {
 	f := w.newProvider()
 	for _, name := range []string{"p", "q"} {
 		builder, _ := f.byPullRequest(name)
-		w.create(builder.Build())
+		w.Create(builder.Build())
 	}
 	for _, name := range []string{"p", "q"} {
 		p := w.untilState(name, "prod", "1.1.0", pipelines.PromotionCreated)
@@ -295,7 +295,7 @@ func TestPIP22_ABaseThatMovesOnDoesNotSpoilThePullRequest(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	before := p.Status.Environments["prod"].Promotion.PullRequest
 	f.Commit(t, "main", map[string]string{"prod/app.yaml": "# by hand\n" + f.content("p", "1.0.5") + f.content("q", "2.0.0")})
@@ -318,7 +318,7 @@ func TestPIP22_ForeignCommitsAreRespected(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, _ := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	pr := p.Status.Environments["prod"].Promotion.PullRequest
 	f.Commit(t, pr.Branch, map[string]string{"prod/extra.yaml": "by: hand\n"})
@@ -340,14 +340,14 @@ func TestPIP22_WhatIsSetByHandIsNotUndone(t *testing.T) {
 	w := newWorld(t)
 	f := w.newProvider()
 	builder, at := f.byPullRequest("p")
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionCreated)
 	f.Merge(t, int(p.Status.Environments["prod"].Promotion.PullRequest.Number))
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
-	w.deploy(w.cluster, at[1], "1.1.0", true)
+	w.deploy(w.Client(), at[1], "1.1.0", true)
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
 	f.Commit(t, "main", map[string]string{"prod/app.yaml": f.content("p", "0.9.9") + f.content("q", "1.0.0")})
-	w.deploy(w.cluster, at[0], "1.2.0", true)
+	w.deploy(w.Client(), at[0], "1.2.0", true)
 	p = w.untilState("p", "prod", "1.2.0", pipelines.PromotionFailed)
 	failed := p.Status.Environments["prod"].Promotion.Error
 	if failed.Reason != "BaseOverridden" || failed.Permanent || !strings.Contains(failed.Message, "0.9.9") || len(f.open()) > 0 {

@@ -14,7 +14,7 @@ func TestARequestToLookAgainIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, _ := w.twoEnvironments()
-	w.create(builder.Suspended().Build())
+	w.Create(builder.Suspended().Build())
 	p := w.until("p", "looked at", func(p *pipelines.Pipeline) bool { return len(p.Status.Environments) == 2 })
 	for _, value := range []string{"2026-01-02T03:04:05Z", "again"} {
 		w.annotate(p, "reconcile.fluxcd.io/requestedAt", value)

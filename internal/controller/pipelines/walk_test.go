@@ -19,9 +19,9 @@ func TestPIP01_PIP11_ARevisionReachesAllEnvironments(t *testing.T) {
 	w := newWorld(t)
 	at := w.places(3)
 	for _, place := range at {
-		w.deploy(w.cluster, place, "1.0.0", true)
+		w.deploy(w.Client(), place, "1.0.0", true)
 	}
-	w.create(testkit.Pipeline(w.namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+	w.Create(testkit.Pipeline(w.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
 		Environment("dev", at[0]).Environment("staging", at[1]).Environment("prod", at[2]).Notification().Build())
 	w.until("p", "complete at 1.0.0", func(p *pipelines.Pipeline) bool {
 		return p.Status.Run != nil && p.Status.Run.Revision == "1.0.0" && p.Status.Run.CompletionTime != nil
@@ -31,11 +31,11 @@ func TestPIP01_PIP11_ARevisionReachesAllEnvironments(t *testing.T) {
 	}
 	var want []string
 	for run, revision := range []string{"1.1.0", "1.2.0"} {
-		w.deploy(w.cluster, at[0], revision, true)
+		w.deploy(w.Client(), at[0], revision, true)
 		for i, environment := range []string{"staging", "prod"} {
 			w.untilState("p", environment, revision, pipelines.PromotionSucceeded)
-			want = append(want, fmt.Sprintf("Promote pipeline %s/p to %s with version %s", w.namespace, environment, revision))
-			w.deploy(w.cluster, at[i+1], revision, true)
+			want = append(want, fmt.Sprintf("Promote pipeline %s/p to %s with version %s", w.Namespace, environment, revision))
+			w.deploy(w.Client(), at[i+1], revision, true)
 			w.untilState("p", environment, revision, pipelines.PromotionComplete)
 		}
 		done := w.until("p", "complete at "+revision, func(p *pipelines.Pipeline) bool {
@@ -55,9 +55,9 @@ func TestPIP20_ARemediationIsReportedAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	builder, at := w.twoEnvironments()
-	w.create(builder.Build())
+	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
-	w.write(w.cluster, at[1], map[string]any{
+	w.write(w.Client(), at[1], map[string]any{
 		"history":               []any{map[string]any{"chartVersion": "1.1.0", "status": "failed", "version": int64(2)}, map[string]any{"chartVersion": "1.0.0", "status": "deployed", "version": int64(1)}},
 		"lastAttemptedRevision": "1.1.0",
 	}, "False", "UpgradeFailed")
@@ -65,7 +65,7 @@ func TestPIP20_ARemediationIsReportedAndNotRepeated(t *testing.T) {
 	if !held(p, "prod", pipelines.HoldRolledBack) {
 		t.Errorf("holds %+v", p.Status.Holds)
 	}
-	w.deploy(w.cluster, at[1], "1.0.0", true)
+	w.deploy(w.Client(), at[1], "1.0.0", true)
 	w.until("p", "healthy at 1.0.0 again", func(p *pipelines.Pipeline) bool {
 		return p.Status.Environments["prod"].Healthy != nil && p.Status.Environments["prod"].Healthy.Revision == "1.0.0" && held(p, "prod", pipelines.HoldRolledBack)
 	})

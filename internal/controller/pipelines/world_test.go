@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -29,44 +28,25 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 const patience = 90 * time.Second
 
 // world is a management cluster with the controller of pipelines. The test plays Flux: it writes what applications say of themselves.
-type world struct {
-	*testing.T
-	server    *testkit.APIServer
-	namespace string
-	cluster   client.Client
-	options   manager.Options
-}
+type world struct{ *managed.World }
 
 // newWorld runs the controller until the test ends.
 func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
-	w := idleWorld(t)
-	for _, f := range change {
-		f(&w.options)
-	}
-	w.run(w.server.Config())
-	return w
-}
-
-func idleWorld(t *testing.T) *world {
 	t.Helper()
-	server := testkit.Server(t)
-	server.InstallCRD(t, testkit.FluxKinds(t)...)
-	w := &world{T: t, server: server, namespace: server.Namespace(t), cluster: server.Client()}
-	w.options = managed.Options(w.namespace)
-	w.options.Controllers = []string{"pipelines"}
-	w.options.Pipelines.PollInterval = time.Second
+	w := idleWorld(t, change...)
+	w.Manage()
 	return w
 }
 
-// run runs the controller until the test ends, or until stop is called.
-func (w *world) run(config *rest.Config) (stop func()) {
-	w.Helper()
-	return managed.Run(w.T, config, w.options)
-}
-
-func (w *world) create(objects ...client.Object) {
-	w.Helper()
-	testkit.Create(w.T, w.server, objects...)
+// idleWorld is a world in which nobody works yet.
+func idleWorld(t *testing.T, change ...func(*manager.Options)) *world {
+	t.Helper()
+	w := &world{managed.NewWorld(t, managed.Controllers("pipelines"), func(o *manager.Options) { o.Pipelines.PollInterval = time.Second })}
+	for _, f := range change {
+		f(&w.Options)
+	}
+	w.InstallCRD(t, testkit.FluxKinds(t)...)
+	return w
 }
 
 // places makes a namespace for each environment, which permits the pipelines of the world to refer to it.
@@ -74,7 +54,7 @@ func (w *world) places(number int) []string {
 	w.Helper()
 	var names []string
 	for range number {
-		names = append(names, w.server.GrantedNamespace(w.T, w.namespace))
+		names = append(names, w.GrantedNamespace(w.T, w.Namespace))
 	}
 	return names
 }
@@ -120,8 +100,8 @@ func (w *world) write(cluster client.Client, namespace string, status map[string
 // until waits until a pipeline is as it should be.
 func (w *world) until(name, what string, holds func(*pipelines.Pipeline) bool) *pipelines.Pipeline {
 	w.Helper()
-	stub := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
-	return testkit.Eventually(w.T, w.server, stub, testkit.Is(what, holds), testkit.Within(patience))
+	stub := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
+	return testkit.Eventually(w.T, w.APIServer, stub, testkit.Is(what, holds), testkit.Within(patience))
 }
 
 // untilState waits until the promotion of a revision to an environment has reached a state.
@@ -142,7 +122,7 @@ func held(p *pipelines.Pipeline, environment string, reason pipelines.HoldReason
 func (w *world) promoteEvents(name string) []string {
 	w.Helper()
 	var list corev1.EventList
-	if err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+	if err := w.Client().List(w.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		w.Fatal(err)
 	}
 	var messages []string
@@ -160,7 +140,7 @@ func (w *world) untilEvent(name, reason string) *corev1.Event {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
-	watcher, err := w.server.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(w.namespace))
+	watcher, err := w.Client().Watch(ctx, &corev1.EventList{}, client.InNamespace(w.Namespace))
 	if err != nil {
 		w.Fatal(err)
 	}

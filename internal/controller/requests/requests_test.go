@@ -17,19 +17,12 @@ import (
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world runs the controllers of installations; the test asks as tools of Flux do.
-type world struct {
-	*testing.T
-	server    *testkit.APIServer
-	namespace string
-}
+type world struct{ *managed.World }
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	w := world{T: t, server: testkit.Server(t)}
-	w.namespace = w.server.Namespace(t)
-	options := managed.Options(w.namespace)
-	options.Controllers = []string{"installations", "executions", "deployitems"}
-	managed.Run(t, w.server.Config(), options)
+	w := world{managed.NewWorld(t, managed.Controllers("installations", "executions", "deployitems"))}
+	w.Manage()
 	return w
 }
 
@@ -43,7 +36,7 @@ func (w world) ask(object client.Object, value string) {
 		}
 	}
 	object.SetAnnotations(annotations)
-	if err := w.server.Client().Patch(w.Context(), object, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(w.Context(), object, client.MergeFrom(before)); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -53,12 +46,12 @@ const empty = "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n
 // One value of the annotation is one job, and the status has the value once it was heard.
 func TestARequestStartsOneJob(t *testing.T) {
 	w := newWorld(t)
-	inst := testkit.Installation(w.namespace, "app").Blueprint(empty).Build()
-	testkit.Create(t, w.server, inst)
+	inst := testkit.Installation(w.Namespace, "app").Blueprint(empty).Build()
+	w.Create(inst)
 	jobs := map[string]bool{}
 	for number, value := range []string{"2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"} {
 		w.ask(inst, value)
-		inst = testkit.Eventually(t, w.server, inst, testkit.Is("finished after "+value, func(i *lsv1alpha1.Installation) bool {
+		inst = testkit.Eventually(t, w.APIServer, inst, testkit.Is("finished after "+value, func(i *lsv1alpha1.Installation) bool {
 			return i.Status.LastHandledReconcileAt == value && i.Status.IsFinished() && i.Annotations[lsv1alpha1.OperationAnnotation] == "" &&
 				i.Status.Phase == lsv1alpha1.PhaseSucceeded && !jobs[i.Status.JobID]
 		}))
@@ -70,16 +63,16 @@ func TestARequestStartsOneJob(t *testing.T) {
 	last := inst.Status.JobID
 	before := inst.DeepCopy()
 	inst.Annotations["example.com/note"] = "x"
-	if err := w.server.Client().Patch(t.Context(), inst, client.MergeFrom(before)); err != nil {
+	if err := w.Client().Patch(t.Context(), inst, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
-	other := testkit.Installation(w.namespace, "other").Blueprint(empty).Build()
-	testkit.Create(t, w.server, other)
+	other := testkit.Installation(w.Namespace, "other").Blueprint(empty).Build()
+	w.Create(other)
 	w.ask(other, "now")
-	testkit.Eventually(t, w.server, other, testkit.Is("finished", func(i *lsv1alpha1.Installation) bool {
+	testkit.Eventually(t, w.APIServer, other, testkit.Is("finished", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.LastHandledReconcileAt == "now" && i.Status.IsFinished() && i.Status.JobID != ""
 	}))
-	if err := w.server.Client().Get(t.Context(), client.ObjectKeyFromObject(inst), inst); err != nil {
+	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(inst), inst); err != nil {
 		t.Fatal(err)
 	}
 	if inst.Status.JobID != last || inst.Annotations[lsv1alpha1.OperationAnnotation] != "" {
@@ -91,29 +84,29 @@ func TestARequestStartsOneJob(t *testing.T) {
 // above, or by status.jobID: nothing is heard that would have no effect.
 func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	w := newWorld(t)
-	inst := testkit.Installation(w.namespace, "app").Blueprint(empty).Build()
+	inst := testkit.Installation(w.Namespace, "app").Blueprint(empty).Build()
 	inst.Spec.Flow = lsv1alpha1.FlowContinuous
-	unheard := testkit.Execution(w.namespace, "of-jobs").Build()
-	execution := testkit.Execution(w.namespace, "execution").Build()
+	unheard := testkit.Execution(w.Namespace, "of-jobs").Build()
+	execution := testkit.Execution(w.Namespace, "execution").Build()
 	execution.Spec.Flow = lsv1alpha1.FlowContinuous
-	item := testkit.DeployItem(w.namespace, "item").Build()
+	item := testkit.DeployItem(w.Namespace, "item").Build()
 	item.Spec.Flow = lsv1alpha1.FlowContinuous
-	testkit.Create(t, w.server, inst, unheard, execution, item)
-	inst = testkit.Eventually(t, w.server, inst, testkit.Is("finished", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }))
+	w.Create(inst, unheard, execution, item)
+	inst = testkit.Eventually(t, w.APIServer, inst, testkit.Is("finished", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }))
 	for _, object := range []client.Object{unheard, inst, execution, item} {
 		w.ask(object, "now")
 	}
-	testkit.Eventually(t, w.server, inst, testkit.Is("heard", func(i *lsv1alpha1.Installation) bool {
+	testkit.Eventually(t, w.APIServer, inst, testkit.Is("heard", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == "" && i.Status.Phase == lsv1alpha1.PhaseSucceeded
 	}))
-	testkit.Eventually(t, w.server, execution, testkit.Is("heard", func(e *lsv1alpha1.Execution) bool {
+	testkit.Eventually(t, w.APIServer, execution, testkit.Is("heard", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.LastHandledReconcileAt == "now" && e.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	}))
 	// No deployer runs here that would take the operation away.
-	testkit.Eventually(t, w.server, item, testkit.Is("heard", func(i *lsv1alpha1.DeployItem) bool {
+	testkit.Eventually(t, w.APIServer, item, testkit.Is("heard", func(i *lsv1alpha1.DeployItem) bool {
 		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile)
 	}))
-	if err := w.server.Client().Get(t.Context(), client.ObjectKeyFromObject(unheard), unheard); err != nil {
+	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(unheard), unheard); err != nil {
 		t.Fatal(err)
 	}
 	if unheard.Status.LastHandledReconcileAt != "" || unheard.Annotations[requests.TakenAnnotation] != "" {

@@ -4,7 +4,6 @@
 package manifest_test
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -15,11 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/deployer"
@@ -34,32 +29,15 @@ import (
 // process runs the deployer in a manager for one namespace until the test ends.
 func process(t *testing.T, server *testkit.APIServer, namespace string, transport *faults.Transport) {
 	t.Helper()
-	again := true
-	mgr, err := ctrl.NewManager(transport.Config(server.Config()), ctrl.Options{
-		Scheme:     server.Client().Scheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
-		Controller: config.Controller{SkipNameValidation: &again},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mgr := testkit.NewManager(t, transport.Config(server.Config()), namespace)
 	clusters := target.NewClusters(target.Options{
 		Host: mgr.GetAPIReader(), Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: transport.Config(server.Config()).WrapTransport,
 	})
+	t.Cleanup(clusters.Close)
 	if err := deployer.Setup(mgr, manifest.New(), deployer.Options{Name: manifest.Name, Clusters: clusters, Workers: 2}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		clusters.Close()
-	})
+	testkit.Run(t, mgr.Start)
 }
 
 // begin gives an item a job, as its execution would.

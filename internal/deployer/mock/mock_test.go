@@ -4,7 +4,6 @@
 package mock_test
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -14,11 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	mockv1alpha1 "espalier.dev/api/deployer/mock/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -33,33 +28,11 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // start runs the mock deployer for one namespace until the test ends.
 func start(t *testing.T, config *rest.Config, namespace string) {
 	t.Helper()
-	mgr, err := ctrl.NewManager(config, managerOptions(t, namespace))
-	if err == nil {
-		err = deployer.Setup(mgr, mock.New(), deployer.Options{Name: mock.Name, Version: "v1", Identity: "test", Workers: 2})
-	}
-	if err != nil {
+	mgr := testkit.NewManager(t, config, namespace)
+	if err := deployer.Setup(mgr, mock.New(), deployer.Options{Name: mock.Name, Version: "v1", Identity: "test", Workers: 2}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func managerOptions(t *testing.T, namespace string) ctrl.Options {
-	t.Helper()
-	again := true
-	return ctrl.Options{
-		Scheme:     testkit.Server(t).Client().Scheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
-		Controller: config.Controller{SkipNameValidation: &again},
-	}
+	testkit.Run(t, mgr.Start)
 }
 
 // begin starts an item by hand, as users of the API do: by its job ID alone.

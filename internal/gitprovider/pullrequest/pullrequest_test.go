@@ -135,8 +135,11 @@ func TestPIP22_APullRequestIsOpenedOnce(t *testing.T) {
 	w := newWorld(t, map[string]string{file: podinfo("1.0.0"), "other.yaml": "x:   1\n"})
 	w.request.Note = "This is a note."
 	first := w.propose()
-	if first.Outcome != pullrequest.Open || first.Adopted || first.PullRequest == nil || first.BaseCommit != w.repository.Tip(gitserver.Main) || first.HeadCommit != w.repository.Tip(branch) {
-		t.Errorf("first: %+v", first)
+	if diff := cmp.Diff(pullrequest.Proposal{
+		Outcome: pullrequest.Open, PullRequest: first.PullRequest,
+		BaseCommit: w.repository.Tip(gitserver.Main), HeadCommit: w.repository.Tip(branch),
+	}, first); diff != "" || first.PullRequest == nil {
+		t.Fatalf("first, there is %v:\n%s", first.PullRequest, diff)
 	}
 	w.mustBeOne("1.2.3")
 	pr := first.PullRequest
@@ -517,8 +520,11 @@ func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
 	}
 	t.Run("the same revision", func(t *testing.T) {
 		w, number := begin(t)
-		if got := w.propose(); got.PullRequest.Number != number || got.Outcome != pullrequest.Open || !got.Adopted || got.Key != key {
-			t.Errorf("%+v", got)
+		got := w.propose()
+		want := got
+		want.Outcome, want.Adopted, want.Key = pullrequest.Open, true, key
+		if diff := cmp.Diff(want, got); diff != "" || got.PullRequest.Number != number {
+			t.Errorf("pull request %d, want %d:\n%s", got.PullRequest.Number, number, diff)
 		}
 		if branches := w.repository.Branches(); len(w.provider.all) != 1 || len(branches) != 2 {
 			t.Errorf("pull requests %v, branches %v", w.provider.all, branches)

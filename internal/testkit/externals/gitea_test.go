@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"espalier.dev/internal/testkit/externals"
 )
@@ -45,12 +46,17 @@ func TestAPullRequestIsOpenedAndMerged(t *testing.T) {
 	first := repository.Head(t, "main")
 	proposed := repository.Commit(t, "proposal", map[string]string{"app/version.yaml": "version: 2\n"})
 	opened := repository.OpenPullRequest(t, "proposal", "main")
-	if opened.State != "open" || opened.Merged || opened.Head.SHA != proposed || opened.Base.SHA != first || opened.Base.Branch != "main" {
-		t.Errorf("opened %+v; proposed %s, main was at %s", opened, proposed, first)
+	want := externals.PullRequest{
+		Number: opened.Number, Title: "Merge proposal", State: "open", URL: opened.URL,
+		Head: externals.PullRequestEnd{Branch: "proposal", SHA: proposed}, Base: externals.PullRequestEnd{Branch: "main", SHA: first},
+	}
+	if diff := cmp.Diff(want, opened); diff != "" {
+		t.Errorf("opened:\n%s", diff)
 	}
 	merged := repository.Merge(t, opened.Number)
-	if merged.State != "closed" || !merged.Merged || merged.MergeCommit != repository.Head(t, "main") || merged.MergeCommit == first {
-		t.Errorf("merged %+v; main is at %s", merged, repository.Head(t, "main"))
+	want.State, want.Merged, want.MergeCommit = "closed", true, repository.Head(t, "main")
+	if diff := cmp.Diff(want, merged, cmpopts.IgnoreFields(externals.PullRequest{}, "Head", "Base")); diff != "" || merged.MergeCommit == first {
+		t.Errorf("merged, main was at %s:\n%s", first, diff)
 	}
 	if text := repository.File(t, "main", "app/version.yaml"); text != "version: 2\n" {
 		t.Errorf("main holds %q", text)

@@ -59,7 +59,7 @@ func (t *Transport) awaitThaw(httpRequest *http.Request) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if t.isCrashed() {
+		if t.IsCrashed() {
 			return resetError()
 		}
 		t.changed.Wait()

@@ -7,16 +7,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Entry is one request and what became of it.
 type Entry struct {
 	Request
-	Number int    // among all requests, from 1
-	Write  int    // among the numbered writes, from 1; 0 for everything else
-	Fault  string // the printed fault that struck it, if any
-	Status int    // what the server answered; 0 if it was not asked or has not answered yet
-	Err    error  // what the caller got instead of an answer
+	Number int       // among all requests, from 1
+	Write  int       // among the numbered writes, from 1; 0 for everything else
+	At     time.Time // when it was made
+	Fault  string    // the printed fault that struck it, if any
+	Status int       // what the server answered; 0 if it was not asked or has not answered yet
+	Err    error     // what the caller got instead of an answer
 }
 
 func (e Entry) String() string {

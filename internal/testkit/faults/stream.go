@@ -43,7 +43,7 @@ func (t *Transport) intercept(r Request, response *http.Response) error {
 	s := &stream{transport: t, request: r, upstream: response.Body, listing: r.StreamsList}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	if t.isCrashed() {
+	if t.IsCrashed() {
 		return resetError()
 	}
 	t.streams[s] = struct{}{}

@@ -69,7 +69,7 @@ func (t *Transport) Crash() {
 }
 
 func (t *Transport) crashLocked() {
-	if t.isCrashed() {
+	if t.IsCrashed() {
 		return
 	}
 	close(t.crashed)
@@ -82,7 +82,22 @@ func (t *Transport) crashLocked() {
 // Crashed is closed by a crash, so that the test can stop the controller and start the next one.
 func (t *Transport) Crashed() <-chan struct{} { return t.crashed }
 
-func (t *Transport) isCrashed() bool {
+// AfterCrash does something once the connection has crashed. Whoever calls it calls over, which returns when nothing will happen any more.
+func (t *Transport) AfterCrash(do func()) (over func()) {
+	enough, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-t.crashed:
+			do()
+		case <-enough:
+		}
+	}()
+	return func() { close(enough); <-done }
+}
+
+// IsCrashed reports whether it has crashed.
+func (t *Transport) IsCrashed() bool {
 	select {
 	case <-t.crashed:
 		return true
@@ -112,8 +127,8 @@ func (t *Transport) admit(r Request) call {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.requests++
-	c := call{Request: r, index: len(t.log), dead: t.isCrashed()}
-	entry := Entry{Request: r, Number: t.requests}
+	c := call{Request: r, index: len(t.log), dead: t.IsCrashed()}
+	entry := Entry{Request: r, Number: t.requests, At: time.Now()}
 	if !c.dead {
 		if r.IsNumbered() {
 			t.writes++
@@ -243,7 +258,7 @@ func (r roundTripper) forward(c call, httpRequest *http.Request) (*http.Response
 		return nil, 0, err
 	}
 	status := response.StatusCode
-	if r.transport.isCrashed() {
+	if r.transport.IsCrashed() {
 		_ = response.Body.Close()
 		return nil, status, resetError()
 	}

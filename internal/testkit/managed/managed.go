@@ -5,13 +5,13 @@
 package managed
 
 import (
-	"context"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
 	"espalier.dev/internal/manager"
+	"espalier.dev/internal/testkit"
 )
 
 // Options are those of a manager that listens nowhere, asks for no lease and works in the given namespaces; none means all.
@@ -27,19 +27,57 @@ func Options(namespaces ...string) manager.Options {
 // Run runs a manager until the test ends, or until stop is called. stop may be called more than once.
 func Run(t testing.TB, config *rest.Config, options manager.Options) (stop func()) {
 	t.Helper()
+	return testkit.Run(t, Manager(t, config, options).Start)
+}
+
+// Manager builds a manager that logs nothing.
+func Manager(t testing.TB, config *rest.Config, options manager.Options) *manager.Manager {
+	t.Helper()
 	mgr, err := manager.New(config, options, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := mgr.Start(ctx); err != nil {
-			t.Errorf("the manager ended: %v", err)
-		}
-	}()
-	stop = func() { cancel(); <-done }
-	t.Cleanup(stop)
-	return stop
+	return mgr
+}
+
+// World is a namespace in which managers work.
+type World struct {
+	*testkit.World
+	// Options are those of all managers that the world runs: Options for its namespace, as the test has changed them.
+	Options manager.Options
+}
+
+// NewWorld is a world on the shared server. Nobody works in it yet.
+func NewWorld(t *testing.T, change ...func(*manager.Options)) *World {
+	t.Helper()
+	return In(testkit.NewWorld(t), change...)
+}
+
+// In is a world in which nobody works yet.
+func In(world *testkit.World, change ...func(*manager.Options)) *World {
+	w := &World{World: world, Options: Options(world.Namespace)}
+	for _, f := range change {
+		f(&w.Options)
+	}
+	return w
+}
+
+// Controllers chooses who works.
+func Controllers(names ...string) func(*manager.Options) {
+	return func(o *manager.Options) { o.Controllers = names }
+}
+
+// SystemNamespace lets the world be the namespace of the product as well.
+func SystemNamespace(o *manager.Options) { o.SystemNamespace = o.Namespaces[0] }
+
+// Manage runs a manager until the test ends, or until stop is called. stop may be called more than once.
+func (w *World) Manage() (stop func()) {
+	w.Helper()
+	return w.ManageOver(w.Config())
+}
+
+// ManageOver is Manage with a connection that the test has prepared.
+func (w *World) ManageOver(connection *rest.Config) (stop func()) {
+	w.Helper()
+	return Run(w.T, connection, w.Options)
 }

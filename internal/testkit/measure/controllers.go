@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -34,7 +33,7 @@ func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Con
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Controllers{metrics: freeAddress(t)}
+	c := &Controllers{metrics: testkit.FreeAddress(t)}
 	arguments = append([]string{
 		"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address", c.metrics, "--health-probe-address=0", "--approval-address=0", "--log-level=error",
 	}, arguments...)
@@ -44,17 +43,6 @@ func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Con
 	}
 	t.Cleanup(func() { c.Stop(t) })
 	return c
-}
-
-// freeAddress is one where nobody listens; nobody can promise that it stays so.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // Stop ends the controllers. It may be called again.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"espalier.dev/internal/testkit/traffic"
 )
 
 // Requests counts requests by what they do: "POST installations/status". Watches and the housekeeping of the API server itself
@@ -100,7 +102,7 @@ func (c *counter) snapshot() Requests {
 }
 
 func (c *counter) wrap(next http.RoundTripper) http.RoundTripper {
-	return RoundTripper(func(request *http.Request) (*http.Response, error) {
+	return traffic.RoundTripper(func(request *http.Request) (*http.Response, error) {
 		if name := NameOf(request); name != "" {
 			c.mutex.Lock()
 			c.seen[name]++
@@ -109,9 +111,3 @@ func (c *counter) wrap(next http.RoundTripper) http.RoundTripper {
 		return next.RoundTrip(request)
 	})
 }
-
-// RoundTripper is a transport that is a function.
-type RoundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip calls the function.
-func (r RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }

@@ -16,6 +16,7 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/internal/testkit/managed"
 )
 
 // disturbance is what befalls the controller in one run. Its printed form is a list of faults, or FAULT@WRITE.
@@ -102,9 +103,9 @@ func (d disturbance) arrange(s *scene, w workload) {
 		})
 	case wipe:
 		p := s.operate(faults.Plan{}, s.wipe)
-		p.transport.Before(d.at, p.transport.Crash)
+		p.Transport.Before(d.at, p.Transport.Crash)
 	case lose:
-		s.operate(faults.Plan{}, func() {}).transport.Before(d.at, s.wipe)
+		s.operate(faults.Plan{}, func() {}).Transport.Before(d.at, s.wipe)
 	case splitBrain:
 		s.start(faults.New(faults.Plan{}), s.options())
 		s.start(faults.New(faults.Plan{}), s.options())
@@ -131,7 +132,7 @@ func (s *scene) wipe() {
 
 // isOver reports whether everything that is planned has happened. What lasts as long as the story is never over.
 func (d disturbance) isOver(s *scene) bool {
-	log := s.processes.log()
+	log := s.processes.Log()
 	switch {
 	case d.processFault == splitBrain || d.processFault == relieve || d.isNone():
 		return false
@@ -156,14 +157,14 @@ func (d disturbance) arrangeReplicas(s *scene) {
 	s.t.Helper()
 	leader, other := faults.New(faults.Plan{}), faults.New(faults.Plan{})
 	process := s.replica(leader)
-	<-process.manager.Elected()
+	<-process.Manager.Elected()
 	leader.Before(d.at, func() {
 		switch d.processFault {
 		case stopLeader:
-			process.cancel()
+			process.Cancel()
 		case crashLeader:
 			leader.Crash()
-			process.cancel()
+			process.Cancel()
 		case freezeLeader:
 			leader.Freeze()
 		}
@@ -176,22 +177,10 @@ func (d disturbance) arrangeReplicas(s *scene) {
 
 // replica runs a process that wants to be the leader. One that has lost its lease ends, and is followed by another, as a Deployment
 // has it.
-func (s *scene) replica(transport *faults.Transport) *process {
+func (s *scene) replica(transport *faults.Transport) *managed.Process {
 	s.t.Helper()
 	first := s.start(transport, s.electing())
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for p := first; ; {
-			select {
-			case <-p.ended:
-				p = s.start(faults.New(faults.Plan{}), s.electing())
-			case <-over:
-				return
-			}
-		}
-	}()
-	s.t.Cleanup(func() { close(over); <-done })
+	managed.Relieve(s.t, first, func() *managed.Process { return s.start(faults.New(faults.Plan{}), s.electing()) })
 	return first
 }
 

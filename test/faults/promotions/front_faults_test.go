@@ -55,8 +55,8 @@ func TestAFrontFailsAsPlanned(t *testing.T) {
 				t.Fatalf("the first request got %d", got)
 			}
 			got := send()
-			if executed(2) != want.executed || (got != 0) != want.answered || got != want.status || isDown(life) != want.crashed {
-				t.Errorf("the second request got %d, executed %t, crashed %t", got, executed(2), isDown(life))
+			if executed(2) != want.executed || (got != 0) != want.answered || got != want.status || life.IsCrashed() != want.crashed {
+				t.Errorf("the second request got %d, executed %t, crashed %t", got, executed(2), life.IsCrashed())
 			}
 			third := send()
 			if alive := third == http.StatusCreated; alive == want.crashed {

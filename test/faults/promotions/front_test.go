@@ -111,7 +111,7 @@ func (f *front) struck() int {
 func (f *front) admit(operation string) (index int, action faults.Action, life *faults.Transport) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if f.life != nil && isDown(f.life) {
+	if f.life != nil && f.life.IsCrashed() {
 		panic(http.ErrAbortHandler)
 	}
 	if f.counts == nil {

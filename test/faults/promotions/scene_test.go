@@ -5,11 +5,8 @@ package promotions_test
 
 import (
 	"fmt"
-	"net"
-	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +20,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/managed"
 	"espalier.dev/test/faults/promotions/invariant"
 )
 
@@ -43,7 +41,7 @@ type scene struct {
 	namespace string
 	at        map[string]string // the namespace of each environment
 	recorder  *testkit.Recorder
-	processes processes
+	processes managed.Processes
 	// succession is nil if several processes run at once.
 	succession *succession
 
@@ -98,33 +96,13 @@ func newScene(t *testing.T, w workload, d disturbance) *scene {
 	}
 	s.sink, s.events = s.newSink(t, d.outside)
 	if w.approvals {
-		s.approval = freeAddress(t)
+		s.approval = testkit.FreeAddress(t)
 		s.create(&corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "key"},
 			StringData: map[string]string{"hmac-key": approvalKey},
 		})
 	}
 	return s
-}
-
-// addresses counts those that were given out.
-var addresses atomic.Int32
-
-// freeAddress is one that processes can listen on, one after the other. Each has a host of its own within loopback, where the system has
-// more than one: what everybody else listens on is 127.0.0.1, and a port that is free there may be taken a moment later.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	number := addresses.Add(1)
-	host := fmt.Sprintf("127.%d.%d.%d", 64+os.Getpid()%128, number>>8&0xff, number&0xff)
-	listener, err := net.Listen("tcp", host+":0")
-	if err != nil {
-		listener, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 func (s *scene) create(objects ...client.Object) {

@@ -33,7 +33,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	s := newScene(t, w, d)
 	t.Cleanup(func() {
 		if t.Failed() {
-			sent := s.processes.log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
+			sent := s.processes.Log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
 			t.Logf("what the first process has sent:\n%s\nat the provider: %v\nat the sink: %v\nledger: %v", sent, s.provider.log(), s.sink.log(), s.ledger.list())
 		}
 	})
@@ -48,7 +48,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 		}
 	}
 	return outcome{
-		pauses: s.pauses, evidence: s.evidence(), log: s.processes.log(), provider: s.provider.log(), sink: s.sink.log(), met: d.isOver(s),
+		pauses: s.pauses, evidence: s.evidence(), log: s.processes.Log(), provider: s.provider.log(), sink: s.sink.log(), met: d.isOver(s),
 		exceptions: exceptions(w, d),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -81,8 +82,9 @@ func TestIntendKeepsWhatIsKnown(t *testing.T) {
 	other := entry("manage", "", "")
 	other.Resource.APIVersion = "group/v1"
 	known.Intend(other)
-	entries := known.Entries()
-	if len(entries) != 2 || entries[0].Resource.UID != "1" || entries[0].FieldsHash != "h" || entries[0].Policy != "keep" || entries[1].Resource.UID != "" {
-		t.Errorf("%+v", entries)
+	want := changed
+	want.Resource.UID, want.FieldsHash = "1", "h"
+	if diff := cmp.Diff([]Entry{want, other}, known.Entries()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// Process is something that runs beside a test and looks to an API server like a process of its own.
+type Process struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+	err    error
+}
+
+// Start runs something, most often the Start of a manager, until the process is stopped or the context ends. Whoever starts it stops it, and
+// knows what it means if it ends with an error; Run is for everybody else.
+func Start(ctx context.Context, run func(context.Context) error) *Process {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &Process{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		p.err = run(ctx)
+	}()
+	return p
+}
+
+// Stop ends the process, waits until it has ended and returns its error. It may be called more than once.
+func (p *Process) Stop() error {
+	p.cancel()
+	<-p.ended
+	return p.err
+}
+
+// Cancel asks the process to end, and does not wait for it.
+func (p *Process) Cancel() { p.cancel() }
+
+// Ended is closed when the process has ended.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Run runs something until the test ends, or until stop is called, which may be more than once. The test fails if it ends with an error.
+func Run(t testing.TB, run func(context.Context) error) (stop func()) {
+	t.Helper()
+	p := Start(t.Context(), func(ctx context.Context) error {
+		err := run(ctx)
+		if err != nil {
+			t.Errorf("what the test has started ended: %v", err)
+		}
+		return err
+	})
+	stop = func() { _ = p.Stop() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// ShortGrace is for a manager that may be cut off from its API server: what hangs then gets a second when the manager is stopped.
+func ShortGrace(o *ctrl.Options) {
+	grace := time.Second
+	o.GracefulShutdownTimeout = &grace
+}
+
+// NewManager builds a manager for controllers that a test sets up itself. It sees one namespace, or all of them if none is named, knows the
+// kinds of Scheme, listens nowhere and bears others beside it in this process.
+func NewManager(t testing.TB, config *rest.Config, namespace string, change ...func(*ctrl.Options)) ctrl.Manager {
+	t.Helper()
+	scheme, err := Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := true
+	options := ctrl.Options{
+		Scheme:     scheme,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: crconfig.Controller{SkipNameValidation: &again},
+	}
+	if namespace != "" {
+		options.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}}
+	}
+	for _, f := range change {
+		f(&options)
+	}
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		t.Fatalf("build a manager: %v", err)
+	}
+	return mgr
+}
