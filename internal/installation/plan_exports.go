@@ -35,6 +35,8 @@ type ExportPlan struct {
 	Steps []lsv1alpha1.ConditionType
 	// Generates is set if templates have made values that are not stored.
 	Generates bool
+	// Warnings name values that the blueprint does not declare, and declared ones that are missing though nobody asks for them.
+	Warnings []string
 }
 
 // NewExportPlan makes the plan of the exports.
@@ -61,7 +63,7 @@ func (p *ExportPlan) fill(engine *blueprint.Engine, in ExportInputs) error {
 	if err != nil {
 		return err
 	}
-	p.Generates = in.Entropy.Used() && !states.Within(in.States)
+	p.Generates, p.Warnings = in.Entropy.Used() && !states.Within(in.States), exports.Warnings
 	objects, err := exports.Objects(in.Scope, in.owner(), ownersOf(in.Existing))
 	if err != nil {
 		return err

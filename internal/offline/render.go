@@ -4,7 +4,6 @@
 package offline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,10 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/installation"
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/template"
 )
@@ -291,39 +293,34 @@ func (r *renderer) installation(n node) (complete bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	out, err := r.engine.Render(in)
-	if err != nil {
-		return false, err
+	plan := installation.NewPlan(r.engine, in)
+	if plan.Err != nil {
+		return false, plan.Err
 	}
-	for _, warning := range out.Warnings {
-		r.result.warn("installation %s: %s", n.path, warning)
-	}
-	children, err := r.keep(n, out)
-	if err != nil {
-		return false, err
-	}
+	r.warn(n, plan.Prepared.Warnings)
+	children := r.keep(n, plan)
 	nested := len(children) == 0
 	if r.Recursive {
 		if nested, err = r.siblings(children, children); err != nil {
 			return false, err
 		}
 	}
-	return r.exports(n, finished{in: in, out: out, nestedComplete: nested})
+	return r.exports(n, finished{in: in, plan: plan, nestedComplete: nested})
 }
 
-// input collects everything that an installation depends on.
-func (r *renderer) input(n node) (blueprint.Input, error) {
+// input collects everything that an installation depends on, as its controller would.
+func (r *renderer) input(n node) (in installation.Inputs, err error) {
 	request := r.manifests.request(n.Installation)
 	request.Repository = r.Library.repository()
-	in, err := r.catalog.Find(r.ctx, request)
-	if err != nil {
-		return blueprint.Input{}, r.Library.explain(r.manifests, err)
+	if in.Input, err = r.catalog.Find(r.ctx, request); err != nil {
+		return in, r.Library.explain(r.manifests, err)
 	}
+	in.Run.Flow, in.Below = n.Spec.Flow, r.below(n)
 	// What templates generate here stands for what the cluster will generate.
 	in.Entropy = template.NewEntropy([]byte(n.path), time.Unix(0, 0).UTC())
 	in.States, err = in.Blueprint.LoadStates(n.Name, pick(r.world.secrets, n.Namespace, in.Blueprint.StateSecrets(n.Name)))
 	if err != nil {
-		return blueprint.Input{}, err
+		return in, err
 	}
 	in.Scope, in.Facts = n.scope, r.world.facts(n.scope, n.Spec.Imports)
 	addFacts(r.result.secrets, in.Facts)
@@ -331,42 +328,55 @@ func (r *renderer) input(n node) (blueprint.Input, error) {
 }
 
 // keep stores what an installation wants, and returns the nested installations.
-func (r *renderer) keep(n node, out *blueprint.Output) ([]node, error) {
-	imports, err := out.Imports.Objects(ownerOf(n))
-	if err != nil {
-		return nil, err
-	}
+func (r *renderer) keep(n node, plan *installation.Plan) []node {
+	imports := objectsOf(plan.Context)
 	r.world.add(imports)
 	r.markSecret(n, imports)
 	r.keepContext(imports)
-	if execution := out.Execution(n.Installation); execution != nil {
-		r.result.add(execution)
+	if plan.Execution != nil {
+		r.result.add(bare(plan.Execution.Wanted))
 	}
 	var children []node
-	for i := range out.Subinstallations {
-		sub := &out.Subinstallations[i]
-		sub.ObjectName = cmp.Or(r.existingName(n, sub.Name), sub.ObjectName)
-		object := sub.Object(n.Installation)
-		r.result.add(object)
+	for _, sub := range plan.Subs {
+		r.result.add(bare(sub.Wanted))
 		scope := dataflow.Scope{Namespace: n.Namespace, Parent: n.Name}
-		children = append(children, node{Installation: object, path: n.path + "/" + sub.Name, scope: scope, origin: n.origin})
+		children = append(children, node{Installation: sub.Wanted, path: n.path + "/" + sub.Name, scope: scope, origin: n.origin})
 	}
-	return children, r.keepStates(n, out.States)
+	r.keepStates(n, plan.States)
+	return children
+}
+
+// bare is an object without what the controllers manage it by.
+func bare[T client.Object](object T) T {
+	object.SetOwnerReferences(nil)
+	object.SetFinalizers(nil)
+	return object
+}
+
+// objectsOf are the objects of writes.
+func objectsOf(writes installation.ContextWrites) (objects dataflow.Objects) {
+	for _, w := range writes.DataObjects {
+		objects.DataObjects = append(objects.DataObjects, w.Wanted)
+	}
+	for _, w := range writes.Targets {
+		objects.Targets = append(objects.Targets, w.Wanted)
+	}
+	return objects
 }
 
 func ownerOf(n node) dataflow.Owner {
 	return dataflow.Owner{Namespace: n.Namespace, Name: n.Name, UID: n.UID}
 }
 
-// existingName is the name of the object for a nested installation, if the manifests have one.
-func (r *renderer) existingName(parent node, name string) string {
+// below are the nested installations that the manifests have: a plan keeps their names.
+func (r *renderer) below(parent node) (below installation.Below) {
 	for _, inst := range r.manifests.Installations {
 		if inst.Namespace == parent.Namespace && inst.Labels[lsv1alpha1.EncompassedByLabel] == parent.Name &&
-			inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation] == name {
-			return inst.Name
+			inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation] != "" {
+			below.Subinstallations = append(below.Subinstallations, inst)
 		}
 	}
-	return ""
+	return below
 }
 
 func (r *renderer) keepContext(objects dataflow.Objects) {
@@ -393,23 +403,26 @@ func (r *renderer) markSecret(n node, imports dataflow.Objects) {
 	}
 }
 
-func (r *renderer) keepStates(n node, states blueprint.States) error {
-	secrets, err := states.Secrets(n.Name)
-	if err != nil {
-		return err
+func (r *renderer) keepStates(n node, states []installation.StateWrite) {
+	for _, state := range states {
+		r.result.addState(n.Namespace, state.Name, state.Data)
 	}
-	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		r.result.addState(n.Namespace, name, secrets[name])
-	}
-	return nil
 }
 
 // finished is an installation whose objects are rendered.
 type finished struct {
-	in  blueprint.Input
-	out *blueprint.Output
+	in   installation.Inputs
+	plan *installation.Plan
 	// nestedComplete says that the exports of all nested installations are known.
 	nestedComplete bool
+}
+
+// items are the deploy items.
+func (f finished) items() []lsv1alpha1.DeployItemTemplate {
+	if f.plan.Execution == nil {
+		return nil
+	}
+	return f.plan.Execution.Wanted.Spec.DeployItems
 }
 
 // exports stores what an installation exports, as far as that can be known, and reports whether it can.
@@ -421,22 +434,15 @@ func (r *renderer) exports(n node, f finished) (known bool, err error) {
 		}
 		return true, nil
 	}
-	var exports *dataflow.Exports
+	var objects dataflow.Objects
 	switch {
 	case given.Exports != nil:
-		exports, err = r.engine.ExportsOf(f.in, given.Exports)
-	case f.nestedComplete && (isGiven || len(f.out.DeployItems) == 0):
-		exports, err = r.runExports(n, f, given)
+		objects, err = r.givenExports(n, f, given)
+	case f.nestedComplete && (isGiven || len(f.items()) == 0):
+		objects, err = r.runExports(n, f, given)
 	default:
 		return false, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("exports: %w", err)
-	}
-	for _, warning := range exports.Warnings {
-		r.result.warn("installation %s: %s", n.path, warning)
-	}
-	objects, err := exports.Objects(n.scope, ownerOf(n), nil)
 	if err != nil {
 		return false, err
 	}
@@ -445,24 +451,45 @@ func (r *renderer) exports(n node, f finished) (known bool, err error) {
 	return true, nil
 }
 
+// givenExports are the objects for exports that the user has given.
+func (r *renderer) givenExports(n node, f finished, given GivenExport) (dataflow.Objects, error) {
+	exports, err := r.engine.ExportsOf(f.in.Input, given.Exports)
+	if err != nil {
+		return dataflow.Objects{}, fmt.Errorf("exports: %w", err)
+	}
+	r.warn(n, exports.Warnings)
+	return exports.Objects(n.scope, ownerOf(n), nil)
+}
+
+func (r *renderer) warn(n node, warnings []string) {
+	for _, warning := range warnings {
+		r.result.warn("installation %s: %s", n.path, warning)
+	}
+}
+
 // runExports runs the export executions over what the deploy items are said to export.
-func (r *renderer) runExports(n node, f finished, given GivenExport) (*dataflow.Exports, error) {
+func (r *renderer) runExports(n node, f finished, given GivenExport) (dataflow.Objects, error) {
 	for _, name := range slices.Sorted(maps.Keys(given.DeployItems)) {
-		if !slices.ContainsFunc(f.out.DeployItems, func(item lsv1alpha1.DeployItemTemplate) bool { return item.Name == name }) {
+		if !slices.ContainsFunc(f.items(), func(item lsv1alpha1.DeployItemTemplate) bool { return item.Name == name }) {
 			r.result.warn("exports of %s: there is no deploy item %q", n.path, name)
 		}
 	}
 	context, err := r.world.context(n.Installation)
 	if err != nil {
-		return nil, err
+		return dataflow.Objects{}, fmt.Errorf("exports: %w", err)
 	}
 	items := given.DeployItems
 	if items == nil {
 		items = map[string]any{}
 	}
-	exports, states, err := r.engine.Exports(f.in, blueprint.ExportValues{DeployItems: items, ContextValues: context})
-	if err != nil {
-		return nil, err
+	plan := installation.NewExportPlan(r.engine, installation.ExportInputs{
+		Inputs: f.in,
+		Values: blueprint.ExportValues{DeployItems: items, ContextValues: context},
+	})
+	if plan.Err != nil {
+		return dataflow.Objects{}, fmt.Errorf("exports: %w", plan.Err)
 	}
-	return exports, r.keepStates(n, states)
+	r.warn(n, plan.Warnings)
+	r.keepStates(n, plan.States)
+	return objectsOf(plan.Exports), nil
 }
