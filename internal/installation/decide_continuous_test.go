@@ -37,7 +37,7 @@ var continuousRules = map[string]continuousRule{
 				return false
 			}
 		}
-		return !busyBelow(o) && !o.Changed && o.Entered && len(o.ImportsChanged) == 0 && does[installation.Export](d)
+		return !busyBelow(o) && !o.Changed && o.Entered && len(o.ImportsChanged) == 0 && o.ExportsWritten
 	},
 	"what is busy is updated by force only": func(o installation.Observed, d installation.Decision) bool {
 		return !does[installation.Prepare](d) || !busyBelow(o) || forced(o)
@@ -90,7 +90,7 @@ var continuousRules = map[string]continuousRule{
 		return !o.Ignored || !o.Phase.IsCompleted() || d.Wait && len(d.Do) == 0 && d.Next == ""
 	},
 	"only what was not asked for anything is exported without an end": func(o installation.Observed, d installation.Decision) bool {
-		return !does[installation.Export](d) || d.Next == lsv1alpha1.PhaseSucceeded
+		return !does[installation.Export](d) || afterExports(o).Next == lsv1alpha1.PhaseSucceeded
 	},
 	"Aborted is left on request or with a new spec": func(o installation.Observed, d installation.Decision) bool {
 		for _, c := range o.Children {
@@ -112,6 +112,16 @@ func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
 		for name, holds := range continuousRules {
 			if !holds(o, d) {
 				t.Fatalf("%s: %+v decides %+v", name, o, d)
+			}
+		}
+		if !does[installation.Export](d) {
+			return
+		}
+		o.ExportsWritten = true
+		d = installation.Decide(o)
+		for name, holds := range continuousRules {
+			if !holds(o, d) {
+				t.Fatalf("with its exports written, %s: %+v decides %+v", name, o, d)
 			}
 		}
 	})

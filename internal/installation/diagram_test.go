@@ -19,7 +19,7 @@ func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 	d := diagram.Diagram{Page: "../../docs/jobs.md", Title: "phases of installations", Order: phases}
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
 	everything(func(o installation.Observed) {
-		if decided := installation.Decide(o); possible(o) && decided.Next != "" {
+		if decided := afterExports(o); possible(o) && decided.Next != "" {
 			d.Step(o.Phase, decided.Next, "")
 		}
 	})
@@ -32,11 +32,21 @@ func TestTheDiagramShowsWhatDecideDoesInTheContinuousFlow(t *testing.T) {
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
 	everyContinuous(func(o installation.Observed) {
 		impossible := o.Phase == lsv1alpha1.PhaseDeleting && !o.Deleting || o.Phase == lsv1alpha1.PhaseInit
-		if decided := installation.Decide(o); decided.Next != "" && !impossible {
+		if decided := afterExports(o); decided.Next != "" && !impossible {
 			d.Step(o.Phase, decided.Next, "")
 		}
 	})
 	d.Check(t, *update)
+}
+
+// afterExports is what is decided once the exports are written, if that is what is decided first.
+func afterExports(o installation.Observed) installation.Decision {
+	d := installation.Decide(o)
+	if does[installation.Export](d) {
+		o.ExportsWritten = true
+		return installation.Decide(o)
+	}
+	return d
 }
 
 // possible leaves out what only a hand in the status could make.

@@ -78,8 +78,8 @@ func NewObserved(s Snapshot) Observed {
 		Automatic:        automatic(inst),
 		Scheduled:        inst.Spec.AutomaticReconcile != nil,
 		DependencyError:  s.DependencyError,
-		Predecessors:     siblings(s.Predecessors),
-		Successors:       siblings(s.Successors),
+		Predecessors:     Siblings(s.Predecessors),
+		Successors:       Siblings(s.Successors),
 		Below:            Below{Subinstallations: s.Subinstallations, Execution: s.Execution},
 		NewJobID:         s.NewJobID,
 		Now:              s.Now,
@@ -180,7 +180,8 @@ func ParentOf(inst metav1.Object) string {
 // installationKind is the kind that owner references name.
 const installationKind = "Installation"
 
-func siblings(installations []*lsv1alpha1.Installation) []Sibling {
+// Siblings draws from installations what others of their scope need to know.
+func Siblings(installations []*lsv1alpha1.Installation) []Sibling {
 	var result []Sibling
 	for _, inst := range installations {
 		job := run.JobOf(&inst.Status.RunStatus)

@@ -19,6 +19,8 @@ const (
 	NeedPlan     Need = "plan"
 	NeedExports  Need = "exports"
 	NeedRestored Need = "restored"
+	// NeedSuccessors asks for Observed.Successors as they are now: they may have changed while the exports were written.
+	NeedSuccessors Need = "successors"
 )
 
 // Needs says which facts the next decision needs that were not read yet; empty if none.
@@ -36,6 +38,10 @@ func Needs(o Observed) Need {
 		case Restore:
 			if o.Plan == nil {
 				return NeedRestored
+			}
+		case Notify:
+			if !o.SuccessorsRead {
+				return NeedSuccessors
 			}
 		}
 	}

@@ -79,6 +79,9 @@ type Observed struct {
 	Below     Below
 	// Prepared is what the effect Prepare came to, in the pass in which it was executed.
 	Prepared *Prepared
+	// ExportsWritten is set once this pass has written the exports, SuccessorsRead once it has looked at its successors again, to ask them
+	// for something.
+	ExportsWritten, SuccessorsRead bool
 	// Done are the steps that effects have done since the last decision was settled.
 	Done []lsv1alpha1.ConditionType
 
@@ -110,7 +113,7 @@ type Observed struct {
 	Stuck map[string]bool
 	// UsedHash is a hash of the imports that the last update has used.
 	UsedHash string
-	// Updated is set once this pass has updated what is below, Exported once it has written the exports.
+	// Updated is set once this pass has updated what is below, Exported once it has completed with its exports.
 	Updated, Exported bool
 	// attempt is what the status remembers of an update of this pass that fails for good.
 	attempt Prepared

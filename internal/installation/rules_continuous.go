@@ -267,8 +267,11 @@ func complete(o Observed) Decision {
 }
 
 func succeed(o Observed) Decision {
+	if !o.ExportsWritten {
+		return writeExports()
+	}
 	d := Decision{
-		Do: []Effect{Export{}}, Next: lsv1alpha1.PhaseSucceeded, Wait: o.Operation == "",
+		Next: lsv1alpha1.PhaseSucceeded, Wait: o.Operation == "",
 		Why: because(lsv1alpha1.ReasonSucceeded, "everything is installed"),
 	}
 	if successors := o.importers(); len(successors) > 0 {

@@ -204,8 +204,10 @@ func decideCompletion(o Observed) Decision {
 	if o.Changed {
 		return fail(o, reasonSpecChanged, "the spec was changed during the job, so its exports would belong to an older one; request a new job")
 	}
+	if !o.ExportsWritten {
+		return writeExports()
+	}
 	d := Decision{
-		Do:   []Effect{Export{}},
 		Next: lsv1alpha1.PhaseSucceeded,
 		Wait: true,
 		Why:  because(lsv1alpha1.ReasonSucceeded, "everything is installed"),
@@ -214,6 +216,11 @@ func decideCompletion(o Observed) Decision {
 		d.Do = append(d.Do, Notify{Successors: successors})
 	}
 	return d
+}
+
+// writeExports comes before anybody is told of the exports.
+func writeExports() Decision {
+	return Decision{Do: []Effect{Export{}}, Why: because(string(lsv1alpha1.PhaseCompleting), "the exports are written")}
 }
 
 // importers are the successors that want to know of new exports.

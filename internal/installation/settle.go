@@ -64,6 +64,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		ObserveSpec(inst)
 		o.FlowOnly = false
 	}
+	o.ExportsWritten = o.ExportsWritten || does[Export](d)
 	if d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
 		status.SubInstCache.OrphanedSubs = nil
 	}

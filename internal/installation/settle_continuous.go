@@ -62,6 +62,7 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	for _, effect := range d.Do {
 		o = recordEffect(inst, o, effect)
 	}
+	o.Exported = o.Exported || o.ExportsWritten && d.Next == lsv1alpha1.PhaseSucceeded
 	if status.SubInstCache != nil && d.Next.IsCompleted() {
 		status.SubInstCache.OrphanedSubs = nil
 	}
@@ -83,7 +84,7 @@ func recordEffect(inst *lsv1alpha1.Installation, o Observed, effect Effect) Obse
 	status := &inst.Status
 	switch effect.(type) {
 	case Export:
-		o.Exported, o.ExportsGone = true, nil
+		o.ExportsWritten, o.ExportsGone = true, nil
 	case Observe:
 		ObserveSpec(inst)
 		o.FlowOnly = false

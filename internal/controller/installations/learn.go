@@ -35,6 +35,12 @@ func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o insta
 		o.Exporting = k.exportPlan(ctx, in)
 	case installation.NeedRestored:
 		o.Plan, o.Exporting = k.restoration(ctx, inst, o, run)
+	case installation.NeedSuccessors:
+		// Those of the beginning of the pass do if they cannot be read again: a write to one that has changed since is refused.
+		if successors, err := relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst)); err == nil {
+			o.Successors = installation.Siblings(successors)
+		}
+		o.SuccessorsRead = true
 	}
 	return o
 }
