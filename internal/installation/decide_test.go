@@ -251,6 +251,26 @@ func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 	}
 }
 
+// A deletion that has failed waits for a request, which is granted a job of its own.
+func TestJOB41_AFailedDeletionIsRepeatedOnRequest(t *testing.T) {
+	o := installation.Observed{
+		Name: "i", Root: true, Phase: lsv1alpha1.PhaseDeleteFailed, Job: jobs[1], Deleting: true, DeletionAsked: true, Finalizer: true,
+		Announced: true, NewJobID: "job-4", Now: noon,
+	}
+	if d := installation.Decide(o); !d.Wait || d.Next != "" || len(d.Do) > 0 {
+		t.Errorf("without a request: %+v", d)
+	}
+	o.Request = run.Request{Asked: true}
+	if d := installation.Decide(o); !does[installation.Grant](d) {
+		t.Errorf("with a request: %+v", d)
+	}
+	o.Request = run.Request{GrantedID: "job-4"}
+	inst, d := objectOf(o), installation.Decide(o)
+	if installation.Settle(inst, o, d, nil); inst.Status.Phase != lsv1alpha1.PhaseInitDelete || inst.Status.JobID != "job-4" {
+		t.Errorf("with a granted request: %+v leads to phase %s of job %s", d, inst.Status.Phase, inst.Status.JobID)
+	}
+}
+
 // A nested installation that its parent has made says that it has no job only if none comes soon: usually one does, and telling costs a
 // write.
 func TestJOB10_ANestedInstallationWithoutAJobSaysSoAfterAWhile(t *testing.T) {

@@ -78,10 +78,15 @@ func TestCON10_CON11_CON13_CON15_Entry(t *testing.T) {
 
 func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
 	play(t, map[string]scene{
-		"nothing new":             {settled(lsv1alpha1.PhaseSucceeded), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
-		"nothing below":           {settled(lsv1alpha1.PhaseSucceeded, below()), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
-		"nothing below, new":      {settled("", below(), changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"something works":         {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"nothing new":        {settled(lsv1alpha1.PhaseSucceeded), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"nothing below":      {settled(lsv1alpha1.PhaseSucceeded, below()), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
+		"nothing below, new": {settled("", below(), changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"something works":    {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"something cannot be seen": {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{
+			Kind:     installation.ChildExecution,
+			Name:     "e",
+			Presence: installation.Unseen,
+		})), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"something has failed":    {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
 		"something has recovered": {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
 		"something is gone": {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{
