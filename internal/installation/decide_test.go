@@ -251,6 +251,34 @@ func TestJOB46_JOB60_AFailedDeletionIsGivenUp(t *testing.T) {
 	}
 }
 
+// What the blueprint no longer contains is deleted, told of the job, and gone before the job goes on, even if it is the last of it.
+func TestJOB20_TheLastOrphanIsGoneBeforeTheJobGoesOn(t *testing.T) {
+	orphan := installation.Child{Kind: installation.ChildInstallation, Name: "goes", Presence: installation.Present, Deleting: true}
+	o := installation.Observed{
+		Name: "i", Root: true, Phase: lsv1alpha1.PhaseCleanupOrphaned, Job: jobs[2], Finalizer: true, NewJobID: "job-4", Now: noon,
+	}
+	told := orphan
+	told.Job = jobs[2]
+	undeleted := orphan
+	undeleted.Deleting = false
+	gone := told
+	gone.Presence = installation.Gone
+	for name, c := range map[string]struct {
+		orphan installation.Child
+		holds  func(installation.Decision) bool
+	}{
+		"not yet deleted": {undeleted, does[installation.DeleteChildren]},
+		"not told of the job":         {orphan, does[installation.PropagateJob]},
+		"at work":                     {told, func(d installation.Decision) bool { return d.Wait && d.Next == "" }},
+		"gone":                        {gone, func(d installation.Decision) bool { return d.Next == lsv1alpha1.PhaseObjectsCreated }},
+	} {
+		o.Orphaned = []installation.Child{c.orphan}
+		if d := installation.Decide(o); !c.holds(d) {
+			t.Errorf("an orphan that is %s: %+v", name, d)
+		}
+	}
+}
+
 // A deletion that has failed waits for a request, which is granted a job of its own.
 func TestJOB41_AFailedDeletionIsRepeatedOnRequest(t *testing.T) {
 	o := installation.Observed{

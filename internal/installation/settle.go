@@ -5,6 +5,7 @@ package installation
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -65,14 +66,23 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 		o.FlowOnly = false
 	}
 	o.ExportsWritten = o.ExportsWritten || does[Export](d)
-	if d.Next == lsv1alpha1.PhaseObjectsCreated && status.SubInstCache != nil {
-		status.SubInstCache.OrphanedSubs = nil
-	}
-	if status.TransitionTimes != nil && (d.Next == lsv1alpha1.PhaseProgressing || d.Next == lsv1alpha1.PhaseDeleting) {
-		at := metav1.NewTime(o.Now)
-		status.TransitionTimes.WaitTime = &at
-	}
+	settlePhase(status, d.Next, o.Now)
 	return o
+}
+
+// settlePhase records what comes with entering a phase.
+func settlePhase(status *lsv1alpha1.InstallationStatus, next lsv1alpha1.Phase, now time.Time) {
+	switch next {
+	case lsv1alpha1.PhaseObjectsCreated:
+		if status.SubInstCache != nil {
+			status.SubInstCache.OrphanedSubs = nil
+		}
+	case lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseDeleting:
+		if status.TransitionTimes != nil {
+			at := metav1.NewTime(now)
+			status.TransitionTimes.WaitTime = &at
+		}
+	}
 }
 
 // settleRequest tells of the request for a job, or that there is none.
