@@ -267,10 +267,10 @@ func TestJOB20_TheLastOrphanIsGoneBeforeTheJobGoesOn(t *testing.T) {
 		orphan installation.Child
 		holds  func(installation.Decision) bool
 	}{
-		"not yet deleted": {undeleted, does[installation.DeleteChildren]},
-		"not told of the job":         {orphan, does[installation.PropagateJob]},
-		"at work":                     {told, func(d installation.Decision) bool { return d.Wait && d.Next == "" }},
-		"gone":                        {gone, func(d installation.Decision) bool { return d.Next == lsv1alpha1.PhaseObjectsCreated }},
+		"not yet deleted":     {undeleted, does[installation.DeleteChildren]},
+		"not told of the job": {orphan, does[installation.PropagateJob]},
+		"at work":             {told, func(d installation.Decision) bool { return d.Wait && d.Next == "" }},
+		"gone":                {gone, func(d installation.Decision) bool { return d.Next == lsv1alpha1.PhaseObjectsCreated }},
 	} {
 		o.Orphaned = []installation.Child{c.orphan}
 		if d := installation.Decide(o); !c.holds(d) {
