@@ -50,15 +50,19 @@ RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal
 	./internal/dashboard ./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... \
 	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./test/canary
 
+# Whole workloads under faults. What a newcomer runs takes one plan of eight, CI the whole sample, and "make faults" every plan.
+SWEEPS := ./test/faults ./test/faults/promotions
+
 TEST_TIMEOUT = 40m
 GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
 # The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint. The race detector stays off where Kubernetes
 # itself would have to be compiled a second time for it.
 .PHONY: test
-test: ## Run the tests of all modules, except those that need Gitea or Flux.
+test: ## Run the tests of all modules, except those that need Gitea or Flux, with a small share of the fault sweeps.
 	go run ./internal/testkit/prebuild apiserver
-	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED))")
+	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(SWEEPS))")
+	$(GO_TEST) $(SWEEPS) -args -share=8
 	$(GO_TEST) -race -parallel 4 $(RACED)
 	cd api && $(GO_TEST) ./...
 	cd examples/file-deployer && $(GO_TEST) ./...
@@ -71,8 +75,13 @@ test-externals: parts ## Run the tests that need Gitea or Flux, which are built 
 	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
 	$(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
 
+.PHONY: test-sweeps
+test-sweeps: ## Run the whole sample of the fault sweeps.
+	go run ./internal/testkit/prebuild apiserver
+	$(GO_TEST) $(SWEEPS)
+
 .PHONY: test-all
-test-all: test test-externals ## Run all tests.
+test-all: test test-sweeps test-externals ## Run all tests.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
 .PHONY: test-busy
@@ -97,7 +106,7 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 .PHONY: mutants
 mutants: ## Break one requirement after the other, and check that its tests notice; takes an hour.
 	go run ./internal/testkit/prebuild apiserver
-	go test -vet=off -count=1 -timeout 4h -tags mutants -v ./internal/conformance/mutants
+	go test -vet=off -count=1 -timeout 4h -tags mutants -v ./internal/conformance/mutants $(MUTANTS)
 
 .PHONY: bench
 bench: ## Run the benchmarks: what installations and promotions cost, then those of single packages.

@@ -33,7 +33,7 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 	t.Helper()
 	want := reference(t, w)
 	report := newTally(t, w)
-	for _, d := range disturbances {
+	for _, d := range shareOf(disturbances) {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
 			t.Cleanup(func() {
@@ -46,6 +46,15 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 			judge(t, want, got)
 		})
 	}
+}
+
+// shareOf returns the first of every so many plans, as the flag -share says.
+func shareOf(plans []disturbance) []disturbance {
+	var chosen []disturbance
+	for i := 0; i < len(plans); i += max(1, *share) {
+		chosen = append(chosen, plans[i])
+	}
+	return chosen
 }
 
 // namedWrite is a plan's way to name one write of a reference run.

@@ -146,7 +146,7 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 	}
 	want := reference(t, w)
 	report := newTally(t, w)
-	for _, d := range disturbances {
+	for _, d := range shareOf(disturbances) {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
 			t.Cleanup(func() {
@@ -159,6 +159,15 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 			judge(t, want, got)
 		})
 	}
+}
+
+// shareOf returns the first of every so many plans, as the flag -share says.
+func shareOf(plans []disturbance) []disturbance {
+	var chosen []disturbance
+	for i := 0; i < len(plans); i += max(1, *share) {
+		chosen = append(chosen, plans[i])
+	}
+	return chosen
 }
 
 // replayCommand runs one plan alone.
