@@ -34,8 +34,22 @@ var fileFormats = map[string]bool{"Blueprint": true, "InstallationTemplate": tru
 func TestRoundTrip(t *testing.T) {
 	scheme := newScheme(t)
 	ways := map[string]func(t *testing.T, object runtime.Object) runtime.Object{
-		"JSON": throughSerializer(jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{Strict: true})),
-		"YAML": throughSerializer(jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{Strict: true, Yaml: true})),
+		"JSON": throughSerializer(
+			jsonserializer.NewSerializerWithOptions(
+				jsonserializer.DefaultMetaFactory,
+				scheme,
+				scheme,
+				jsonserializer.SerializerOptions{Strict: true},
+			),
+		),
+		"YAML": throughSerializer(
+			jsonserializer.NewSerializerWithOptions(
+				jsonserializer.DefaultMetaFactory,
+				scheme,
+				scheme,
+				jsonserializer.SerializerOptions{Strict: true, Yaml: true},
+			),
+		),
 		"CBOR": throughSerializer(cbor.NewSerializer(scheme, scheme)),
 		// Cached and dynamic clients hold objects as unstructured content.
 		"unstructured": throughUnstructured,

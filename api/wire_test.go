@@ -22,7 +22,12 @@ func TestFilesAreReadCompletely(t *testing.T) {
 		t.Fatalf("found %d files, %v", len(files), err)
 	}
 	scheme := newScheme(t)
-	strict := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{Strict: true, Yaml: true})
+	strict := jsonserializer.NewSerializerWithOptions(
+		jsonserializer.DefaultMetaFactory,
+		scheme,
+		scheme,
+		jsonserializer.SerializerOptions{Strict: true, Yaml: true},
+	)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -40,7 +45,12 @@ func TestFilesAreReadCompletely(t *testing.T) {
 
 func TestUnknownFieldsAreNoticed(t *testing.T) {
 	scheme := newScheme(t)
-	strict := jsonserializer.NewSerializerWithOptions(jsonserializer.DefaultMetaFactory, scheme, scheme, jsonserializer.SerializerOptions{Strict: true, Yaml: true})
+	strict := jsonserializer.NewSerializerWithOptions(
+		jsonserializer.DefaultMetaFactory,
+		scheme,
+		scheme,
+		jsonserializer.SerializerOptions{Strict: true, Yaml: true},
+	)
 	text := "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\njsonSchema: draft\n"
 	if _, _, err := strict.Decode([]byte(text), nil, nil); !runtime.IsStrictDecodingError(err) {
 		t.Errorf("got %v", err)

@@ -54,7 +54,10 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 
 // unreachable reports whether an error says that there is no way to the target at present.
 func unreachable(err error) bool {
-	return slices.Contains([]string{target.ReasonUnreachable, target.ReasonSecretMissing, target.ReasonTokenRefused}, failure.DetailsOf(err).Reason)
+	return slices.Contains(
+		[]string{target.ReasonUnreachable, target.ReasonSecretMissing, target.ReasonTokenRefused},
+		failure.DetailsOf(err).Reason,
+	)
 }
 
 func (k *kind) intend(ctx context.Context, item *lsv1alpha1.DeployItem, o deployitem.Observed) (*runtime.RawExtension, error) {
@@ -181,7 +184,10 @@ func providerStatus(object runtime.Object) (*runtime.RawExtension, error) {
 		Kind       string `json:"kind"`
 	}
 	if err := json.Unmarshal(raw, &is); err != nil || is.APIVersion == "" || is.Kind == "" {
-		return nil, internalProblem("StoreProviderStatus", errors.New("the provider status has no apiVersion and kind; a deployer has to set both"))
+		return nil, internalProblem(
+			"StoreProviderStatus",
+			errors.New("the provider status has no apiVersion and kind; a deployer has to set both"),
+		)
 	}
 	return &runtime.RawExtension{Raw: raw}, nil
 }

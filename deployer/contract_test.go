@@ -171,7 +171,8 @@ func TestErrorsAreRetriedOrEndTheJob(t *testing.T) {
 	}}
 	w.run(d, deployer.Options{})
 	flaky := w.succeeds(w.item("flaky"))
-	if flaky.Status.FirstError == nil || flaky.Status.FirstError.Reason != "Flaky" || flaky.Status.LastError != nil || len(flaky.Status.LastErrors) != 1 {
+	if flaky.Status.FirstError == nil || flaky.Status.FirstError.Reason != "Flaky" || flaky.Status.LastError != nil ||
+		len(flaky.Status.LastErrors) != 1 {
 		t.Errorf("first %+v, last %+v, all %+v", flaky.Status.FirstError, flaky.Status.LastError, flaky.Status.LastErrors)
 	}
 	broken := w.fails(w.item("broken"))
@@ -261,8 +262,15 @@ func TestTwoDeployersOfOneTypeShareTheWork(t *testing.T) {
 	north, south := &scripted{}, &scripted{}
 	w.run(north, deployer.Options{Identity: "north", TargetSelectors: selectors(t, "labels=side=north")})
 	w.run(south, deployer.Options{Identity: "south", TargetSelectors: selectors(t, "targets="+w.Namespace+"/s1", "labels=side=south")})
-	testkit.Create(t, w.APIServer,
-		testkit.Target(w.Namespace, "n1").Label("side", "north").Build(), testkit.Target(w.Namespace, "s1").Build(), testkit.Target(w.Namespace, "none").Build())
+	testkit.Create(
+		t,
+		w.APIServer,
+		testkit.Target(w.Namespace, "n1").
+			Label("side", "north").
+			Build(),
+		testkit.Target(w.Namespace, "s1").Build(),
+		testkit.Target(w.Namespace, "none").Build(),
+	)
 	nobody := w.item("nobody", on("none"))
 	homeless := w.item("homeless")
 	late := w.item("late", on("s2"))

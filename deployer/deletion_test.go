@@ -76,13 +76,17 @@ func TestExportsLiveAndDieWithTheItem(t *testing.T) {
 
 func TestASecretOfSomebodyElseIsNotOverwritten(t *testing.T) {
 	w := newWorld(t)
-	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "db-export"}, StringData: map[string]string{"mine": "yes"}}
+	own := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "db-export"},
+		StringData: map[string]string{"mine": "yes"},
+	}
 	w.Create(own)
 	w.run(&scripted{deploy: func(context.Context, deployer.Work) (deployer.Progress, error) {
 		return deployer.Progress{Done: true, Exports: map[string]any{"a": 1}}, nil
 	}}, deployer.Options{})
 	item := w.fails(w.item("db"))
-	if e := item.Status.LastError; !strings.Contains(e.Message, "db-export exists and does not belong") || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
+	if e := item.Status.LastError; !strings.Contains(e.Message, "db-export exists and does not belong") ||
+		!slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
 		t.Errorf("last error %+v", e)
 	}
 	now := &corev1.Secret{}
@@ -97,7 +101,12 @@ func TestDeletionCallsTheDeployerAndLetsGoLast(t *testing.T) {
 	finished := false
 	d := &scripted{remove: func(_ context.Context, work deployer.Work) (deployer.Progress, error) {
 		if work.Item.Status.Phase != lsv1alpha1.PhaseDeleting || !slices.Contains(work.Item.Finalizers, lsv1alpha1.Finalizer) {
-			return deployer.Progress{}, failure.Terminalf(failure.Details{}, "phase %s, finalizers %v", work.Item.Status.Phase, work.Item.Finalizers)
+			return deployer.Progress{}, failure.Terminalf(
+				failure.Details{},
+				"phase %s, finalizers %v",
+				work.Item.Status.Phase,
+				work.Item.Finalizers,
+			)
 		}
 		if !finished {
 			finished = true

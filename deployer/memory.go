@@ -91,7 +91,8 @@ func (c *calls) notice(item *lsv1alpha1.DeployItem) {
 	if !ok {
 		return
 	}
-	overtaken := deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous && (r.generation != item.Generation || item.Status.Phase.IsFinal() && !r.ended)
+	overtaken := deployitem.FlowOf(item) == lsv1alpha1.FlowContinuous &&
+		(r.generation != item.Generation || item.Status.Phase.IsFinal() && !r.ended)
 	if overtaken || r.job != item.Status.JobID || r.finished != item.Status.JobIDFinished {
 		r.cancel()
 	}

@@ -73,7 +73,8 @@ func (w *world) tells(item *lsv1alpha1.DeployItem, reason, note string) {
 	}
 	defer events.Stop()
 	for e := range events.ResultChan() {
-		if event, ok := e.Object.(*eventsv1.Event); ok && event.Regarding.UID == item.UID && event.Reason == reason && strings.Contains(event.Note, note) {
+		if event, ok := e.Object.(*eventsv1.Event); ok && event.Regarding.UID == item.UID && event.Reason == reason &&
+			strings.Contains(event.Note, note) {
 			return
 		}
 	}
@@ -128,7 +129,12 @@ func TestNothingIsRepairedWithASpecThatNoJobHasSeen(t *testing.T) {
 		t.Errorf("repairs: %q", got)
 	}
 	w.begin(item, "second")
-	testkit.Eventually(t, w.APIServer, item, testkit.Is("repaired", func(i *lsv1alpha1.DeployItem) bool { return i.Status.ProviderStatus != nil }))
+	testkit.Eventually(
+		t,
+		w.APIServer,
+		item,
+		testkit.Is("repaired", func(i *lsv1alpha1.DeployItem) bool { return i.Status.ProviderStatus != nil }),
+	)
 	if got := c.repairs(); !slices.Equal(got, []string{"second Succeeded"}) {
 		t.Errorf("after the job, repairs: %q", got)
 	}

@@ -115,22 +115,24 @@ func (o Options) validate() error {
 // index lets the items be found by their Target, and Targets by the Secret that holds their content. Each deployer has
 // indexes of its own; that of the items has nothing in it but what a change of a Target can concern.
 func (k *kind) index(mgr ctrl.Manager) error {
-	err := mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.Target{}, k.secretIndexName(), func(object client.Object) []string {
-		if t, ok := object.(*lsv1alpha1.Target); ok && t.Spec.SecretRef != nil {
-			return []string{t.Spec.SecretRef.Name}
-		}
-		return nil
-	})
+	err := mgr.GetFieldIndexer().
+		IndexField(context.Background(), &lsv1alpha1.Target{}, k.secretIndexName(), func(object client.Object) []string {
+			if t, ok := object.(*lsv1alpha1.Target); ok && t.Spec.SecretRef != nil {
+				return []string{t.Spec.SecretRef.Name}
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
-	return mgr.GetFieldIndexer().IndexField(context.Background(), &lsv1alpha1.DeployItem{}, k.indexName(), func(object client.Object) []string {
-		item, ok := object.(*lsv1alpha1.DeployItem)
-		if !ok || item.Spec.Target == nil || !k.concerns(item) {
-			return nil
-		}
-		return []string{item.Spec.Target.Name}
-	})
+	return mgr.GetFieldIndexer().
+		IndexField(context.Background(), &lsv1alpha1.DeployItem{}, k.indexName(), func(object client.Object) []string {
+			item, ok := object.(*lsv1alpha1.DeployItem)
+			if !ok || item.Spec.Target == nil || !k.concerns(item) {
+				return nil
+			}
+			return []string{item.Spec.Target.Name}
+		})
 }
 
 func (k *kind) indexName() string { return "target of " + k.opts.Name }

@@ -36,7 +36,8 @@ func TestADeployerAloneWorksOnItsShare(t *testing.T) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: manager.LeaseName + "-north"}}
 	testkit.Eventually(t, server, lease, testkit.Is("held", isHeld))
 	now := other.DeepCopy()
-	if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(other), now); err != nil || now.ResourceVersion != other.ResourceVersion {
+	if err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(other), now); err != nil ||
+		now.ResourceVersion != other.ResourceVersion {
 		t.Errorf("the item of another target was touched: %v, %+v", err, now.Status)
 	}
 }

@@ -68,7 +68,16 @@ func (b *safeBuffer) String() string {
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{probes: testkit.FreeAddress(t), metrics: testkit.FreeAddress(t)}
-	args = append(args, "--kubeconfig", testkit.Server(t).Kubeconfig(), "--health-probe-address", p.probes, "--metrics-address", p.metrics, "--approval-address=0")
+	args = append(
+		args,
+		"--kubeconfig",
+		testkit.Server(t).Kubeconfig(),
+		"--health-probe-address",
+		p.probes,
+		"--metrics-address",
+		p.metrics,
+		"--approval-address=0",
+	)
 	p.cmd = exec.Command(os.Args[0], args...) // It outlives the test's context, up to the cleanup.
 	p.cmd.Env = append(os.Environ(), runMain+"=1")
 	p.cmd.Stderr = &p.log
@@ -187,7 +196,13 @@ func isHeld(lease *coordinationv1.Lease) bool {
 func TestOnlyTheLeaderWorks(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
-	args := []string{"--leader-elect-namespace", namespace, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"}
+	args := []string{
+		"--leader-elect-namespace",
+		namespace,
+		"--leader-elect-lease-duration=3s",
+		"--leader-elect-renew-deadline=2s",
+		"--leader-elect-retry-period=500ms",
+	}
 	leader := launch(t, args...)
 	testkit.Eventually(t, server, defaultContext(namespace), exists)
 	standby := launch(t, args...)

@@ -279,7 +279,18 @@ func TestUpEphemeral(t *testing.T) {
 	u := newUser(t)
 	kubeconfig := filepath.Join(u.home, "kubeconfig")
 	approvals := freeAddress(t)
-	i := u.up(t, "--ephemeral", "--kubeconfig", kubeconfig, "--verbose", "--approval-address", approvals, "--workers", "2", "--controllers=*,-deployer-mock")
+	i := u.up(
+		t,
+		"--ephemeral",
+		"--kubeconfig",
+		kubeconfig,
+		"--verbose",
+		"--approval-address",
+		approvals,
+		"--workers",
+		"2",
+		"--controllers=*,-deployer-mock",
+	)
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
 	if got := i.facts["Kubeconfig"]; got != kubeconfig {
 		t.Errorf("the kubeconfig is %s", got)
@@ -397,7 +408,8 @@ func TestVersion(t *testing.T) {
 func TestKubectlKeepsItsExitCode(t *testing.T) {
 	u := newUser(t)
 	file := filepath.Join(u.home, "kubeconfig")
-	if code, _, stderr := u.run(t, "kubectl", "--kubeconfig", file, "config", "get-contexts", "nope"); code != 1 || !strings.HasPrefix(stderr, "error: ") {
+	if code, _, stderr := u.run(t, "kubectl", "--kubeconfig", file, "config", "get-contexts", "nope"); code != 1 ||
+		!strings.HasPrefix(stderr, "error: ") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	if out := u.mustRun(t, "kubectl", "version", "--client"); !strings.Contains(out, "Client Version: "+kubeversion.Version) {

@@ -27,7 +27,10 @@ func compareDefinitions(reference, ours *apiextensionsv1.CustomResourceDefinitio
 	c := &comparison{}
 	c.compareNames(reference.Spec, ours.Spec)
 	for _, theirs := range reference.Spec.Versions {
-		index := slices.IndexFunc(ours.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == theirs.Name })
+		index := slices.IndexFunc(
+			ours.Spec.Versions,
+			func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == theirs.Name },
+		)
 		if index < 0 {
 			c.report(theirs.Name, "version is missing")
 			continue

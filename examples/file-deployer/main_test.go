@@ -34,7 +34,13 @@ func TestMain(m *testing.M) {
 
 func launch(t *testing.T, folder string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "--kubeconfig", testkit.Server(t).Kubeconfig(), "--root", folder) // It outlives the test's context, up to the cleanup.
+	cmd := exec.Command(
+		os.Args[0],
+		"--kubeconfig",
+		testkit.Server(t).Kubeconfig(),
+		"--root",
+		folder,
+	) // It outlives the test's context, up to the cleanup.
 	cmd.Env = append(os.Environ(), runMain+"=1")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {

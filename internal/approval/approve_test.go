@@ -140,7 +140,12 @@ func TestPIP26_AnApprovalNeedsAPromotionThatWaitsForIt(t *testing.T) {
 			e.Promotion.Approval = &pipelines.Approval{Decision: pipelines.DecisionRejected, Time: metav1.Now()}
 			s.Environments["prod"] = e
 		}, "failed approving promotion\n"},
-		"nothing happened yet": {"prod", "1.2.3", func(s *pipelines.PipelineStatus) { *s = pipelines.PipelineStatus{ObservedGeneration: 1} }, "failed approving promotion\n"},
+		"nothing happened yet": {
+			"prod",
+			"1.2.3",
+			func(s *pipelines.PipelineStatus) { *s = pipelines.PipelineStatus{ObservedGeneration: 1} },
+			"failed approving promotion\n",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +303,10 @@ func TestPIP26_ACallIsRepeatedAfterAFailure(t *testing.T) {
 			testkit.Eventually(t, w.api, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
 				return p.Status.Environments["prod"].Promotion.Approval != nil
 			}))
-			if states := recorder.Of(shop).Transitions("status.environments.prod.promotion.state"); !slices.Equal(states, []string{"Unapproved", "Unattempted"}) {
+			if states := recorder.Of(shop).Transitions("status.environments.prod.promotion.state"); !slices.Equal(
+				states,
+				[]string{"Unapproved", "Unattempted"},
+			) {
 				t.Errorf("the states were %q", states)
 			}
 		})
@@ -329,7 +337,11 @@ func TestPIP26_RevisionsMayContainSlashesAndMore(t *testing.T) {
 func TestPIP26_AnEnvironmentOfItsOwnHasAKeyOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	w.secret("key-of-prod", "another-key-of-at-least-32-bytes-length")
-	shop := testkit.Pipeline(w.namespace, "shop").Environment("dev", "dev").Environment("prod", "prod").Promotion(manualNotification(signedBy("key-of-prod"))).Build()
+	shop := testkit.Pipeline(w.namespace, "shop").
+		Environment("dev", "dev").
+		Environment("prod", "prod").
+		Promotion(manualNotification(signedBy("key-of-prod"))).
+		Build()
 	testkit.Create(t, w.api, shop)
 	w.waits(shop, "prod", "1.2.3", 1)
 	call := sign(w.approvalPath(shop, "prod", "1.2.3"))
@@ -378,7 +390,12 @@ func TestPIP26_TheServerNeedsFewRights(t *testing.T) {
 			used[strings.TrimSuffix(entry.Verb+" "+entry.GroupResource()+"/"+entry.Subresource, "/")] = true
 		}
 	}
-	want := []string{"get pipelines.pipelines.weave.works", "get secrets", "update pipelines.pipelines.weave.works/status", "watch pipelines.pipelines.weave.works"}
+	want := []string{
+		"get pipelines.pipelines.weave.works",
+		"get secrets",
+		"update pipelines.pipelines.weave.works/status",
+		"watch pipelines.pipelines.weave.works",
+	}
 	if got := slices.Sorted(maps.Keys(used)); !slices.Equal(got, want) {
 		t.Errorf("it needs the rights to %q, want %q", got, want)
 	}

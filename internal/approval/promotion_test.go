@@ -20,8 +20,13 @@ import (
 // event is what Flux sends about the application of a pipeline.
 func event(pipeline *pipelines.Pipeline, namespace string) string {
 	app := pipeline.Spec.AppRef
-	return fmt.Sprintf(`{"involvedObject":{"apiVersion":%q,"kind":%q,"name":%q,"namespace":%q},"severity":"info","metadata":{"revision":"1.2.3"}}`,
-		app.APIVersion, app.Kind, app.Name, namespace)
+	return fmt.Sprintf(
+		`{"involvedObject":{"apiVersion":%q,"kind":%q,"name":%q,"namespace":%q},"severity":"info","metadata":{"revision":"1.2.3"}}`,
+		app.APIVersion,
+		app.Kind,
+		app.Name,
+		namespace,
+	)
 }
 
 func TestPIP27_AnEventMakesTheControllerLookAndNothingElse(t *testing.T) {
@@ -57,17 +62,42 @@ func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 		code       int
 		text       string
 	}{
-		"no body":                {"shop/dev", "", http.StatusBadRequest, ""},
-		"no JSON":                {"shop/dev", "{", http.StatusBadRequest, ""},
-		"a list":                 {"shop/dev", "[]", http.StatusBadRequest, ""},
-		"too large":              {"shop/dev", strings.Repeat("x", maxBody+1), http.StatusRequestEntityTooLarge, ""},
-		"no revision":            {"shop/dev", "{}", http.StatusUnprocessableEntity, "event has no 'revision' in the metadata field."},
-		"last environment":       {"shop/prod", event(shop, "prod"), http.StatusUnprocessableEntity, "cannot promote beyond last environment prod"},
-		"unknown environment":    {"shop/moon", event(shop, "dev"), http.StatusUnprocessableEntity, "app " + w.namespace + "/shop has no environment moon defined"},
-		"next without targets":   {"empty/dev", event(empty, "dev"), http.StatusUnprocessableEntity, "environment prod has no targets"},
-		"another apiVersion":     {"shop/dev", other(func(a *pipelines.AppReference) { a.APIVersion = "v9" }), http.StatusUnprocessableEntity, mismatch},
-		"another kind":           {"shop/dev", other(func(a *pipelines.AppReference) { a.Kind = "Kustomization" }), http.StatusUnprocessableEntity, mismatch},
-		"another name":           {"shop/dev", other(func(a *pipelines.AppReference) { a.Name = "blog" }), http.StatusUnprocessableEntity, mismatch},
+		"no body":     {"shop/dev", "", http.StatusBadRequest, ""},
+		"no JSON":     {"shop/dev", "{", http.StatusBadRequest, ""},
+		"a list":      {"shop/dev", "[]", http.StatusBadRequest, ""},
+		"too large":   {"shop/dev", strings.Repeat("x", maxBody+1), http.StatusRequestEntityTooLarge, ""},
+		"no revision": {"shop/dev", "{}", http.StatusUnprocessableEntity, "event has no 'revision' in the metadata field."},
+		"last environment": {
+			"shop/prod",
+			event(shop, "prod"),
+			http.StatusUnprocessableEntity,
+			"cannot promote beyond last environment prod",
+		},
+		"unknown environment": {
+			"shop/moon",
+			event(shop, "dev"),
+			http.StatusUnprocessableEntity,
+			"app " + w.namespace + "/shop has no environment moon defined",
+		},
+		"next without targets": {"empty/dev", event(empty, "dev"), http.StatusUnprocessableEntity, "environment prod has no targets"},
+		"another apiVersion": {
+			"shop/dev",
+			other(func(a *pipelines.AppReference) { a.APIVersion = "v9" }),
+			http.StatusUnprocessableEntity,
+			mismatch,
+		},
+		"another kind": {
+			"shop/dev",
+			other(func(a *pipelines.AppReference) { a.Kind = "Kustomization" }),
+			http.StatusUnprocessableEntity,
+			mismatch,
+		},
+		"another name": {
+			"shop/dev",
+			other(func(a *pipelines.AppReference) { a.Name = "blog" }),
+			http.StatusUnprocessableEntity,
+			mismatch,
+		},
 		"a namespace of no use":  {"shop/dev", event(shop, "staging"), http.StatusUnprocessableEntity, mismatch},
 		"unknown pipeline":       {"nowhere/dev", event(shop, "dev"), http.StatusUnauthorized, "signature missing or wrong"},
 		"unknown, no body":       {"nowhere/dev", "", http.StatusUnauthorized, "signature missing or wrong"},
@@ -96,7 +126,11 @@ func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 func TestPIP27_AKeyHasToBeKnownWhereThereIsOne(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
-	own := testkit.Pipeline(w.namespace, "own").Environment("dev", "dev").Environment("prod", "prod").Promotion(manualNotification(signedBy("key"))).Build()
+	own := testkit.Pipeline(w.namespace, "own").
+		Environment("dev", "dev").
+		Environment("prod", "prod").
+		Promotion(manualNotification(signedBy("key"))).
+		Build()
 	testkit.Create(t, w.api, own)
 	for _, pipeline := range []*pipelines.Pipeline{shop, own} {
 		path, body := "/promotion/"+w.namespace+"/"+pipeline.Name+"/dev", event(pipeline, "dev")
@@ -143,8 +177,13 @@ func TestDeliveriesOfGitServers(t *testing.T) {
 		"too short":            {"gitlab/%s/shop", merged, []string{kind, token}, http.StatusNotFound},
 		"too long":             {"gitlab/%s/shop/prod/more", merged, []string{kind, token}, http.StatusNotFound},
 		"no JSON":              {"gitlab/%s/shop/prod", `kind`, []string{kind, token}, http.StatusBadRequest},
-		"too large":            {"gitlab/%s/shop/prod", strings.Repeat("x", maxHookBody+1), []string{kind, token}, http.StatusRequestEntityTooLarge},
-		"of no interest":       {"gitlab/%s/shop/prod", merged, []string{token, "X-Gitlab-Event: Push Hook"}, http.StatusNoContent},
+		"too large": {
+			"gitlab/%s/shop/prod",
+			strings.Repeat("x", maxHookBody+1),
+			[]string{kind, token},
+			http.StatusRequestEntityTooLarge,
+		},
+		"of no interest": {"gitlab/%s/shop/prod", merged, []string{token, "X-Gitlab-Event: Push Hook"}, http.StatusNoContent},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -76,7 +76,10 @@ func TestPIP26_WhoeverCannotProveItIsRefusedAlike(t *testing.T) {
 	plain.pipeline("blog", manualNotification(signedBy("key")))
 	plain.waits(shop, "prod", "1.2.3", 1)
 	path := plain.approvalPath(shop, "prod", "1.2.3")
-	want := plain.post(strings.Replace(path, "/shop/", "/nowhere/", 1), "", sign(strings.Replace(path, "/shop/", "/nowhere/", 1)).headers()...)
+	want := plain.post(
+		strings.Replace(path, "/shop/", "/nowhere/", 1),
+		"",
+		sign(strings.Replace(path, "/shop/", "/nowhere/", 1)).headers()...)
 	plain.expect(want, http.StatusUnauthorized)
 	for name, headers := range forgeries(plain, path) {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +197,11 @@ func TestPIP26_TheKeyAppearsNowhere(t *testing.T) {
 		fmt.Fprintf(&seen, "%s: %+v\n", name, w.post(path, "x", headers...))
 	}
 	fmt.Fprintf(&seen, "good: %+v\n", w.approve(path))
-	fmt.Fprintf(&seen, "event: %+v\n", w.post("/promotion/"+w.namespace+"/shop/dev", event(shop, "dev"), bodySigned("sha256", sha256.New, canary, event(shop, "dev"))))
+	fmt.Fprintf(
+		&seen,
+		"event: %+v\n",
+		w.post("/promotion/"+w.namespace+"/shop/dev", event(shop, "dev"), bodySigned("sha256", sha256.New, canary, event(shop, "dev"))),
+	)
 	stored, err := json.Marshal(w.read(shop))
 	if err != nil {
 		t.Fatal(err)

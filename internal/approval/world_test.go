@@ -125,7 +125,11 @@ func manualPullRequest(secret *pipelines.LocalObjectReference) pipelines.Promoti
 // pipeline stores a pipeline from dev over staging to prod; promotion is how it promotes.
 func (w *world) pipeline(name string, promotion pipelines.Promotion) *pipelines.Pipeline {
 	w.t.Helper()
-	pipeline := testkit.Pipeline(w.namespace, name).Environment("dev", "dev").Environment("staging", "staging").Environment("prod", "prod").Build()
+	pipeline := testkit.Pipeline(w.namespace, name).
+		Environment("dev", "dev").
+		Environment("staging", "staging").
+		Environment("prod", "prod").
+		Build()
 	pipeline.Spec.Promotion = &promotion
 	testkit.Create(w.t, w.api, pipeline)
 	return pipeline

@@ -20,7 +20,11 @@ func largeFiles(items, imports int) Files {
 	var text strings.Builder
 	text.WriteString("imports:\n")
 	for i := range imports {
-		fmt.Fprintf(&text, "- {name: import%d, schema: {type: object, required: [host], properties: {host: {type: string}, port: {type: integer}}}}\n", i)
+		fmt.Fprintf(
+			&text,
+			"- {name: import%d, schema: {type: object, required: [host], properties: {host: {type: string}, port: {type: integer}}}}\n",
+			i,
+		)
 	}
 	text.WriteString("deployExecutions:\n- {name: go, type: GoTemplate, file: go.yaml}\n- {name: spiff, type: Spiff, file: spiff.yaml}\n")
 	var inGo, inSpiff strings.Builder
@@ -29,10 +33,24 @@ func largeFiles(items, imports int) Files {
 	for i := range items {
 		name := fmt.Sprintf("import%d", i%imports)
 		if i < items/2 {
-			fmt.Fprintf(&inGo, "- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config: {apiVersion: v1, kind: C, address: '{{ .imports.%s.host }}:{{ .imports.%s.port }}', all: {{ toJson .imports.%s }}}\n", i, name, name, name)
+			fmt.Fprintf(
+				&inGo,
+				"- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config: {apiVersion: v1, kind: C, address: '{{ .imports.%s.host }}:{{ .imports.%s.port }}', all: {{ toJson .imports.%s }}}\n",
+				i,
+				name,
+				name,
+				name,
+			)
 			continue
 		}
-		fmt.Fprintf(&inSpiff, "- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config:\n    apiVersion: v1\n    kind: C\n    address: (( imports.%s.host \":\" imports.%s.port ))\n    all: (( imports.%s ))\n", i, name, name, name)
+		fmt.Fprintf(
+			&inSpiff,
+			"- name: item%d\n  type: landscaper.gardener.cloud/mock\n  config:\n    apiVersion: v1\n    kind: C\n    address: (( imports.%s.host \":\" imports.%s.port ))\n    all: (( imports.%s ))\n",
+			i,
+			name,
+			name,
+			name,
+		)
 	}
 	return Files{"blueprint.yaml": []byte(text.String()), "go.yaml": []byte(inGo.String()), "spiff.yaml": []byte(inSpiff.String())}
 }
@@ -66,7 +84,9 @@ const benchItems, benchImports = 50, 20
 func mapAll(in Input) Input {
 	mappings := map[string]lsv1alpha1.AnyJSON{}
 	for _, data := range in.Installation.Spec.Imports.Data {
-		mappings[data.Name] = lsv1alpha1.AnyJSON{Raw: fmt.Appendf(nil, `{"host": "(( \"%%s.\" %s.host ))", "port": "(( %s.port + 1 ))"}`, data.Name, data.Name)}
+		mappings[data.Name] = lsv1alpha1.AnyJSON{
+			Raw: fmt.Appendf(nil, `{"host": "(( \"%%s.\" %s.host ))", "port": "(( %s.port + 1 ))"}`, data.Name, data.Name),
+		}
 	}
 	in.Installation.Spec.ImportDataMappings = mappings
 	return in

@@ -29,77 +29,204 @@ func importOf(fields string, more ...string) Files {
 func subsOf(list string) Files { return files("subinstallations: [" + list + "]") }
 
 var wrong = map[string]checked{
-	"a field that does not exist":       {files("deployExecution: []"), `unknown field "deployExecution": correct its name or remove it`},
-	"one of an import":                  {importOf("schema: {}, optional: true"), `unknown field "imports[0].optional": correct its name or remove it`},
-	"one of an execution":               {executorOf("type: Spiff, template: {}, stubs: []"), `unknown field "deployExecutions[0].stubs": correct its name or remove it`},
-	"one of a subinstallation's file":   {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nimport: {}"), `s.yaml: unknown field "import": correct its name or remove it`},
-	"an import from nowhere":            {subsOf("{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: wrong}]}}"), "subinstallations[s].imports.data[0].dataRef: nothing provides"},
-	"installations in a circle":         {subsOf("{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: p}]}, exports: {data: [{name: a, dataRef: q}]}}, {name: t, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: q}]}, exports: {data: [{name: a, dataRef: p}]}}"), "installations wait for each other: "},
-	"no blueprint":                      {Files{"readme.md": nil}, `there is no file "blueprint.yaml" in the blueprint; it has readme.md`},
-	"an empty directory":                {Files{}, `there is no file "blueprint.yaml" in the blueprint; it has no files`},
-	"broken YAML":                       {files("imports: ["), "blueprint.yaml: not valid YAML: "},
-	"a wrong type":                      {files("imports: 5"), "blueprint.yaml: imports: is of type number, must be of type array"},
-	"a list for a blueprint":            {files("[]"), "blueprint.yaml: not what is expected here: "},
-	"another kind":                      {files("kind: Installation"), `kind: is "Installation", must be Blueprint`},
-	"an import without name":            {files("imports: [{schema: {}}]"), "imports[0].name: is required"},
-	"two imports of a name":             {files("imports: [{name: a, schema: {}}, {name: a, schema: {}}]"), `imports[1].name: "a" is taken by imports[0] already`},
-	"an import of no type":              {files("imports: [{name: a}]"), "imports[0]: needs a type, or a schema (then it is data) or a targetType (then it is a target)"},
-	"an import of an unknown type":      {importOf("type: datum, schema: {}"), `imports[0].type: is "datum", must be data, target, targetList or targetMap`},
-	"data with a target type":           {importOf("type: data, schema: {}, targetType: t"), "imports[0].targetType: goes with targets, not with data"},
-	"a target with a schema":            {importOf("type: target, targetType: t, schema: {}"), "imports[0].schema: goes with data, not with targets"},
-	"a default for a target":            {importOf("targetType: t, required: false, default: {value: 1}"), "imports[0].default: only data can have a default value"},
-	"conditional on a required import":  {importOf("schema: {}, imports: [{name: b, schema: {}}]"), "imports[0].imports: only an import of type data that is not required can have conditional imports"},
-	"conditional on a target":           {importOf("targetType: t, required: false, imports: [{name: b, schema: {}}]"), "imports[0].imports: only an import of type data"},
-	"a conditional import":              {importOf("schema: {}, required: false, imports: [{name: b}]"), "imports[0].imports[0]: needs a type"},
-	"an export of a list":               {files("exports: [{name: a, type: targetList, targetType: t}]"), `exports[0].type: is "targetList", an export is data or target`},
-	"an export without name":            {files("exports: [{schema: {}}]"), "exports[0].name: is required"},
-	"an export of no type":              {files("exports: [{name: a}]"), "exports[0]: needs a type"},
-	"an executor of no type":            {executorOf("template: x"), `deployExecutions[0].type: is "", must be GoTemplate or Spiff`},
-	"an executor without template":      {executorOf("type: Spiff"), "deployExecutions[0]: needs exactly one of file and template"},
-	"an executor with two templates":    {executorOf("type: Spiff, file: f, template: x", "f", ""), "deployExecutions[0]: needs exactly one of file and template"},
-	"a template that is not there":      {executorOf("type: Spiff, file: f"), `deployExecutions[0]: there is no file "f" in the blueprint; it has blueprint.yaml`},
-	"a Go template that is no text":     {executorOf("type: GoTemplate, template: {a: b}"), "deployExecutions[0].template: a GoTemplate must be a text; write it behind a |"},
-	"a Go template that does not parse": {executorOf("type: GoTemplate, file: f", "f", "{{ if }}"), `deployExecutions[0]: GoTemplate "d" (file f, line 1): `},
-	"a spiff template that is no YAML":  {executorOf("type: Spiff, file: f", "f", "a: ["), `deployExecutions[0]: Spiff "d" (file f): `},
-	"a spiff expression":                {executorOf("type: Spiff, template: {a: (( 1 + ))}"), `deployExecutions[0]: Spiff "d" (at a)`},
-	"an import execution":               {files("importExecutions: [{name: i, type: GoTemplate, template: '{{'}]"), "importExecutions[0]: "},
-	"a subinstallation execution":       {files("subinstallationExecutions: [{name: s, type: GoTemplate, template: '{{'}]"), "subinstallationExecutions[0]: "},
-	"an export execution":               {files("exportExecutions: [{name: e, type: GoTemplate, template: '{{'}]"), "exportExecutions[0]: "},
-	"a schema that is none":             {importOf("schema: {type: strin}"), "imports[0].schema: "},
-	"a schema of a conditional import":  {importOf("schema: {}, required: false, imports: [{name: b, schema: {type: 1}}]"), "imports[0].imports[0].schema: "},
-	"a schema of an export":             {files("exports: [{name: a, schema: {type: strin}}]"), "exports[0].schema: "},
-	"a local type that is no schema":    {files("localTypes: {port: {type: strin}}"), "localTypes.port: "},
-	"a local type that is not there":    {importOf("schema: {$ref: 'local://port'}"), "imports[0].schema: "},
-	"a file that is not there":          {importOf("schema: {$ref: 'blueprint://port.json'}"), "imports[0].schema: "},
-	"a draft that does not exist":       {files("jsonSchemaVersion: 'https://example.com/draft'\nimports: [{name: a, schema: {}}]"), "imports[0].schema: "},
-	"an empty subinstallation":          {files("subinstallations: [{}]"), "subinstallations[0]: needs a file, or the fields of an InstallationTemplate"},
-	"a subinstallation without name":    {files("subinstallations: [{blueprint: {ref: x}}]"), "subinstallations[0].name: is required"},
-	"two subinstallations of a name":    {files("subinstallations: [{name: a}, {name: a}]"), `subinstallations[1].name: "a" is taken by subinstallations[0] already`},
-	"a file of a subinstallation":       {files("subinstallations: [{file: s.yaml}]"), `subinstallations[0].file: there is no file "s.yaml" in the blueprint; it has blueprint.yaml`},
-	"a broken file":                     {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: ["), "subinstallations[0].file: s.yaml: not valid YAML: "},
-	"a file of another type":            {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: {}"), "subinstallations[0].file: s.yaml: name: is of type object, must be of type string"},
-	"a nested directory that is none":   {files("subinstallations: [{name: s, blueprint: {filesystem: []}}]"), "subinstallations[0].blueprint.filesystem: the filesystem must be an object"},
-	"a nested blueprint":                {files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'kind: Other'}}}]"), `subinstallations[0].blueprint.filesystem: kind: is "Other"`},
+	"a field that does not exist": {files("deployExecution: []"), `unknown field "deployExecution": correct its name or remove it`},
+	"one of an import": {
+		importOf("schema: {}, optional: true"),
+		`unknown field "imports[0].optional": correct its name or remove it`,
+	},
+	"one of an execution": {
+		executorOf("type: Spiff, template: {}, stubs: []"),
+		`unknown field "deployExecutions[0].stubs": correct its name or remove it`,
+	},
+	"one of a subinstallation's file": {
+		files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nimport: {}"),
+		`s.yaml: unknown field "import": correct its name or remove it`,
+	},
+	"an import from nowhere": {
+		subsOf("{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: wrong}]}}"),
+		"subinstallations[s].imports.data[0].dataRef: nothing provides",
+	},
+	"installations in a circle": {
+		subsOf(
+			"{name: s, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: p}]}, exports: {data: [{name: a, dataRef: q}]}}, {name: t, blueprint: {ref: x}, imports: {data: [{name: a, dataRef: q}]}, exports: {data: [{name: a, dataRef: p}]}}",
+		),
+		"installations wait for each other: ",
+	},
+	"no blueprint":           {Files{"readme.md": nil}, `there is no file "blueprint.yaml" in the blueprint; it has readme.md`},
+	"an empty directory":     {Files{}, `there is no file "blueprint.yaml" in the blueprint; it has no files`},
+	"broken YAML":            {files("imports: ["), "blueprint.yaml: not valid YAML: "},
+	"a wrong type":           {files("imports: 5"), "blueprint.yaml: imports: is of type number, must be of type array"},
+	"a list for a blueprint": {files("[]"), "blueprint.yaml: not what is expected here: "},
+	"another kind":           {files("kind: Installation"), `kind: is "Installation", must be Blueprint`},
+	"an import without name": {files("imports: [{schema: {}}]"), "imports[0].name: is required"},
+	"two imports of a name": {
+		files("imports: [{name: a, schema: {}}, {name: a, schema: {}}]"),
+		`imports[1].name: "a" is taken by imports[0] already`,
+	},
+	"an import of no type": {
+		files("imports: [{name: a}]"),
+		"imports[0]: needs a type, or a schema (then it is data) or a targetType (then it is a target)",
+	},
+	"an import of an unknown type": {
+		importOf("type: datum, schema: {}"),
+		`imports[0].type: is "datum", must be data, target, targetList or targetMap`,
+	},
+	"data with a target type": {
+		importOf("type: data, schema: {}, targetType: t"),
+		"imports[0].targetType: goes with targets, not with data",
+	},
+	"a target with a schema": {
+		importOf("type: target, targetType: t, schema: {}"),
+		"imports[0].schema: goes with data, not with targets",
+	},
+	"a default for a target": {
+		importOf("targetType: t, required: false, default: {value: 1}"),
+		"imports[0].default: only data can have a default value",
+	},
+	"conditional on a required import": {
+		importOf("schema: {}, imports: [{name: b, schema: {}}]"),
+		"imports[0].imports: only an import of type data that is not required can have conditional imports",
+	},
+	"conditional on a target": {
+		importOf("targetType: t, required: false, imports: [{name: b, schema: {}}]"),
+		"imports[0].imports: only an import of type data",
+	},
+	"a conditional import": {
+		importOf("schema: {}, required: false, imports: [{name: b}]"),
+		"imports[0].imports[0]: needs a type",
+	},
+	"an export of a list": {
+		files("exports: [{name: a, type: targetList, targetType: t}]"),
+		`exports[0].type: is "targetList", an export is data or target`,
+	},
+	"an export without name":       {files("exports: [{schema: {}}]"), "exports[0].name: is required"},
+	"an export of no type":         {files("exports: [{name: a}]"), "exports[0]: needs a type"},
+	"an executor of no type":       {executorOf("template: x"), `deployExecutions[0].type: is "", must be GoTemplate or Spiff`},
+	"an executor without template": {executorOf("type: Spiff"), "deployExecutions[0]: needs exactly one of file and template"},
+	"an executor with two templates": {
+		executorOf("type: Spiff, file: f, template: x", "f", ""),
+		"deployExecutions[0]: needs exactly one of file and template",
+	},
+	"a template that is not there": {
+		executorOf("type: Spiff, file: f"),
+		`deployExecutions[0]: there is no file "f" in the blueprint; it has blueprint.yaml`,
+	},
+	"a Go template that is no text": {
+		executorOf("type: GoTemplate, template: {a: b}"),
+		"deployExecutions[0].template: a GoTemplate must be a text; write it behind a |",
+	},
+	"a Go template that does not parse": {
+		executorOf("type: GoTemplate, file: f", "f", "{{ if }}"),
+		`deployExecutions[0]: GoTemplate "d" (file f, line 1): `,
+	},
+	"a spiff template that is no YAML": {executorOf("type: Spiff, file: f", "f", "a: ["), `deployExecutions[0]: Spiff "d" (file f): `},
+	"a spiff expression":               {executorOf("type: Spiff, template: {a: (( 1 + ))}"), `deployExecutions[0]: Spiff "d" (at a)`},
+	"an import execution":              {files("importExecutions: [{name: i, type: GoTemplate, template: '{{'}]"), "importExecutions[0]: "},
+	"a subinstallation execution": {
+		files("subinstallationExecutions: [{name: s, type: GoTemplate, template: '{{'}]"),
+		"subinstallationExecutions[0]: ",
+	},
+	"an export execution":   {files("exportExecutions: [{name: e, type: GoTemplate, template: '{{'}]"), "exportExecutions[0]: "},
+	"a schema that is none": {importOf("schema: {type: strin}"), "imports[0].schema: "},
+	"a schema of a conditional import": {
+		importOf("schema: {}, required: false, imports: [{name: b, schema: {type: 1}}]"),
+		"imports[0].imports[0].schema: ",
+	},
+	"a schema of an export":          {files("exports: [{name: a, schema: {type: strin}}]"), "exports[0].schema: "},
+	"a local type that is no schema": {files("localTypes: {port: {type: strin}}"), "localTypes.port: "},
+	"a local type that is not there": {importOf("schema: {$ref: 'local://port'}"), "imports[0].schema: "},
+	"a file that is not there":       {importOf("schema: {$ref: 'blueprint://port.json'}"), "imports[0].schema: "},
+	"a draft that does not exist": {
+		files("jsonSchemaVersion: 'https://example.com/draft'\nimports: [{name: a, schema: {}}]"),
+		"imports[0].schema: ",
+	},
+	"an empty subinstallation": {
+		files("subinstallations: [{}]"),
+		"subinstallations[0]: needs a file, or the fields of an InstallationTemplate",
+	},
+	"a subinstallation without name": {files("subinstallations: [{blueprint: {ref: x}}]"), "subinstallations[0].name: is required"},
+	"two subinstallations of a name": {
+		files("subinstallations: [{name: a}, {name: a}]"),
+		`subinstallations[1].name: "a" is taken by subinstallations[0] already`,
+	},
+	"a file of a subinstallation": {
+		files("subinstallations: [{file: s.yaml}]"),
+		`subinstallations[0].file: there is no file "s.yaml" in the blueprint; it has blueprint.yaml`,
+	},
+	"a broken file": {
+		files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: ["),
+		"subinstallations[0].file: s.yaml: not valid YAML: ",
+	},
+	"a file of another type": {
+		files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: {}"),
+		"subinstallations[0].file: s.yaml: name: is of type object, must be of type string",
+	},
+	"a nested directory that is none": {
+		files("subinstallations: [{name: s, blueprint: {filesystem: []}}]"),
+		"subinstallations[0].blueprint.filesystem: the filesystem must be an object",
+	},
+	"a nested blueprint": {
+		files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'kind: Other'}}}]"),
+		`subinstallations[0].blueprint.filesystem: kind: is "Other"`,
+	},
 }
 
 var odd = map[string]checked{
-	"a field that has no effect":      {files("jsonSchema: x"), `unknown field "jsonSchema": it has no effect`},
-	"one of an import":                {importOf("schema: {}, description: x"), `unknown field "imports[0].description": it has no effect`},
-	"what anchors refer to":           {files("x-anchors: {a: 1}"), `unknown field "x-anchors": it has no effect`},
-	"one of a subinstallation's file": {files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nmetadata: {}"), `s.yaml: unknown field "metadata": it has no effect`},
-	"an import that nothing uses":     {files("imports: [{name: a, schema: {}}, {name: b, targetType: t}]\ndeployExecutions: [{name: d, type: GoTemplate, template: '{{ .imports.a }}'}]"), `imports[1]: nothing in the blueprint uses the import "b"`},
-	"a function that is refused":      {files("deployExecutions: [{name: d, type: Spiff, template: {x: [{y: '(( true ? [1] :map[[1]|x|->env(x)] ))'}]}}]"), "deployExecutions[0]: function env is not available in blueprints because a blueprint must not depend on the environment of the process that evaluates it; import the value instead"},
-	"a function that Go refuses":      {files("deployExecutions: [{name: d, type: GoTemplate, template: '{{ if false }}{{ now }}{{ end }}'}]"), "deployExecutions[0]: function now is not available in blueprints because its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"},
-	"a function that has no state":    {files("importExecutions: [{name: d, type: Spiff, template: {x: (( &state(bcrypt(\"x\")) ))}}]"), "importExecutions[0]: function bcrypt is not available here because nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"},
-	"a division of an import":         {files("imports: [{name: a, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a / 2 ))}}]"), "deployExecutions[0]: at x: (( imports.a / 2 )): in Landscaper imported numbers are floats, and a division there keeps the fraction"},
-	"a comparison of an import":       {files("imports: [{name: a, schema: {type: number}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a > 2 ))}}]"), "deployExecutions[0]: at x: (( imports.a > 2 )): in Landscaper imported numbers are floats, and a comparison with one is always false there"},
-	"an option of the other language": {executorOf("type: Spiff, template: {}, allowMissingKeys: true"), "deployExecutions[0].allowMissingKeys: goes with GoTemplate"},
-	"data without schema":             {importOf("type: data"), "imports[0].schema: is missing: any value is accepted"},
-	"a target without type":           {importOf("type: target"), "imports[0].targetType: is missing: targets of any type are accepted"},
-	"a default that is never taken":   {importOf("schema: {}, default: {value: 1}"), "imports[0].default: a required import never takes its default value: set required to false"},
-	"an executor without name":        {files("deployExecutions: [{type: Spiff, template: {}}]"), "deployExecutions[0].name: is missing: the state of a template is kept under its name"},
-	"two executors of a name":         {files("exportExecutions: [{name: a, type: Spiff, template: {}}, {name: a, type: Spiff, template: {}}]"), "exportExecutions[1].name: is the same as that of exportExecutions[0]: they share their state"},
-	"a nested blueprint":              {files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'jsonSchema: x'}}}]"), `subinstallations[0].blueprint.filesystem: unknown field "jsonSchema"`},
+	"a field that has no effect": {files("jsonSchema: x"), `unknown field "jsonSchema": it has no effect`},
+	"one of an import":           {importOf("schema: {}, description: x"), `unknown field "imports[0].description": it has no effect`},
+	"what anchors refer to":      {files("x-anchors: {a: 1}"), `unknown field "x-anchors": it has no effect`},
+	"one of a subinstallation's file": {
+		files("subinstallations: [{file: s.yaml}]", "s.yaml", "name: s\nblueprint: {ref: x}\nmetadata: {}"),
+		`s.yaml: unknown field "metadata": it has no effect`,
+	},
+	"an import that nothing uses": {
+		files(
+			"imports: [{name: a, schema: {}}, {name: b, targetType: t}]\ndeployExecutions: [{name: d, type: GoTemplate, template: '{{ .imports.a }}'}]",
+		),
+		`imports[1]: nothing in the blueprint uses the import "b"`,
+	},
+	"a function that is refused": {
+		files("deployExecutions: [{name: d, type: Spiff, template: {x: [{y: '(( true ? [1] :map[[1]|x|->env(x)] ))'}]}}]"),
+		"deployExecutions[0]: function env is not available in blueprints because a blueprint must not depend on the environment of the process that evaluates it; import the value instead",
+	},
+	"a function that Go refuses": {
+		files("deployExecutions: [{name: d, type: GoTemplate, template: '{{ if false }}{{ now }}{{ end }}'}]"),
+		"deployExecutions[0]: function now is not available in blueprints because its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead",
+	},
+	"a function that has no state": {
+		files("importExecutions: [{name: d, type: Spiff, template: {x: (( &state(bcrypt(\"x\")) ))}}]"),
+		"importExecutions[0]: function bcrypt is not available here because nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead",
+	},
+	"a division of an import": {
+		files("imports: [{name: a, schema: {type: integer}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a / 2 ))}}]"),
+		"deployExecutions[0]: at x: (( imports.a / 2 )): in Landscaper imported numbers are floats, and a division there keeps the fraction",
+	},
+	"a comparison of an import": {
+		files("imports: [{name: a, schema: {type: number}}]\ndeployExecutions: [{name: d, type: Spiff, template: {x: (( imports.a > 2 ))}}]"),
+		"deployExecutions[0]: at x: (( imports.a > 2 )): in Landscaper imported numbers are floats, and a comparison with one is always false there",
+	},
+	"an option of the other language": {
+		executorOf("type: Spiff, template: {}, allowMissingKeys: true"),
+		"deployExecutions[0].allowMissingKeys: goes with GoTemplate",
+	},
+	"data without schema":   {importOf("type: data"), "imports[0].schema: is missing: any value is accepted"},
+	"a target without type": {importOf("type: target"), "imports[0].targetType: is missing: targets of any type are accepted"},
+	"a default that is never taken": {
+		importOf("schema: {}, default: {value: 1}"),
+		"imports[0].default: a required import never takes its default value: set required to false",
+	},
+	"an executor without name": {
+		files("deployExecutions: [{type: Spiff, template: {}}]"),
+		"deployExecutions[0].name: is missing: the state of a template is kept under its name",
+	},
+	"two executors of a name": {
+		files("exportExecutions: [{name: a, type: Spiff, template: {}}, {name: a, type: Spiff, template: {}}]"),
+		"exportExecutions[1].name: is the same as that of exportExecutions[0]: they share their state",
+	},
+	"a nested blueprint": {
+		files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'jsonSchema: x'}}}]"),
+		`subinstallations[0].blueprint.filesystem: unknown field "jsonSchema"`,
+	},
 }
 
 // Each finding is the only one: an error does not draw others after it, and a warning is no error.
@@ -124,7 +251,11 @@ func TestCheckFinds(t *testing.T) {
 }
 
 func TestCheckFindsAll(t *testing.T) {
-	found := Check(files("imports: [{schema: {type: strin}}, {name: b}]\ndeployExecutions: [{name: a, type: Spiff}, {name: b, type: GoTemplate, template: '{{'}]\nsubinstallations: [{file: x}, {file: y.yaml}]"))
+	found := Check(
+		files(
+			"imports: [{schema: {type: strin}}, {name: b}]\ndeployExecutions: [{name: a, type: Spiff}, {name: b, type: GoTemplate, template: '{{'}]\nsubinstallations: [{file: x}, {file: y.yaml}]",
+		),
+	)
 	for i, want := range []string{"subinstallations[0].file", "subinstallations[1].file", "imports[0].name", "imports[1]", "deployExecutions[0]", "deployExecutions[1]", "imports[0].schema"} {
 		if len(found.Errors) != 7 || !strings.HasPrefix(found.Errors[i], want) {
 			t.Errorf("errors %q, want one about %s at %d", found.Errors, want, i)
@@ -154,14 +285,17 @@ func TestCheckAgreesWithParse(t *testing.T) {
 	for name, c := range wrong {
 		_, err := Parse(c.files)
 		schemas := strings.Contains(c.want, "schema: ") && !strings.Contains(c.want, "goes with") || strings.HasPrefix(c.want, "localTypes")
-		nested := strings.Contains(c.want, "blueprint.filesystem") || strings.HasPrefix(c.want, "subinstallations[s].imports") || strings.HasPrefix(c.want, "installations wait")
+		nested := strings.Contains(c.want, "blueprint.filesystem") || strings.HasPrefix(c.want, "subinstallations[s].imports") ||
+			strings.HasPrefix(c.want, "installations wait")
 		if (err == nil) != (schemas || nested) {
 			t.Errorf("%s: Parse says %v", name, err)
 		}
 	}
 	for name, c := range odd {
 		b, err := Parse(c.files)
-		if err != nil || name != "a nested blueprint" && !strings.HasSuffix(name, "of an import") && !strings.HasPrefix(name, "a function ") && !slices.Equal(b.Warnings, Check(c.files).Warnings) {
+		if err != nil ||
+			name != "a nested blueprint" && !strings.HasSuffix(name, "of an import") && !strings.HasPrefix(name, "a function ") &&
+				!slices.Equal(b.Warnings, Check(c.files).Warnings) {
 			t.Errorf("%s: Parse says %v, %v", name, b, err)
 		}
 	}

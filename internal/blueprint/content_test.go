@@ -15,7 +15,10 @@ import (
 // A repository that cannot be read is no fault of the template that asks for a resource.
 func TestContentThatCannotBeRead(t *testing.T) {
 	e := NewEngine()
-	set := setOf(t, `{meta: {schemaVersion: v2}, component: {name: c, version: 1.0.0, resources: [{name: r, type: t, version: 1.0.0, access: {type: localBlob, localReference: x}}]}}`)
+	set := setOf(
+		t,
+		`{meta: {schemaVersion: v2}, component: {name: c, version: 1.0.0, resources: [{name: r, type: t, version: 1.0.0, access: {type: localBlob, localReference: x}}]}}`,
+	)
 	const reference = `getResourceContent "cd://resources/r"`
 	templates := map[string]string{
 		"GoTemplate": `{name: d, type: GoTemplate, template: '{{ ` + reference + ` }}'}`,

@@ -128,8 +128,11 @@ func (x executor) runGo(in executorInput) (output, state map[string]any, err err
 	state, _ = output["state"].(map[string]any)
 	delete(output, "state")
 	if function := made.lost(output, state); function != "" {
-		return nil, nil, failed("TemplateFailed", fmt.Errorf("%s: what function %s generates has to be kept, because it is something else after every run: "+
-			"write it below the key state of the output as well, and take it from .state when it is there", x, function))
+		return nil, nil, failed(
+			"TemplateFailed",
+			fmt.Errorf("%s: what function %s generates has to be kept, because it is something else after every run: "+
+				"write it below the key state of the output as well, and take it from .state when it is there", x, function),
+		)
 	}
 	return output, state, nil
 }

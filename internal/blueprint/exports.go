@@ -32,7 +32,10 @@ func (e *execution) exportValues(imports map[string]any, values ExportValues) (m
 		}
 		given, isObject := output["exports"].(map[string]any)
 		if !isObject && output["exports"] != nil {
-			return nil, failed(dataflow.ReasonExportInvalid, fmt.Errorf("%s: exports must be an object, not %s", x, template.TypeName(output["exports"])))
+			return nil, failed(
+				dataflow.ReasonExportInvalid,
+				fmt.Errorf("%s: exports must be an object, not %s", x, template.TypeName(output["exports"])),
+			)
 		}
 		merge(exports, given)
 	}

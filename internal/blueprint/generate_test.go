@@ -95,7 +95,8 @@ func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 	} {
 		in := inputOf(t, e, files(execution))
 		in.Entropy = template.NewEntropy(nil, time.Time{})
-		if _, err := e.Render(in); err == nil || !strings.Contains(err.Error(), "nothing is kept here: only deploy, subinstallation and export executions have a state") {
+		if _, err := e.Render(in); err == nil ||
+			!strings.Contains(err.Error(), "nothing is kept here: only deploy, subinstallation and export executions have a state") {
 			t.Errorf("%s: got %v", execution, err)
 		}
 	}
@@ -103,8 +104,17 @@ func TestWhatIsGeneratedHasToBeKept(t *testing.T) {
 
 func TestIntegersInTheStateStayIntegers(t *testing.T) {
 	e := NewEngine()
-	in := inputOf(t, e, files("deployExecutions: [{name: d, type: Spiff, template: {count: (( &state(7) )), deployItems: [{name: i, type: t, config: {apiVersion: v1, kind: C, half: (( count / 2 ))}}]}}]"))
-	states, err := in.Blueprint.LoadStates("tree", map[string]map[string][]byte{dataflow.StateSecret("tree", dataflow.StateDeploy, "d"): {dataflow.StateSecretKey: []byte(`{"count": 9}`)}})
+	in := inputOf(
+		t,
+		e,
+		files(
+			"deployExecutions: [{name: d, type: Spiff, template: {count: (( &state(7) )), deployItems: [{name: i, type: t, config: {apiVersion: v1, kind: C, half: (( count / 2 ))}}]}}]",
+		),
+	)
+	states, err := in.Blueprint.LoadStates(
+		"tree",
+		map[string]map[string][]byte{dataflow.StateSecret("tree", dataflow.StateDeploy, "d"): {dataflow.StateSecretKey: []byte(`{"count": 9}`)}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

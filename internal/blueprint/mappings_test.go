@@ -39,7 +39,10 @@ func TestMappingsAreCompiledOnce(t *testing.T) {
 		}
 		for _, field := range []string{"importDataMappings", "exportDataMappings"} {
 			forgotten := errors.New("not remembered")
-			found, err := e.mappings.Get(lru.KeyOf([]byte(field), []byte(`{"x": "(( 1 + 2 ))"}`)), func() (*spiff.Template, int, error) { return nil, 0, forgotten })
+			found, err := e.mappings.Get(
+				lru.KeyOf([]byte(field), []byte(`{"x": "(( 1 + 2 ))"}`)),
+				func() (*spiff.Template, int, error) { return nil, 0, forgotten },
+			)
 			if err != nil || run > 0 && found != compiled[field] {
 				t.Errorf("run %d, %s: compiled again", run, field)
 			}
@@ -63,7 +66,8 @@ func TestMappingsThatFail(t *testing.T) {
 	} {
 		for range 2 {
 			_, err := e.Render(mappedInput(t, e, mapping))
-			if err == nil || !strings.Contains(err.Error(), `data mapping "a"`) || !strings.Contains(err.Error(), want) || failure.KindOf(err) != failure.Terminal {
+			if err == nil || !strings.Contains(err.Error(), `data mapping "a"`) || !strings.Contains(err.Error(), want) ||
+				failure.KindOf(err) != failure.Terminal {
 				t.Errorf("%s: got %v", mapping, err)
 			}
 		}

@@ -49,7 +49,15 @@ exportExecutions: [{name: exports, type: GoTemplate, template: "exports: {}"}]
 `
 
 func TestParseReadsEveryField(t *testing.T) {
-	b, err := Parse(files(everything, "subs/db.yaml", "kind: InstallationTemplate\nname: db\nblueprint: {ref: cd://resources/db}", "deploy.yaml", "{{ .imports }}"))
+	b, err := Parse(
+		files(
+			everything,
+			"subs/db.yaml",
+			"kind: InstallationTemplate\nname: db\nblueprint: {ref: cd://resources/db}",
+			"deploy.yaml",
+			"{{ .imports }}",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +67,10 @@ func TestParseReadsEveryField(t *testing.T) {
 	if b.Subinstallations[0].Name != "db" || b.Subinstallations[1].Blueprint.Ref != "cd://resources/cache" {
 		t.Errorf("subinstallations = %+v", b.Subinstallations)
 	}
-	if want := []string{"deployExecutions[0].name: is missing: the state of a template is kept under its name"}; !slices.Equal(b.Warnings, want) {
+	if want := []string{"deployExecutions[0].name: is missing: the state of a template is kept under its name"}; !slices.Equal(
+		b.Warnings,
+		want,
+	) {
 		t.Errorf("warnings = %q, want %q", b.Warnings, want)
 	}
 }

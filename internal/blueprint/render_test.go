@@ -38,25 +38,79 @@ func TestRenderRefuses(t *testing.T) {
 		reason string
 		want   string
 	}{
-		"no object":         {deploying("[1]"), "TemplateFailed", "deployExecutions[0] (d): the template must yield an object"},
-		"no list":           {deploying("deployItems: hunter2"), "InvalidDeployItem", "deployItems: must be a list of objects: a string where"},
-		"no name":           {deploying("deployItems: [{type: t}]"), "InvalidDeployItem", "deployItems[0] (): name: is required"},
-		"no type":           {deploying("deployItems: [{name: item}]"), "InvalidDeployItem", "deployItems[0] (item): type: is required"},
-		"config no object":  {deploying("deployItems: [{name: item, type: t, config: [hunter2]}]"), "InvalidDeployItem", "config: must be an object"},
-		"no config":         {deploying("deployItems: [{name: item, type: t}]"), "InvalidDeployItem", "deployExecutions[0] (d): deployItems[0] (item): config: is required"},
-		"no version":        {deploying("deployItems: [{name: item, type: t, config: {kind: C, ApiVersion: hunter2}}]"), "InvalidDeployItem", "deployItems[0] (item): config.apiVersion: is required"},
-		"a number version":  {deploying("deployItems: [{name: item, type: t, config: {kind: C, apiVersion: 1}}]"), "InvalidDeployItem", "deployItems[0] (item): config.apiVersion: is required and must be a text"},
-		"a wrong version":   {deploying("deployItems: [{name: item, type: t, config: {kind: C, apiVersion: a/hunter2/c}}]"), "InvalidDeployItem", "deployItems[0] (item): config.apiVersion: must be GROUP/VERSION"},
-		"no kind":           {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1}}]"), "InvalidDeployItem", "deployItems[0] (item): config.kind: is required"},
-		"a wrong kind":      {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: 1hunter2}}]"), "InvalidDeployItem", "deployItems[0] (item): config.kind: must begin with a letter"},
-		"same name":         {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}}, {name: item, type: t, config: {apiVersion: v1, kind: C}}]"), "InvalidDeployItem", `"item"`},
-		"unknown neighbour": {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, dependsOn: [other]}]"), "InvalidDeployItem", "other"},
-		"no such target":    {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, target: {import: x}}]"), "InvalidDeployItem", `target: there is no target import "x"`},
-		"two targets":       {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, target: {import: x, name: here}}]"), "InvalidDeployItem", "needs exactly one of import and name"},
-		"foreign namespace": {deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, target: {name: here, namespace: kube-system}}]"), "InvalidDeployItem", "must be that of the installation"},
+		"no object": {deploying("[1]"), "TemplateFailed", "deployExecutions[0] (d): the template must yield an object"},
+		"no list":   {deploying("deployItems: hunter2"), "InvalidDeployItem", "deployItems: must be a list of objects: a string where"},
+		"no name":   {deploying("deployItems: [{type: t}]"), "InvalidDeployItem", "deployItems[0] (): name: is required"},
+		"no type":   {deploying("deployItems: [{name: item}]"), "InvalidDeployItem", "deployItems[0] (item): type: is required"},
+		"config no object": {
+			deploying("deployItems: [{name: item, type: t, config: [hunter2]}]"),
+			"InvalidDeployItem",
+			"config: must be an object",
+		},
+		"no config": {
+			deploying("deployItems: [{name: item, type: t}]"),
+			"InvalidDeployItem",
+			"deployExecutions[0] (d): deployItems[0] (item): config: is required",
+		},
+		"no version": {
+			deploying("deployItems: [{name: item, type: t, config: {kind: C, ApiVersion: hunter2}}]"),
+			"InvalidDeployItem",
+			"deployItems[0] (item): config.apiVersion: is required",
+		},
+		"a number version": {
+			deploying("deployItems: [{name: item, type: t, config: {kind: C, apiVersion: 1}}]"),
+			"InvalidDeployItem",
+			"deployItems[0] (item): config.apiVersion: is required and must be a text",
+		},
+		"a wrong version": {
+			deploying("deployItems: [{name: item, type: t, config: {kind: C, apiVersion: a/hunter2/c}}]"),
+			"InvalidDeployItem",
+			"deployItems[0] (item): config.apiVersion: must be GROUP/VERSION",
+		},
+		"no kind": {
+			deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1}}]"),
+			"InvalidDeployItem",
+			"deployItems[0] (item): config.kind: is required",
+		},
+		"a wrong kind": {
+			deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: 1hunter2}}]"),
+			"InvalidDeployItem",
+			"deployItems[0] (item): config.kind: must begin with a letter",
+		},
+		"same name": {
+			deploying(
+				"deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}}, {name: item, type: t, config: {apiVersion: v1, kind: C}}]",
+			),
+			"InvalidDeployItem",
+			`"item"`,
+		},
+		"unknown neighbour": {
+			deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, dependsOn: [other]}]"),
+			"InvalidDeployItem",
+			"other",
+		},
+		"no such target": {
+			deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, target: {import: x}}]"),
+			"InvalidDeployItem",
+			`target: there is no target import "x"`,
+		},
+		"two targets": {
+			deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, target: {import: x, name: here}}]"),
+			"InvalidDeployItem",
+			"needs exactly one of import and name",
+		},
+		"foreign namespace": {
+			deploying("deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C}, target: {name: here, namespace: kube-system}}]"),
+			"InvalidDeployItem",
+			"must be that of the installation",
+		},
 		"nested without component": {files("subinstallations: [{name: s, blueprint: {ref: cd://resources/b}}]"), dataflow.ReasonInvalidTemplate,
 			"nested installation s: blueprint.ref: the installation names no component"},
-		"nested no list": {files("subinstallationExecutions: [{name: s, type: Spiff, template: {subinstallations: hunter2}}]"), dataflow.ReasonInvalidTemplate, "must be a list of objects"},
+		"nested no list": {
+			files("subinstallationExecutions: [{name: s, type: Spiff, template: {subinstallations: hunter2}}]"),
+			dataflow.ReasonInvalidTemplate,
+			"must be a list of objects",
+		},
 	}
 	e := NewEngine()
 	for name, test := range tests {
@@ -74,7 +128,9 @@ func TestRenderRefuses(t *testing.T) {
 
 // importing is a blueprint with imports, none of which has to be there, and a template.
 func importing(execution string) Files {
-	return files("imports: [{name: greeting, required: false, schema: {type: string}, default: {value: hello}}, {name: optional, required: false, schema: {}, imports: [{name: more, schema: {}}]}]\n" + execution)
+	return files(
+		"imports: [{name: greeting, required: false, schema: {type: string}, default: {value: hello}}, {name: optional, required: false, schema: {}, imports: [{name: more, schema: {}}]}]\n" + execution,
+	)
 }
 
 func TestMisspeltNamesInGoTemplates(t *testing.T) {
@@ -92,7 +148,13 @@ func TestMisspeltNamesInGoTemplates(t *testing.T) {
 	} {
 		for _, allowed := range []bool{false, true} {
 			template := strings.Replace(item, "TEXT", text, 1)
-			out, err := e.Render(inputOf(t, e, importing(fmt.Sprintf("deployExecutions: [{name: d, type: GoTemplate, allowMissingKeys: %t, template: %q}]", allowed, template))))
+			out, err := e.Render(
+				inputOf(
+					t,
+					e,
+					importing(fmt.Sprintf("deployExecutions: [{name: d, type: GoTemplate, allowMissingKeys: %t, template: %q}]", allowed, template)),
+				),
+			)
 			switch complaint, wrong := strings.CutPrefix(want, "! "); {
 			case wrong && allowed && strings.Contains(text, "quote") && (err != nil || !strings.Contains(string(out.DeployItems[0].Configuration.Raw), `"text":null`)):
 				t.Errorf("%s: missing keys are not allowed: %v", text, err)
@@ -126,7 +188,8 @@ func TestExportsRefuse(t *testing.T) {
 	e := NewEngine()
 	in := inputOf(t, e, files("exportExecutions: [{name: x, type: Spiff, template: {exports: [hunter2]}}]"))
 	_, _, err := e.Exports(in, ExportValues{})
-	if err == nil || !strings.Contains(err.Error(), "exportExecutions[0] (x): exports must be an object, not ") || strings.Contains(err.Error(), "hunter2") {
+	if err == nil || !strings.Contains(err.Error(), "exportExecutions[0] (x): exports must be an object, not ") ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
 	}
 }

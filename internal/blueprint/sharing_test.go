@@ -167,7 +167,20 @@ func snapshot(t testing.TB, value any) string {
 
 // stateOf is all of an input that can be written down.
 func stateOf(t testing.TB, in Input, values ExportValues) string {
-	return snapshot(t, []any{in.Installation, in.Facts, in.States, in.Definition, in.Component, in.Blueprint.Blueprint, in.Blueprint.Warnings, in.Components.View(component.SchemaV2), values})
+	return snapshot(
+		t,
+		[]any{
+			in.Installation,
+			in.Facts,
+			in.States,
+			in.Definition,
+			in.Component,
+			in.Blueprint.Blueprint,
+			in.Blueprint.Warnings,
+			in.Components.View(component.SchemaV2),
+			values,
+		},
+	)
 }
 
 // spoil changes everything that can be reached from a value, as a careless caller might.

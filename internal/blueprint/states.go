@@ -66,8 +66,10 @@ func (b *Blueprint) LoadStates(installation string, secrets map[string]map[strin
 		decoded, err := template.DecodeYAML(string(content[dataflow.StateSecretKey]), template.Limits{})
 		state, isObject := decoded.(map[string]any)
 		if err != nil || decoded != nil && !isObject {
-			return nil, invalid(fmt.Errorf("the state of %s in Secret %s cannot be read: its key %q is no JSON object; delete the Secret to begin anew",
-				s.executor, name, dataflow.StateSecretKey))
+			return nil, invalid(
+				fmt.Errorf("the state of %s in Secret %s cannot be read: its key %q is no JSON object; delete the Secret to begin anew",
+					s.executor, name, dataflow.StateSecretKey),
+			)
 		}
 		if state == nil {
 			state = map[string]any{}

@@ -45,7 +45,10 @@ func (e *execution) subinstallationsOf(parent *lsv1alpha1.Installation, imports 
 		if err != nil {
 			return nil, failed(dataflow.ReasonInvalidTemplate, fmt.Errorf("nested installation %s: %w", templates[i].Name, err))
 		}
-		subs = append(subs, Subinstallation{Name: templates[i].Name, ObjectName: SubinstallationName(parent.Name, templates[i].Name), Spec: spec})
+		subs = append(
+			subs,
+			Subinstallation{Name: templates[i].Name, ObjectName: SubinstallationName(parent.Name, templates[i].Name), Spec: spec},
+		)
 	}
 	return subs, nil
 }
@@ -98,7 +101,9 @@ func (e *execution) specOf(parent *lsv1alpha1.Installation, t *lsv1alpha1.Instal
 // blueprintAt follows a path through the components to a blueprint.
 func (e *execution) blueprintAt(ref string) (component.Resolution, error) {
 	if e.Components == nil {
-		return component.Resolution{}, errors.New("the installation names no component in which the blueprint could be: set spec.componentDescriptor, or give the blueprint inline")
+		return component.Resolution{}, errors.New(
+			"the installation names no component in which the blueprint could be: set spec.componentDescriptor, or give the blueprint inline",
+		)
 	}
 	found, err := e.Components.ResolveURI(e.Components.Root(), ref)
 	if err == nil && found.Resource == nil {

@@ -41,7 +41,9 @@ func TestWordsMeanWhatTheyMeanInManifests(t *testing.T) {
 				"Spiff in a file":    `deployExecutions: [{name: d, type: Spiff, file: d.yaml}]`,
 				"Spiff in the field": fmt.Sprintf(`deployExecutions: [{name: d, type: Spiff, template: {deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, a: %s}}]}}]`, word),
 			} {
-				out, err := e.Render(inputOf(t, e, files(text, "d.yaml", "deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, a: "+word+"}}]")))
+				out, err := e.Render(
+					inputOf(t, e, files(text, "d.yaml", "deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, a: "+word+"}}]")),
+				)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				} else if got := configText(string(out.DeployItems[0].Configuration.Raw)); got != want {
@@ -63,7 +65,17 @@ func configText(object string) string {
 func TestKeysOfTemplatesStayAsTheyAre(t *testing.T) {
 	e := NewEngine()
 	for _, engine := range []string{"GoTemplate", "Spiff"} {
-		out, err := e.Render(inputOf(t, e, files("deployExecutions: [{name: d, type: "+engine+", file: d.yaml}]", "d.yaml", "deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, x: 1, y: 2}}]")))
+		out, err := e.Render(
+			inputOf(
+				t,
+				e,
+				files(
+					"deployExecutions: [{name: d, type: "+engine+", file: d.yaml}]",
+					"d.yaml",
+					"deployItems: [{name: item, type: t, config: {apiVersion: v1, kind: C, x: 1, y: 2}}]",
+				),
+			),
+		)
 		if err != nil || string(out.DeployItems[0].Configuration.Raw) != `{"apiVersion":"v1","kind":"C","x":1,"y":2}` {
 			t.Errorf("%s: %v, %v", engine, out, err)
 		}

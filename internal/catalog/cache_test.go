@@ -118,7 +118,14 @@ func TestClosuresAreForgotten(t *testing.T) {
 	c := New(blueprint.NewEngine())
 	c.closures = lru.NewCache[*component.Set](64 << 10)
 	for i := range 50 {
-		inst := installation(t, fmt.Sprintf("%s\ncomponentDescriptor: {inline: {meta: {schemaVersion: v2}, component: {name: c%d, version: 1.0.0}}}", inlineBlueprint, i))
+		inst := installation(
+			t,
+			fmt.Sprintf(
+				"%s\ncomponentDescriptor: {inline: {meta: {schemaVersion: v2}, component: {name: c%d, version: 1.0.0}}}",
+				inlineBlueprint,
+				i,
+			),
+		)
 		if _, err := c.Find(t.Context(), Request{Installation: inst}); err != nil {
 			t.Fatal(err)
 		}

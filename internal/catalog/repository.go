@@ -50,11 +50,19 @@ func (r *Repository) resources() Resources {
 type nowhere struct{}
 
 func (nowhere) Blueprint(_ context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
-	return nil, NotFoundf("the blueprint %s of component %s cannot be read: there is no repository to look in; give the blueprint inline", resource.Name, of.ID())
+	return nil, NotFoundf(
+		"the blueprint %s of component %s cannot be read: there is no repository to look in; give the blueprint inline",
+		resource.Name,
+		of.ID(),
+	)
 }
 
 func (nowhere) Content(_ context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
-	return component.Content{}, NotFoundf("content of component %s (access type %s) cannot be read: there is no repository to look in", of.ID(), access.Type)
+	return component.Content{}, NotFoundf(
+		"content of component %s (access type %s) cannot be read: there is no repository to look in",
+		of.ID(),
+		access.Type,
+	)
 }
 
 // NotFoundf is an error of Resources that do not have what they are asked for. It counts as resolve.ErrNotFound, and says

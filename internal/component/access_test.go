@@ -46,11 +46,15 @@ func TestImageReferenceOfAccess(t *testing.T) {
 		"relative":                  {"{type: relativeOciReference, reference: 'team/y:1'}", "registry.example.com:5000/team/y:1", ""},
 		"relative with a slash":     {"{type: relativeOciReference, reference: /team/y:1}", "registry.example.com:5000/team/y:1", ""},
 		"a local blob":              {"{type: localBlob, localReference: 'sha256:1'}", "", "access type localBlob names no image"},
-		"a local blob and an image": {"{type: localBlob, localReference: 'sha256:1', globalAccess: {type: ociArtifact, imageReference: g/y:1}}", "g/y:1", ""},
-		"a broken global access":    {"{type: localBlob, globalAccess: {imageReference: g/y:1}}", "", "globalAccess: access.type: is required"},
-		"a local global access":     {"{type: localBlob, globalAccess: {type: localBlob}}", "", "names no image"},
-		"a blob":                    {"{type: ociBlob, ref: x/y, digest: 'sha256:1'}", "", "names no image"},
-		"something else":            {"{type: github, repoUrl: x}", "", "access type github names no image"},
+		"a local blob and an image": {
+			"{type: localBlob, localReference: 'sha256:1', globalAccess: {type: ociArtifact, imageReference: g/y:1}}",
+			"g/y:1",
+			"",
+		},
+		"a broken global access": {"{type: localBlob, globalAccess: {imageReference: g/y:1}}", "", "globalAccess: access.type: is required"},
+		"a local global access":  {"{type: localBlob, globalAccess: {type: localBlob}}", "", "names no image"},
+		"a blob":                 {"{type: ociBlob, ref: x/y, digest: 'sha256:1'}", "", "names no image"},
+		"something else":         {"{type: github, repoUrl: x}", "", "access type github names no image"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

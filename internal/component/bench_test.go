@@ -12,10 +12,17 @@ import (
 // large writes a descriptor with a number of resources.
 func large(resources int) string {
 	var text strings.Builder
-	text.WriteString("meta: {schemaVersion: v2}\ncomponent:\n  name: example.com/large\n  version: 1.0.0\n  provider: example.com\n  resources:\n")
+	text.WriteString(
+		"meta: {schemaVersion: v2}\ncomponent:\n  name: example.com/large\n  version: 1.0.0\n  provider: example.com\n  resources:\n",
+	)
 	for i := range resources {
 		fmt.Fprintf(&text, "  - name: image-%d\n    version: 1.0.%d\n    type: ociImage\n    relation: external\n", i, i)
-		fmt.Fprintf(&text, "    labels: [{name: stage, value: stable}]\n    access: {type: ociArtifact, imageReference: \"images.example.com/image-%d:1.0.%d\"}\n", i, i)
+		fmt.Fprintf(
+			&text,
+			"    labels: [{name: stage, value: stable}]\n    access: {type: ociArtifact, imageReference: \"images.example.com/image-%d:1.0.%d\"}\n",
+			i,
+			i,
+		)
 	}
 	return text.String()
 }

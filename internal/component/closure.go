@@ -160,7 +160,13 @@ func (c *Closure) follow(from *member, reference *Reference) (*member, error) {
 		return found, c.add(found)
 	}
 	if !known.inline && known.origin != at {
-		return nil, fmt.Errorf("%s is wanted from %s, but %s from %s: the overwrites send one component to two repositories", found.path(), at.RepositoryContext, known.path(), known.origin.RepositoryContext)
+		return nil, fmt.Errorf(
+			"%s is wanted from %s, but %s from %s: the overwrites send one component to two repositories",
+			found.path(),
+			at.RepositoryContext,
+			known.path(),
+			known.origin.RepositoryContext,
+		)
 	}
 	return known, nil
 }

@@ -24,10 +24,18 @@ func TestClosureFollowsReferences(t *testing.T) {
 		others []*Descriptor
 		want   []string
 	}{
-		"alone":        {named(t, "a"), nil, []string{"a"}},
-		"a chain":      {named(t, "a", "b"), []*Descriptor{named(t, "b", "c"), named(t, "c")}, []string{"a", "b", "c"}},
-		"a diamond":    {named(t, "a", "b", "c"), []*Descriptor{named(t, "b", "d"), named(t, "c", "d"), named(t, "d")}, []string{"a", "b", "d", "c"}},
-		"two versions": {named(t, "a", "b", "c"), []*Descriptor{named(t, "b", "c:2.0.0"), named(t, "c"), version(named(t, "c"), "2.0.0")}, []string{"a", "b", "c", "c"}},
+		"alone":   {named(t, "a"), nil, []string{"a"}},
+		"a chain": {named(t, "a", "b"), []*Descriptor{named(t, "b", "c"), named(t, "c")}, []string{"a", "b", "c"}},
+		"a diamond": {
+			named(t, "a", "b", "c"),
+			[]*Descriptor{named(t, "b", "d"), named(t, "c", "d"), named(t, "d")},
+			[]string{"a", "b", "d", "c"},
+		},
+		"two versions": {
+			named(t, "a", "b", "c"),
+			[]*Descriptor{named(t, "b", "c:2.0.0"), named(t, "c"), version(named(t, "c"), "2.0.0")},
+			[]string{"a", "b", "c", "c"},
+		},
 		"the same twice": {describe(t, `
 meta: {schemaVersion: v2}
 component: {name: a, version: 1.0.0, componentReferences: [{name: one, componentName: b, version: 1.0.0}, {name: two, componentName: b, version: 1.0.0}]}`),
@@ -92,12 +100,20 @@ func TestClosureRefuses(t *testing.T) {
 	}{
 		"a circle": {ClosureOptions{Root: root}, []*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c", "d"), named(t, "d", "b")},
 			[]string{"components refer to each other in a circle: b:1.0.0 -> c (c:1.0.0) -> d (d:1.0.0) -> b (b:1.0.0)"}},
-		"a component that refers to itself": {ClosureOptions{Root: root}, []*Descriptor{named(t, "a", "a")}, []string{"circle: a:1.0.0 -> a (a:1.0.0)"}},
+		"a component that refers to itself": {
+			ClosureOptions{Root: root},
+			[]*Descriptor{named(t, "a", "a")},
+			[]string{"circle: a:1.0.0 -> a (a:1.0.0)"},
+		},
 		"a circle by overwrites": {ClosureOptions{Root: root, Overwrites: overwritesOf(t, rule(Coordinates{Name: "c"}, Coordinates{Name: "a"}))},
 			[]*Descriptor{named(t, "a", "b"), named(t, "b", "c"), named(t, "c")}, []string{"circle: a:1.0.0 -> b (b:1.0.0) -> c (a:1.0.0)"}},
-		"something missing": {ClosureOptions{Root: root}, []*Descriptor{named(t, "a", "b"), named(t, "b", "c")}, []string{"component a:1.0.0 -> b (b:1.0.0) -> c (c:1.0.0): the component descriptor is missing"}},
-		"no name":           {ClosureOptions{Root: Coordinates{Version: "1"}}, nil, []string{"needs a name and a version"}},
-		"no version":        {ClosureOptions{Root: Coordinates{Name: "a"}}, nil, []string{"needs a name and a version"}},
+		"something missing": {
+			ClosureOptions{Root: root},
+			[]*Descriptor{named(t, "a", "b"), named(t, "b", "c")},
+			[]string{"component a:1.0.0 -> b (b:1.0.0) -> c (c:1.0.0): the component descriptor is missing"},
+		},
+		"no name":    {ClosureOptions{Root: Coordinates{Version: "1"}}, nil, []string{"needs a name and a version"}},
+		"no version": {ClosureOptions{Root: Coordinates{Name: "a"}}, nil, []string{"needs a name and a version"}},
 		"too deep": {ClosureOptions{Root: root, Limits: ClosureLimits{
 			Components: 10,
 			Depth:      2,
@@ -106,8 +122,17 @@ func TestClosureRefuses(t *testing.T) {
 			Components: 3,
 			Depth:      10,
 		}}, []*Descriptor{named(t, "a", "b", "c", "d")}, []string{"component a:1.0.0 -> d (d:1.0.0): there are more than 3 components"}},
-		"from two places": {ClosureOptions{Root: at(t, "x.example.com", "a", "1.0.0"), Overwrites: overwritesOf(t, rule(Coordinates{Name: "c"}, at(t, "y.example.com", "b", "")))},
-			[]*Descriptor{named(t, "a", "b", "c"), named(t, "b")}, []string{"-> c (b:1.0.0) is wanted from y.example.com", "-> b (b:1.0.0) from x.example.com"}},
+		"from two places": {
+			ClosureOptions{
+				Root:       at(t, "x.example.com", "a", "1.0.0"),
+				Overwrites: overwritesOf(t, rule(Coordinates{Name: "c"}, at(t, "y.example.com", "b", ""))),
+			},
+			[]*Descriptor{
+				named(t, "a", "b", "c"),
+				named(t, "b"),
+			},
+			[]string{"-> c (b:1.0.0) is wanted from y.example.com", "-> b (b:1.0.0) from x.example.com"},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

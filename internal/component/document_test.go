@@ -17,14 +17,20 @@ func TestReadDocumentGivesPlainValues(t *testing.T) {
 		"JSON object":                   {`{"a": [1, 2.5, true, null, "x"]}`, map[string]any{"a": []any{int64(1), 2.5, true, nil, "x"}}},
 		"YAML object":                   {"a: [1, 2.5, true, null, x]", map[string]any{"a": []any{int64(1), 2.5, true, nil, "x"}}},
 		"YAML that begins with a brace": {`{a: {b: c}}`, map[string]any{"a": map[string]any{"b": "c"}}},
-		"whole numbers are integers":    {`{"a": [1.0, 1e3, -0.0, 9223372036854775807]}`, map[string]any{"a": []any{int64(1), int64(1000), int64(0), int64(9223372036854775807)}}},
-		"the same in YAML":              {`a: [1.0, 1e3, -0.0, 9223372036854775807]`, map[string]any{"a": []any{int64(1), int64(1000), int64(0), int64(9223372036854775807)}}},
-		"numbers beyond integers":       {`{"a": 18446744073709551615}`, map[string]any{"a": 18446744073709551615.0}},
-		"the same beyond in YAML":       {`a: 18446744073709551615`, map[string]any{"a": 18446744073709551615.0}},
-		"dates stay texts":              {"a: 2024-02-03T04:05:06Z", map[string]any{"a": "2024-02-03T04:05:06Z"}},
-		"keys become texts":             {"1: a\ntrue: b", map[string]any{"1": "a", "true": "b"}},
-		"surrogates in JSON":            {`{"a": "\ud83c\udf33"}`, map[string]any{"a": "\U0001F333"}},
-		"a list":                        {"- 1", []any{int64(1)}},
+		"whole numbers are integers": {
+			`{"a": [1.0, 1e3, -0.0, 9223372036854775807]}`,
+			map[string]any{"a": []any{int64(1), int64(1000), int64(0), int64(9223372036854775807)}},
+		},
+		"the same in YAML": {
+			`a: [1.0, 1e3, -0.0, 9223372036854775807]`,
+			map[string]any{"a": []any{int64(1), int64(1000), int64(0), int64(9223372036854775807)}},
+		},
+		"numbers beyond integers": {`{"a": 18446744073709551615}`, map[string]any{"a": 18446744073709551615.0}},
+		"the same beyond in YAML": {`a: 18446744073709551615`, map[string]any{"a": 18446744073709551615.0}},
+		"dates stay texts":        {"a: 2024-02-03T04:05:06Z", map[string]any{"a": "2024-02-03T04:05:06Z"}},
+		"keys become texts":       {"1: a\ntrue: b", map[string]any{"1": "a", "true": "b"}},
+		"surrogates in JSON":      {`{"a": "\ud83c\udf33"}`, map[string]any{"a": "\U0001F333"}},
+		"a list":                  {"- 1", []any{int64(1)}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -206,7 +206,10 @@ func (f *functions) resource(arguments []any) (Resolution, error) {
 		arguments = arguments[1:]
 	}
 	if len(arguments) != 1 {
-		return Resolution{}, fmt.Errorf("the only argument is a reference to a resource, such as cd://resources/NAME, got %d arguments", len(arguments))
+		return Resolution{}, fmt.Errorf(
+			"the only argument is a reference to a resource, such as cd://resources/NAME, got %d arguments",
+			len(arguments),
+		)
 	}
 	ref, err := referenceArgument(arguments[0])
 	if err != nil {

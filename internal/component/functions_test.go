@@ -38,26 +38,66 @@ func TestFunctionsInTemplates(t *testing.T) {
 		options    FunctionOptions
 		text, want string
 	}{
-		"a resource":                  {v2, `{{ $r := getResource .cd "name" "gate" }}{{ $r.access.imageReference }}`, "images.example.com:5000/gate:1.5.0"},
-		"in the other schema":         {v3, `{{ (getResource .cd "name" "gate").access.imageReference }}`, "images.example.com:5000/gate:1.5.0"},
-		"without a descriptor":        {v2, `{{ (getResource "name" "gate").version }}`, "1.5.0"},
-		"by the extra identity":       {v2, `{{ (getResource .cd "name" "bench" "seats" "3").access.imageReference }}`, "images.example.com/bench:1.0.0-3"},
-		"by the version":              {v2, `{{ (getResource .cd "version" "1.5.0").name }}`, "gate"},
-		"the first of several":        {v2, `{{ (getResource .cd "name" "bench").extraIdentity.seats }}`, "2"},
-		"several resources":           {v2, `{{ range getResources .cd "class" "furniture" }}{{ .access.imageReference }} {{ end }}`, "images.example.com/bench:1.0.0 images.example.com/bench:1.0.0-3 "},
-		"a component":                 {v2, `{{ $c := getComponent .cd "name" "pond" }}{{ $c.component.name }} {{ (getResource $c "name" "pump").access.imageReference }}`, "example.com/pond images.example.com/pump:0.1.0"},
-		"a component in v3alpha1":     {v3, `{{ $c := getComponent .cd "name" "pond" }}{{ $c.metadata.name }} {{ (getResource $c "name" "pump").access.imageReference }}`, "example.com/pond images.example.com/pump:0.1.0"},
+		"a resource": {
+			v2,
+			`{{ $r := getResource .cd "name" "gate" }}{{ $r.access.imageReference }}`,
+			"images.example.com:5000/gate:1.5.0",
+		},
+		"in the other schema":  {v3, `{{ (getResource .cd "name" "gate").access.imageReference }}`, "images.example.com:5000/gate:1.5.0"},
+		"without a descriptor": {v2, `{{ (getResource "name" "gate").version }}`, "1.5.0"},
+		"by the extra identity": {
+			v2,
+			`{{ (getResource .cd "name" "bench" "seats" "3").access.imageReference }}`,
+			"images.example.com/bench:1.0.0-3",
+		},
+		"by the version":       {v2, `{{ (getResource .cd "version" "1.5.0").name }}`, "gate"},
+		"the first of several": {v2, `{{ (getResource .cd "name" "bench").extraIdentity.seats }}`, "2"},
+		"several resources": {
+			v2,
+			`{{ range getResources .cd "class" "furniture" }}{{ .access.imageReference }} {{ end }}`,
+			"images.example.com/bench:1.0.0 images.example.com/bench:1.0.0-3 ",
+		},
+		"a component": {
+			v2,
+			`{{ $c := getComponent .cd "name" "pond" }}{{ $c.component.name }} {{ (getResource $c "name" "pump").access.imageReference }}`,
+			"example.com/pond images.example.com/pump:0.1.0",
+		},
+		"a component in v3alpha1": {
+			v3,
+			`{{ $c := getComponent .cd "name" "pond" }}{{ $c.metadata.name }} {{ (getResource $c "name" "pump").access.imageReference }}`,
+			"example.com/pond images.example.com/pump:0.1.0",
+		},
 		"a component of a component":  {v2, `{{ (getComponent (getComponent "name" "pond") "name" "fish").component.version }}`, "4.0.0"},
 		"by the name of a component":  {v3, `{{ (getComponent .cd "componentName" "example.com/pond").metadata.version }}`, "2.0.0"},
 		"a reference among namesakes": {v2, `{{ (getComponent .cd "name" "hedge" "side" "south").component.name }}`, "example.com/hedge"},
-		"all components in v2":        {v2, `{{ range .components.components }}{{ .component.name }} {{ end }}`, "example.com/garden example.com/pond example.com/fish example.com/hedge "},
-		"all components in v3alpha1":  {v3, `{{ range .components }}{{ .metadata.name }} {{ end }}`, "example.com/garden example.com/pond example.com/fish example.com/hedge "},
-		"the repository context":      {v2, `{{ (getRepositoryContext .cd).baseUrl }}`, "garden.example.com/components"},
-		"that of a component":         {v3, `{{ (getRepositoryContext (getComponent .cd "name" "pond")).baseUrl }}`, "registry.example.com/base"},
-		"that of the installation's":  {v3, `{{ getRepositoryContext.type }}`, "ociRegistry"},
-		"the parts of an image":       {v2, `{{ $i := parseOCIRef .imports.image }}{{ index $i 0 }}@{{ index $i 1 }}`, "registry.example.com:5000/team/image@" + digest},
-		"the repository of an image":  {v2, `{{ ociRefRepo (getResource .cd "name" "gate").access.imageReference }}`, "images.example.com:5000/gate"},
-		"the version of an image":     {v2, `{{ ociRefVersion (getResource .cd "name" "gate").access.imageReference }}`, "1.5.0"},
+		"all components in v2": {
+			v2,
+			`{{ range .components.components }}{{ .component.name }} {{ end }}`,
+			"example.com/garden example.com/pond example.com/fish example.com/hedge ",
+		},
+		"all components in v3alpha1": {
+			v3,
+			`{{ range .components }}{{ .metadata.name }} {{ end }}`,
+			"example.com/garden example.com/pond example.com/fish example.com/hedge ",
+		},
+		"the repository context": {v2, `{{ (getRepositoryContext .cd).baseUrl }}`, "garden.example.com/components"},
+		"that of a component": {
+			v3,
+			`{{ (getRepositoryContext (getComponent .cd "name" "pond")).baseUrl }}`,
+			"registry.example.com/base",
+		},
+		"that of the installation's": {v3, `{{ getRepositoryContext.type }}`, "ociRegistry"},
+		"the parts of an image": {
+			v2,
+			`{{ $i := parseOCIRef .imports.image }}{{ index $i 0 }}@{{ index $i 1 }}`,
+			"registry.example.com:5000/team/image@" + digest,
+		},
+		"the repository of an image": {
+			v2,
+			`{{ ociRefRepo (getResource .cd "name" "gate").access.imageReference }}`,
+			"images.example.com:5000/gate",
+		},
+		"the version of an image": {v2, `{{ ociRefVersion (getResource .cd "name" "gate").access.imageReference }}`, "1.5.0"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -77,34 +117,61 @@ func TestFunctionsRefuse(t *testing.T) {
 		arguments []any
 		want      []string
 	}{
-		"no such resource":         {"getResource", []any{cd, "name", "fence"}, []string{"component example.com/garden:1.0.0: there is no resource with name=fence", "it has the resources blueprint; gate; bench,class=furniture,seats=2; bench,class=furniture,seats=3"}},
-		"no such resources":        {"getResources", []any{cd, "class", "tree"}, []string{"no resource with class=tree"}},
-		"an attribute of nothing":  {"getResource", []any{cd, "os", ""}, []string{"no resource with os"}},
-		"no selector":              {"getResource", []any{cd}, []string{`pairs of a key and a value, such as "name" "x", got 0`}},
-		"nothing at all":           {"getResource", nil, []string{"got 0 arguments"}},
-		"half a pair":              {"getResource", []any{cd, "name"}, []string{"got 1 arguments"}},
-		"a number as value":        {"getResource", []any{cd, "name", int64(5)}, []string{"must be texts, got a text and a number"}},
-		"no descriptor":            {"getResource", []any{nil, "name", "x"}, []string{"the component descriptor is null"}},
-		"another object":           {"getResource", []any{map[string]any{"a": "b"}, "name", "x"}, []string{"not a component descriptor"}},
-		"no such reference":        {"getComponent", []any{cd, "name", "lake"}, []string{"no component reference with name=lake", "it has the component references pond; hedge,side=north; hedge,side=south"}},
-		"a reference to nothing":   {"getComponent", []any{named(t, "s", "x").View(SchemaV3), "name", "x"}, []string{"component s:1.0.0, reference x: there is no component x:1.0.0", "example.com/pond:2.0.0"}},
-		"too many for a context":   {"getRepositoryContext", []any{cd, "x"}, []string{"the only argument is a component descriptor"}},
-		"no context":               {"getRepositoryContext", []any{named(t, "s").View(SchemaV2)}, []string{"component s:1.0.0 has no repository context"}},
+		"no such resource": {
+			"getResource",
+			[]any{cd, "name", "fence"},
+			[]string{
+				"component example.com/garden:1.0.0: there is no resource with name=fence",
+				"it has the resources blueprint; gate; bench,class=furniture,seats=2; bench,class=furniture,seats=3",
+			},
+		},
+		"no such resources":       {"getResources", []any{cd, "class", "tree"}, []string{"no resource with class=tree"}},
+		"an attribute of nothing": {"getResource", []any{cd, "os", ""}, []string{"no resource with os"}},
+		"no selector":             {"getResource", []any{cd}, []string{`pairs of a key and a value, such as "name" "x", got 0`}},
+		"nothing at all":          {"getResource", nil, []string{"got 0 arguments"}},
+		"half a pair":             {"getResource", []any{cd, "name"}, []string{"got 1 arguments"}},
+		"a number as value":       {"getResource", []any{cd, "name", int64(5)}, []string{"must be texts, got a text and a number"}},
+		"no descriptor":           {"getResource", []any{nil, "name", "x"}, []string{"the component descriptor is null"}},
+		"another object":          {"getResource", []any{map[string]any{"a": "b"}, "name", "x"}, []string{"not a component descriptor"}},
+		"no such reference": {
+			"getComponent",
+			[]any{cd, "name", "lake"},
+			[]string{"no component reference with name=lake", "it has the component references pond; hedge,side=north; hedge,side=south"},
+		},
+		"a reference to nothing": {
+			"getComponent",
+			[]any{named(t, "s", "x").View(SchemaV3), "name", "x"},
+			[]string{"component s:1.0.0, reference x: there is no component x:1.0.0", "example.com/pond:2.0.0"},
+		},
+		"too many for a context": {"getRepositoryContext", []any{cd, "x"}, []string{"the only argument is a component descriptor"}},
+		"no context": {
+			"getRepositoryContext",
+			[]any{named(t, "s").View(SchemaV2)},
+			[]string{"component s:1.0.0 has no repository context"},
+		},
 		"no key without reference": {"getResourceKey", nil, []string{"cd://resources/NAME, got 0"}},
 		"a key of nothing":         {"getResourceKey", []any{"cd://resources/fence"}, []string{"no resource with name=fence"}},
 		"a key of a component":     {"getResourceKey", []any{"cd://componentReferences/pond"}, []string{"it leads to a component"}},
-		"a key in a stranger":      {"getResourceKey", []any{named(t, "s").View(SchemaV2), "cd://resources/x"}, []string{"there is no component s:1.0.0"}},
-		"a key with too much":      {"getResourceKey", []any{cd, "cd://resources/gate", "x"}, []string{"got 3 arguments"}},
-		"a number as reference":    {"getResourceKey", []any{int64(5)}, []string{"is a number"}},
-		"no content here":          {"getResourceContent", []any{"cd://resources/gate"}, []string{"the content of resources is not available here"}},
-		"content of nothing":       {"getResourceContent", []any{"cd://resources/fence"}, []string{"no resource with name=fence"}},
-		"no access":                {"resolve", []any{"x"}, []string{"an access specification must be an object, is a text"}},
-		"an access without type":   {"resolve", []any{map[string]any{"imageReference": "x"}}, []string{"access.type: is required"}},
-		"no content behind it":     {"resolve", []any{map[string]any{"type": "ociRegistry"}}, []string{"not available here"}},
-		"two accesses":             {"resolve", []any{1, 2}, []string{"got 2 arguments"}},
-		"no image":                 {"parseOCIRef", []any{"a b"}, []string{"image reference: "}},
-		"an image as a list":       {"ociRefRepo", []any{[]any{}}, []string{"must be a text, is a list"}},
-		"two images":               {"ociRefVersion", []any{"a:1", "b:1"}, []string{"got 2 arguments"}},
+		"a key in a stranger": {
+			"getResourceKey",
+			[]any{named(t, "s").View(SchemaV2), "cd://resources/x"},
+			[]string{"there is no component s:1.0.0"},
+		},
+		"a key with too much":   {"getResourceKey", []any{cd, "cd://resources/gate", "x"}, []string{"got 3 arguments"}},
+		"a number as reference": {"getResourceKey", []any{int64(5)}, []string{"is a number"}},
+		"no content here": {
+			"getResourceContent",
+			[]any{"cd://resources/gate"},
+			[]string{"the content of resources is not available here"},
+		},
+		"content of nothing":     {"getResourceContent", []any{"cd://resources/fence"}, []string{"no resource with name=fence"}},
+		"no access":              {"resolve", []any{"x"}, []string{"an access specification must be an object, is a text"}},
+		"an access without type": {"resolve", []any{map[string]any{"imageReference": "x"}}, []string{"access.type: is required"}},
+		"no content behind it":   {"resolve", []any{map[string]any{"type": "ociRegistry"}}, []string{"not available here"}},
+		"two accesses":           {"resolve", []any{1, 2}, []string{"got 2 arguments"}},
+		"no image":               {"parseOCIRef", []any{"a b"}, []string{"image reference: "}},
+		"an image as a list":     {"ociRefRepo", []any{[]any{}}, []string{"must be a text, is a list"}},
+		"two images":             {"ociRefVersion", []any{"a:1", "b:1"}, []string{"got 2 arguments"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -146,17 +213,29 @@ func TestGetResourceKey(t *testing.T) {
 		arguments []any
 		want      ResourceKey
 	}{
-		"a URI":               {[]any{"cd://resources/gate"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
-		"through a reference": {[]any{"cd://componentReferences/pond/resources/pump"}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
+		"a URI": {[]any{"cd://resources/gate"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
+		"through a reference": {
+			[]any{"cd://componentReferences/pond/resources/pump"},
+			ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")},
+		},
 		"a document": {[]any{"resource: {name: bench, extraIdentity: {seats: '3'}}"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Identity{
 			"name":  "bench",
 			"class": "furniture",
 			"seats": "3",
 		}}},
-		"a document with a path":     {[]any{`{"resource":{"name":"pump"},"referencePath":[{"name":"pond"}]}`}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
-		"an object":                  {[]any{map[string]any{"resource": map[string]any{"name": "gate"}}}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
-		"relative to another one":    {[]any{pond, "cd://resources/pump"}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
-		"a version that is not part": {[]any{"resource: {name: gate, version: 1.5.0}"}, ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")}},
+		"a document with a path": {
+			[]any{`{"resource":{"name":"pump"},"referencePath":[{"name":"pond"}]}`},
+			ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")},
+		},
+		"an object": {
+			[]any{map[string]any{"resource": map[string]any{"name": "gate"}}},
+			ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")},
+		},
+		"relative to another one": {[]any{pond, "cd://resources/pump"}, ResourceKey{ID{"example.com/pond", "2.0.0"}, Named("pump")}},
+		"a version that is not part": {
+			[]any{"resource: {name: gate, version: 1.5.0}"},
+			ResourceKey{ID{"example.com/garden", "1.0.0"}, Named("gate")},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +318,10 @@ func TestResultsBelongToTheCaller(t *testing.T) {
 
 // A descriptor that comes from elsewhere, for example from an import, is searched as it is.
 func TestFunctionsOverForeignDescriptors(t *testing.T) {
-	foreign := describe(t, `{meta: {schemaVersion: v2}, component: {name: f, version: "1", resources: [{name: x, access: {type: t, answer: 42}}]}}`)
+	foreign := describe(
+		t,
+		`{meta: {schemaVersion: v2}, component: {name: f, version: "1", resources: [{name: x, access: {type: t, answer: 42}}]}}`,
+	)
 	for _, schema := range []Schema{SchemaV2, SchemaV3} {
 		got, err := Functions(FunctionOptions{Set: garden(t), Schema: SchemaV2})["getResource"](foreign.View(schema), "name", "x")
 		if err != nil || got.(map[string]any)["access"].(map[string]any)["answer"] != int64(42) {

@@ -43,7 +43,14 @@ component:
 
 // inRepository are the components that repositories know.
 func inRepository(t testing.TB) []*Descriptor {
-	return []*Descriptor{named(t, "twig"), named(t, "hedge", "twig", "seed"), named(t, "stone"), named(t, "arch", "hedge"), named(t, "seed"), named(t, "big-seed")}
+	return []*Descriptor{
+		named(t, "twig"),
+		named(t, "hedge", "twig", "seed"),
+		named(t, "stone"),
+		named(t, "arch", "hedge"),
+		named(t, "seed"),
+		named(t, "big-seed"),
+	}
 }
 
 // handDown follows a reference of the orchard, hands the component down and collects it again, as the nested installation
@@ -99,7 +106,15 @@ func TestHandDownKeepsWhatTheParentHas(t *testing.T) {
 			for _, d := range child.All() {
 				before, err := parent.Lookup(d.ID())
 				if err != nil || before.Provider.Name != d.Provider.Name || parent.RepositoryContextOf(before) != child.RepositoryContextOf(d) {
-					t.Errorf("%s: provider %q of %v, error %v; the parent has %q of %v", d.ID(), d.Provider.Name, child.RepositoryContextOf(d), err, before.Provider.Name, parent.RepositoryContextOf(before))
+					t.Errorf(
+						"%s: provider %q of %v, error %v; the parent has %q of %v",
+						d.ID(),
+						d.Provider.Name,
+						child.RepositoryContextOf(d),
+						err,
+						before.Provider.Name,
+						parent.RepositoryContextOf(before),
+					)
 				}
 			}
 			if strings.Count(inline, `"provider":"inline"`) > 1 {
@@ -111,7 +126,12 @@ func TestHandDownKeepsWhatTheParentHas(t *testing.T) {
 
 // Labels that say something else stay.
 func TestHandDownKeepsOtherLabels(t *testing.T) {
-	text := strings.Replace(fmt.Sprintf(orchardInline, ""), "{name: twig, componentName: twig, version: 1.0.0}", "{name: twig, componentName: twig, version: 1.0.0, labels: [{name: kind, value: soft}]}", 1)
+	text := strings.Replace(
+		fmt.Sprintf(orchardInline, ""),
+		"{name: twig, componentName: twig, version: 1.0.0}",
+		"{name: twig, componentName: twig, version: 1.0.0, labels: [{name: kind, value: soft}]}",
+		1,
+	)
 	_, child, _ := handDown(t, text, "tree", nil)
 	if kind, _ := child.Root().References[0].Label("kind"); kind != "soft" {
 		t.Errorf("got %v", kind)
@@ -137,7 +157,10 @@ func TestHandDownLeavesOverwritesToTheContext(t *testing.T) {
 func TestHandDownKeepsTheWayOfAComponent(t *testing.T) {
 	way := "{type: ociRegistry, baseUrl: forest.example.com}, {type: ociRegistry, baseUrl: garden.example.com}"
 	_, child, _ := handDown(t, fmt.Sprintf(orchardInline, way), "tree", nil)
-	if got, want := child.Root().RepositoryContexts, []RepositoryContext{registryAt(t, "forest.example.com"), registryAt(t, "garden.example.com")}; !slices.Equal(got, want) {
+	if got, want := child.Root().RepositoryContexts, []RepositoryContext{registryAt(t, "forest.example.com"), registryAt(t, "garden.example.com")}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -34,14 +34,30 @@ func TestResourceBySelector(t *testing.T) {
 		index int
 		wrong []string
 	}{
-		"a name that is unique":               {Named("hammer"), 2, nil},
-		"a name with two versions":            {Named("saw"), -1, []string{"2 resources match name=saw", "saw,version=1.0.0", "saw,version=2.0.0"}},
-		"with the version":                    {Identity{"name": "saw", "version": "2.0.0"}, 1, nil},
-		"with a version that is not needed":   {Identity{"name": "hammer", "version": "1.0.0"}, 2, nil},
-		"with a wrong version":                {Identity{"name": "hammer", "version": "9"}, -1, []string{"example.com/toolbox:1.0.0", "no resource with name=hammer,version=9", "it has the resources saw,version=1.0.0; saw,version=2.0.0; hammer"}},
-		"extra identity in full":              {Identity{"name": "drill", "os": "linux", "arch": "arm64"}, 4, nil},
-		"enough of the extra identity":        {Identity{"name": "drill", "arch": "amd64"}, 3, nil},
-		"too little of the extra identity":    {Identity{"name": "drill", "os": "linux"}, -1, []string{"2 resources match", "arch=amd64", "arch=arm64"}},
+		"a name that is unique": {Named("hammer"), 2, nil},
+		"a name with two versions": {
+			Named("saw"),
+			-1,
+			[]string{"2 resources match name=saw", "saw,version=1.0.0", "saw,version=2.0.0"},
+		},
+		"with the version":                  {Identity{"name": "saw", "version": "2.0.0"}, 1, nil},
+		"with a version that is not needed": {Identity{"name": "hammer", "version": "1.0.0"}, 2, nil},
+		"with a wrong version": {
+			Identity{"name": "hammer", "version": "9"},
+			-1,
+			[]string{
+				"example.com/toolbox:1.0.0",
+				"no resource with name=hammer,version=9",
+				"it has the resources saw,version=1.0.0; saw,version=2.0.0; hammer",
+			},
+		},
+		"extra identity in full":       {Identity{"name": "drill", "os": "linux", "arch": "arm64"}, 4, nil},
+		"enough of the extra identity": {Identity{"name": "drill", "arch": "amd64"}, 3, nil},
+		"too little of the extra identity": {
+			Identity{"name": "drill", "os": "linux"},
+			-1,
+			[]string{"2 resources match", "arch=amd64", "arch=arm64"},
+		},
 		"a version that tells nothing":        {Identity{"name": "nail", "version": "1.0.0"}, -1, []string{"2 resources match"}},
 		"a name that is an identity":          {Named("nail"), 5, nil},
 		"no name at all":                      {Identity{"length": "80"}, 6, nil},

@@ -26,7 +26,9 @@ const defaultTag = "latest"
 const maxRepository = 255
 
 var (
-	hostPattern   = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(:[0-9]+)?$`)
+	hostPattern = regexp.MustCompile(
+		`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(:[0-9]+)?$`,
+	)
 	pathPattern   = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
 	tagPattern    = regexp.MustCompile(`^[\w][\w.-]{0,127}$`)
 	digestPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
@@ -46,11 +48,15 @@ func ParseImageReference(text string) (ImageReference, error) {
 	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {
 		ref.Repository, ref.Tag = name[:colon], name[colon+1:]
 		if !tagPattern.MatchString(ref.Tag) {
-			return ImageReference{}, errors.New("image reference: after the last colon must come a tag: at most 128 letters, digits, dots, dashes and underscores")
+			return ImageReference{}, errors.New(
+				"image reference: after the last colon must come a tag: at most 128 letters, digits, dots, dashes and underscores",
+			)
 		}
 	}
 	if !validRepository(ref.Repository) {
-		return ImageReference{}, errors.New("image reference: it must begin with a repository such as registry.example.com:5000/team/image, in lower case but for the host")
+		return ImageReference{}, errors.New(
+			"image reference: it must begin with a repository such as registry.example.com:5000/team/image, in lower case but for the host",
+		)
 	}
 	return ref, nil
 }

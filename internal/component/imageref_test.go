@@ -15,20 +15,23 @@ func TestParseImageReference(t *testing.T) {
 		want    ImageReference
 		version string
 	}{
-		"host.example.com:5000/team/image:1.0.0":               {ImageReference{"host.example.com:5000/team/image", "1.0.0", ""}, "1.0.0"},
-		"host:5000/team/image:1.0.0":                           {ImageReference{"host:5000/team/image", "1.0.0", ""}, "1.0.0"},
-		"host.example.com:5000/image":                          {ImageReference{"host.example.com:5000/image", "", ""}, "latest"},
-		"host.example.com/image@" + digest:                     {ImageReference{"host.example.com/image", "", digest}, digest},
-		"host.example.com:5000/image:1.0.0@" + digest:          {ImageReference{"host.example.com:5000/image", "1.0.0", digest}, digest},
-		"ubuntu:18.04":                                         {ImageReference{"ubuntu", "18.04", ""}, "18.04"},
-		"ubuntu":                                               {ImageReference{"ubuntu", "", ""}, "latest"},
-		"docker.io/library/ubuntu:18.04":                       {ImageReference{"docker.io/library/ubuntu", "18.04", ""}, "18.04"},
-		"oci://host.example.com/charts/echo:0.1.0":             {ImageReference{"host.example.com/charts/echo", "0.1.0", ""}, "0.1.0"},
-		"localhost/image:1":                                    {ImageReference{"localhost/image", "1", ""}, "1"},
-		"[2001:db8::1]:5000/image:1":                           {ImageReference{"[2001:db8::1]:5000/image", "1", ""}, "1"},
-		"Host/image:1":                                         {ImageReference{"Host/image", "1", ""}, "1"},
-		"a__b/c.d/e--f:V_1-2.3":                                {ImageReference{"a__b/c.d/e--f", "V_1-2.3", ""}, "V_1-2.3"},
-		"image@sha512+b64u:0123456789abcdef0123456789abcdef01": {ImageReference{"image", "", "sha512+b64u:0123456789abcdef0123456789abcdef01"}, "sha512+b64u:0123456789abcdef0123456789abcdef01"},
+		"host.example.com:5000/team/image:1.0.0":      {ImageReference{"host.example.com:5000/team/image", "1.0.0", ""}, "1.0.0"},
+		"host:5000/team/image:1.0.0":                  {ImageReference{"host:5000/team/image", "1.0.0", ""}, "1.0.0"},
+		"host.example.com:5000/image":                 {ImageReference{"host.example.com:5000/image", "", ""}, "latest"},
+		"host.example.com/image@" + digest:            {ImageReference{"host.example.com/image", "", digest}, digest},
+		"host.example.com:5000/image:1.0.0@" + digest: {ImageReference{"host.example.com:5000/image", "1.0.0", digest}, digest},
+		"ubuntu:18.04":                                {ImageReference{"ubuntu", "18.04", ""}, "18.04"},
+		"ubuntu":                                      {ImageReference{"ubuntu", "", ""}, "latest"},
+		"docker.io/library/ubuntu:18.04":              {ImageReference{"docker.io/library/ubuntu", "18.04", ""}, "18.04"},
+		"oci://host.example.com/charts/echo:0.1.0":    {ImageReference{"host.example.com/charts/echo", "0.1.0", ""}, "0.1.0"},
+		"localhost/image:1":                           {ImageReference{"localhost/image", "1", ""}, "1"},
+		"[2001:db8::1]:5000/image:1":                  {ImageReference{"[2001:db8::1]:5000/image", "1", ""}, "1"},
+		"Host/image:1":                                {ImageReference{"Host/image", "1", ""}, "1"},
+		"a__b/c.d/e--f:V_1-2.3":                       {ImageReference{"a__b/c.d/e--f", "V_1-2.3", ""}, "V_1-2.3"},
+		"image@sha512+b64u:0123456789abcdef0123456789abcdef01": {
+			ImageReference{"image", "", "sha512+b64u:0123456789abcdef0123456789abcdef01"},
+			"sha512+b64u:0123456789abcdef0123456789abcdef01",
+		},
 	}
 	for text, c := range cases {
 		got, err := ParseImageReference(text)

@@ -44,7 +44,14 @@ func collectReferenced(d *Descriptor, reference *Reference, found map[ID]*Descri
 		return fmt.Errorf("component %s, reference %s, label %s: %w", d.ID(), reference.Name, InlineLabel, err)
 	}
 	if nested.ID() != reference.Target() {
-		return fmt.Errorf("component %s, reference %s: it refers to %s, but its label %s describes %s", d.ID(), reference.Name, reference.Target(), InlineLabel, nested.ID())
+		return fmt.Errorf(
+			"component %s, reference %s: it refers to %s, but its label %s describes %s",
+			d.ID(),
+			reference.Name,
+			reference.Target(),
+			InlineLabel,
+			nested.ID(),
+		)
 	}
 	return collectNested(nested, found)
 }

@@ -48,7 +48,10 @@ func TestInlineDescriptorsNest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(set), []string{"example.com/nest", "example.com/egg", "example.com/yolk", "example.com/twig"}; !slices.Equal(got, want) {
+	if got, want := names(set), []string{"example.com/nest", "example.com/egg", "example.com/yolk", "example.com/twig"}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, d := range set.All() {
@@ -120,15 +123,25 @@ func TestInlineDescriptorsRefuse(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a label that is no descriptor": {labelled("b", "{a: 1}"), []string{"component a:1.0.0, reference first, label " + InlineLabel, "meta.schemaVersion"}},
-		"a label that is null":          {labelled("b", "null"), []string{"must be an object, is null"}},
+		"a label that is no descriptor": {
+			labelled("b", "{a: 1}"),
+			[]string{"component a:1.0.0, reference first, label " + InlineLabel, "meta.schemaVersion"},
+		},
+		"a label that is null": {labelled("b", "null"), []string{"must be an object, is null"}},
 		"a descriptor of another component": {labelled("c", fmt.Sprintf(b, "x")),
 			[]string{"component a:1.0.0, reference first: it refers to c:1.0.0", "describes b:1.0.0"}},
-		"two descriptors of one component": {strings.Replace(labelled("b", fmt.Sprintf(b, "x")), "- {name: second, componentName: b, version: 1.0.0}",
-			"- {name: second, componentName: b, version: 1.0.0, labels: [{name: "+InlineLabel+", value: "+fmt.Sprintf(b, "y")+"}]}", 1),
-			[]string{"component b:1.0.0 is given inline twice, with different descriptors"}},
-		"a circle": {labelled("b", "{meta: {schemaVersion: v2}, component: {name: b, version: 1.0.0, componentReferences: [{name: back, componentName: a, version: 1.0.0}]}}"),
-			[]string{"circle: a:1.0.0 -> first (b:1.0.0) -> back (a:1.0.0)"}},
+		"two descriptors of one component": {
+			strings.Replace(labelled("b", fmt.Sprintf(b, "x")), "- {name: second, componentName: b, version: 1.0.0}",
+				"- {name: second, componentName: b, version: 1.0.0, labels: [{name: "+InlineLabel+", value: "+fmt.Sprintf(b, "y")+"}]}", 1),
+			[]string{"component b:1.0.0 is given inline twice, with different descriptors"},
+		},
+		"a circle": {
+			labelled(
+				"b",
+				"{meta: {schemaVersion: v2}, component: {name: b, version: 1.0.0, componentReferences: [{name: back, componentName: a, version: 1.0.0}]}}",
+			),
+			[]string{"circle: a:1.0.0 -> first (b:1.0.0) -> back (a:1.0.0)"},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,19 +39,44 @@ func TestOverwrites(t *testing.T) {
 		rules rules
 		want  Coordinates
 	}{
-		"no rules":                   {nil, original},
-		"another name":               {rules{rule(Coordinates{Name: "other"}, Coordinates{Name: "x"})}, original},
-		"another version":            {rules{rule(Coordinates{Name: "echo", Version: "2.0.0"}, Coordinates{Name: "x"})}, original},
-		"another repository":         {rules{rule(at(t, "new.example.com", "echo", ""), Coordinates{Name: "x"})}, original},
-		"by name":                    {rules{rule(Coordinates{Name: "echo"}, Coordinates{Version: "2.0.0"})}, at(t, "old.example.com", "echo", "2.0.0")},
-		"by version":                 {rules{rule(Coordinates{Version: "1.0.0"}, Coordinates{Name: "x"})}, at(t, "old.example.com", "x", "1.0.0")},
-		"by repository":              {rules{rule(at(t, "old.example.com", "", ""), at(t, "new.example.com", "", ""))}, at(t, "new.example.com", "echo", "1.0.0")},
-		"an empty source":            {rules{rule(anything, Coordinates{Name: "x"})}, at(t, "old.example.com", "x", "1.0.0")},
-		"an empty substitution":      {rules{rule(anything, anything), rule(anything, Coordinates{Name: "x"})}, at(t, "old.example.com", "x", "1.0.0")},
-		"everything":                 {rules{rule(original, at(t, "new.example.com", "x", "2.0.0"))}, at(t, "new.example.com", "x", "2.0.0")},
-		"the first one wins":         {rules{rule(anything, Coordinates{Name: "x"}), rule(anything, Coordinates{Name: "y"})}, at(t, "old.example.com", "x", "1.0.0")},
-		"different attributes":       {rules{rule(anything, Coordinates{Name: "x"}), rule(anything, Coordinates{Version: "2.0.0"})}, at(t, "old.example.com", "x", "2.0.0")},
-		"compared with the original": {rules{rule(anything, Coordinates{Name: "x"}), rule(Coordinates{Name: "x"}, Coordinates{Version: "2.0.0"}), rule(Coordinates{Name: "echo"}, Coordinates{Version: "3.0.0"})}, at(t, "old.example.com", "x", "3.0.0")},
+		"no rules":           {nil, original},
+		"another name":       {rules{rule(Coordinates{Name: "other"}, Coordinates{Name: "x"})}, original},
+		"another version":    {rules{rule(Coordinates{Name: "echo", Version: "2.0.0"}, Coordinates{Name: "x"})}, original},
+		"another repository": {rules{rule(at(t, "new.example.com", "echo", ""), Coordinates{Name: "x"})}, original},
+		"by name": {
+			rules{rule(Coordinates{Name: "echo"}, Coordinates{Version: "2.0.0"})},
+			at(t, "old.example.com", "echo", "2.0.0"),
+		},
+		"by version": {
+			rules{rule(Coordinates{Version: "1.0.0"}, Coordinates{Name: "x"})},
+			at(t, "old.example.com", "x", "1.0.0"),
+		},
+		"by repository": {
+			rules{rule(at(t, "old.example.com", "", ""), at(t, "new.example.com", "", ""))},
+			at(t, "new.example.com", "echo", "1.0.0"),
+		},
+		"an empty source": {rules{rule(anything, Coordinates{Name: "x"})}, at(t, "old.example.com", "x", "1.0.0")},
+		"an empty substitution": {
+			rules{rule(anything, anything), rule(anything, Coordinates{Name: "x"})},
+			at(t, "old.example.com", "x", "1.0.0"),
+		},
+		"everything": {rules{rule(original, at(t, "new.example.com", "x", "2.0.0"))}, at(t, "new.example.com", "x", "2.0.0")},
+		"the first one wins": {
+			rules{rule(anything, Coordinates{Name: "x"}), rule(anything, Coordinates{Name: "y"})},
+			at(t, "old.example.com", "x", "1.0.0"),
+		},
+		"different attributes": {
+			rules{rule(anything, Coordinates{Name: "x"}), rule(anything, Coordinates{Version: "2.0.0"})},
+			at(t, "old.example.com", "x", "2.0.0"),
+		},
+		"compared with the original": {
+			rules{
+				rule(anything, Coordinates{Name: "x"}),
+				rule(Coordinates{Name: "x"}, Coordinates{Version: "2.0.0"}),
+				rule(Coordinates{Name: "echo"}, Coordinates{Version: "3.0.0"}),
+			},
+			at(t, "old.example.com", "x", "3.0.0"),
+		},
 		// The second rule would replace the name again, so it does not replace the version either.
 		"as a whole or not at all": {rules{
 			rule(at(t, "old.example.com", "echo", ""), at(t, "new.example.com", "my-echo", "")),

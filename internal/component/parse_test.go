@@ -18,37 +18,75 @@ func TestParseRefusesWithTheField(t *testing.T) {
 		text string
 		want []string
 	}{
-		"no object":                 {"- a", []string{"must be an object, is a list"}},
-		"no schema":                 {"component: {name: c}", []string{"meta.schemaVersion: v2 or apiVersion: ocm.software/v3alpha1"}},
-		"meta is no object":         {"meta: v2\ncomponent: {}", []string{"meta: must be an object, is a text"}},
-		"no schema version":         {"meta: {}\ncomponent: {name: c, version: v}", []string{"meta.schemaVersion: is required"}},
-		"unknown schema version":    {"meta: {schemaVersion: v1}", []string{`meta.schemaVersion: "v1" is unknown, must be v2`}},
-		"unknown API version":       {"apiVersion: ocm.software/v4", []string{`apiVersion: "ocm.software/v4" is unknown, must be ocm.software/v3alpha1`}},
-		"API version is no text":    {"apiVersion: 3", []string{"apiVersion: must be a text, is a number (3): put it in quotes"}},
-		"unknown kind":              {"apiVersion: ocm.software/v3alpha1\nkind: Pod", []string{`kind: is "Pod", must be ComponentVersion`}},
-		"no component":              {"meta: {schemaVersion: v2}", []string{"component: is required"}},
-		"component is no object":    {v2("[]"), []string{"component: must be an object, is a list"}},
-		"no name, no version":       {v2("{provider: x}"), []string{"component.name: is required", "component.version: is required"}},
-		"empty name":                {v2("{name: '', version: 1.0.0}"), []string{"component.name: must not be empty"}},
-		"a number for a version":    {v2("{name: c, version: 1.1}"), []string{"component.version: must be a text, is a number (1.1): put it in quotes"}},
-		"no metadata":               {"apiVersion: ocm.software/v3alpha1", []string{"metadata.name: is required"}},
-		"provider is a list":        {v2("{name: c, version: v, provider: []}"), []string{"component.provider: must be an object, is a list"}},
-		"provider's name":           {v2(`{name: c, version: v, provider: '{"name": 5}'}`), []string{"component.provider.name: must be a text"}},
-		"repository context":        {v2("{name: c, version: v, repositoryContexts: [{baseUrl: x}]}"), []string{"component descriptor of c:v", "component.repositoryContexts[0]: a repository context needs a type"}},
-		"resources are no list":     {v2("{name: c, version: v, resources: {}}"), []string{"component.resources: must be a list, is an object"}},
-		"a resource is null":        {v2("{name: c, version: v, resources: [null]}"), []string{"component.resources[0]: must be an object, is null"}},
-		"a resource without access": {v2("{name: c, version: v, resources: [{name: r}]}"), []string{"component.resources[0].access: is required"}},
-		"an access without type":    {v2("{name: c, version: v, resources: [{name: r, access: {imageReference: x}}]}"), []string{"component.resources[0].access.type: is required"}},
-		"an access that is a text":  {v3("spec: {sources: [{name: s, access: x}]}"), []string{"spec.sources[0].access: must be an object, is a text"}},
-		"a resource without name":   {v3("spec: {resources: [{access: {type: x}}]}"), []string{"component descriptor of c:1.0.0", "spec.resources[0].name: is required"}},
-		"extra identity":            {v3("spec: {resources: [{name: r, access: {type: x}, extraIdentity: {a: 1}}]}"), []string{"spec.resources[0].extraIdentity.a: must be a text"}},
-		"labels":                    {v3("spec: {resources: [{name: r, access: {type: x}, labels: [{value: 1}]}]}"), []string{"spec.resources[0].labels[0].name: is required"}},
-		"a reference":               {v3("spec: {references: [{name: r}]}"), []string{"spec.references[0].version: is required", "spec.references[0].componentName: is required"}},
-		"an empty reference":        {v2("{name: c, version: v, componentReferences: [{name: r, componentName: x, version: ''}]}"), []string{"component.componentReferences[0].version: is required"}},
+		"no object":              {"- a", []string{"must be an object, is a list"}},
+		"no schema":              {"component: {name: c}", []string{"meta.schemaVersion: v2 or apiVersion: ocm.software/v3alpha1"}},
+		"meta is no object":      {"meta: v2\ncomponent: {}", []string{"meta: must be an object, is a text"}},
+		"no schema version":      {"meta: {}\ncomponent: {name: c, version: v}", []string{"meta.schemaVersion: is required"}},
+		"unknown schema version": {"meta: {schemaVersion: v1}", []string{`meta.schemaVersion: "v1" is unknown, must be v2`}},
+		"unknown API version": {
+			"apiVersion: ocm.software/v4",
+			[]string{`apiVersion: "ocm.software/v4" is unknown, must be ocm.software/v3alpha1`},
+		},
+		"API version is no text": {"apiVersion: 3", []string{"apiVersion: must be a text, is a number (3): put it in quotes"}},
+		"unknown kind":           {"apiVersion: ocm.software/v3alpha1\nkind: Pod", []string{`kind: is "Pod", must be ComponentVersion`}},
+		"no component":           {"meta: {schemaVersion: v2}", []string{"component: is required"}},
+		"component is no object": {v2("[]"), []string{"component: must be an object, is a list"}},
+		"no name, no version":    {v2("{provider: x}"), []string{"component.name: is required", "component.version: is required"}},
+		"empty name":             {v2("{name: '', version: 1.0.0}"), []string{"component.name: must not be empty"}},
+		"a number for a version": {
+			v2("{name: c, version: 1.1}"),
+			[]string{"component.version: must be a text, is a number (1.1): put it in quotes"},
+		},
+		"no metadata":        {"apiVersion: ocm.software/v3alpha1", []string{"metadata.name: is required"}},
+		"provider is a list": {v2("{name: c, version: v, provider: []}"), []string{"component.provider: must be an object, is a list"}},
+		"provider's name":    {v2(`{name: c, version: v, provider: '{"name": 5}'}`), []string{"component.provider.name: must be a text"}},
+		"repository context": {
+			v2("{name: c, version: v, repositoryContexts: [{baseUrl: x}]}"),
+			[]string{"component descriptor of c:v", "component.repositoryContexts[0]: a repository context needs a type"},
+		},
+		"resources are no list": {v2("{name: c, version: v, resources: {}}"), []string{"component.resources: must be a list, is an object"}},
+		"a resource is null": {
+			v2("{name: c, version: v, resources: [null]}"),
+			[]string{"component.resources[0]: must be an object, is null"},
+		},
+		"a resource without access": {
+			v2("{name: c, version: v, resources: [{name: r}]}"),
+			[]string{"component.resources[0].access: is required"},
+		},
+		"an access without type": {
+			v2("{name: c, version: v, resources: [{name: r, access: {imageReference: x}}]}"),
+			[]string{"component.resources[0].access.type: is required"},
+		},
+		"an access that is a text": {
+			v3("spec: {sources: [{name: s, access: x}]}"),
+			[]string{"spec.sources[0].access: must be an object, is a text"},
+		},
+		"a resource without name": {
+			v3("spec: {resources: [{access: {type: x}}]}"),
+			[]string{"component descriptor of c:1.0.0", "spec.resources[0].name: is required"},
+		},
+		"extra identity": {
+			v3("spec: {resources: [{name: r, access: {type: x}, extraIdentity: {a: 1}}]}"),
+			[]string{"spec.resources[0].extraIdentity.a: must be a text"},
+		},
+		"labels": {
+			v3("spec: {resources: [{name: r, access: {type: x}, labels: [{value: 1}]}]}"),
+			[]string{"spec.resources[0].labels[0].name: is required"},
+		},
+		"a reference": {
+			v3("spec: {references: [{name: r}]}"),
+			[]string{"spec.references[0].version: is required", "spec.references[0].componentName: is required"},
+		},
+		"an empty reference": {
+			v2("{name: c, version: v, componentReferences: [{name: r, componentName: x, version: ''}]}"),
+			[]string{"component.componentReferences[0].version: is required"},
+		},
 		"the same resource twice": {v2("{name: c, version: v, resources: [{name: r, access: {type: x}}, {name: r, access: {type: y}}]}"),
 			[]string{"component.resources[1]: has the same name, version and extra identity as component.resources[0]: name=r"}},
-		"the same reference twice": {v3("spec: {references: [{name: r, componentName: x, version: '1'}, {name: r, componentName: y, version: '1'}]}"),
-			[]string{"spec.references[1]: has the same name"}},
+		"the same reference twice": {
+			v3("spec: {references: [{name: r, componentName: x, version: '1'}, {name: r, componentName: y, version: '1'}]}"),
+			[]string{"spec.references[1]: has the same name"},
+		},
 		"the same source twice": {v3("spec: {sources: [{name: s}, {name: s}]}"), []string{"spec.sources[1]: has the same name"}},
 	}
 	for name, c := range cases {
@@ -109,10 +147,14 @@ func TestParseIsForgiving(t *testing.T) {
 
 func TestProviderOfSchemaV2(t *testing.T) {
 	cases := map[string]struct{ text, name, written string }{
-		"a name":             {"acme", "acme", "acme"},
-		"an object as JSON":  {`'{"name": "acme"}'`, "acme", "acme"},
-		"looks like JSON":    {`'{acme'`, "{acme", `{"name":"{acme"}`},
-		"JSON with a label":  {`'{"name": "acme", "labels": [{"name": "a", "value": 1}]}'`, "acme", `{"labels":[{"name":"a","value":1}],"name":"acme"}`},
+		"a name":            {"acme", "acme", "acme"},
+		"an object as JSON": {`'{"name": "acme"}'`, "acme", "acme"},
+		"looks like JSON":   {`'{acme'`, "{acme", `{"name":"{acme"}`},
+		"JSON with a label": {
+			`'{"name": "acme", "labels": [{"name": "a", "value": 1}]}'`,
+			"acme",
+			`{"labels":[{"name":"a","value":1}],"name":"acme"}`,
+		},
 		"nothing":            {"''", "", ""},
 		"an empty object":    {"'{}'", "", ""},
 		"an object directly": {"{name: acme}", "acme", "acme"},

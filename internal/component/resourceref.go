@@ -139,7 +139,11 @@ func (s *Set) ResolveURI(from *Descriptor, text string) (Resolution, error) {
 		return Resolution{}, err
 	}
 	if uri.Resource == "" {
-		return Resolution{}, fmt.Errorf("reference %q: it leads to a component, but must lead to a resource: add /%s/ and a name", text, uriResources)
+		return Resolution{}, fmt.Errorf(
+			"reference %q: it leads to a component, but must lead to a resource: add /%s/ and a name",
+			text,
+			uriResources,
+		)
 	}
 	resolution, err := s.Resolve(from, uri.Reference())
 	if err != nil {
@@ -172,7 +176,11 @@ func ParseResourceReference(text string) (ResourceReference, error) {
 func ResourceReferenceFrom(tree any) (ResourceReference, error) {
 	fields, ok := tree.(map[string]any)
 	if !ok {
-		return ResourceReference{}, fmt.Errorf("reference to a resource: must be a URI that begins with %s or an object with the field resource, is %s", uriScheme, kindOf(tree))
+		return ResourceReference{}, fmt.Errorf(
+			"reference to a resource: must be a URI that begins with %s or an object with the field resource, is %s",
+			uriScheme,
+			kindOf(tree),
+		)
 	}
 	r := &reading{limits: referenceLimits}
 	top := r.object("", fields)

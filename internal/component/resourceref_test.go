@@ -69,13 +69,19 @@ func TestParseResourceReference(t *testing.T) {
 		want ResourceReference
 	}{
 		"a URI": {"cd://componentReferences/x/resources/y", ResourceReference{Path: []Identity{{"name": "x"}}, Resource: Identity{"name": "y"}}},
-		"YAML":  {"\n    resource:\n      name: y\n    referencePath:\n      - name: x\n    ", ResourceReference{Path: []Identity{{"name": "x"}}, Resource: Identity{"name": "y"}}},
-		"JSON":  {`{"resource":{"name":"y","version":"1"}}`, ResourceReference{Resource: Identity{"name": "y", "version": "1"}}},
-		"flat":  {`{"resource":{"name":"y","os":"linux"}}`, ResourceReference{Resource: Identity{"name": "y", "os": "linux"}}},
-		"extra identity": {`{"resource":{"name":"y","extraIdentity":{"os":"linux"}},"referencePath":[{"name":"x","extraIdentity":{"a":"b"}}]}`, ResourceReference{Path: []Identity{{
-			"name": "x",
-			"a":    "b",
-		}}, Resource: Identity{"name": "y", "os": "linux"}}},
+		"YAML": {
+			"\n    resource:\n      name: y\n    referencePath:\n      - name: x\n    ",
+			ResourceReference{Path: []Identity{{"name": "x"}}, Resource: Identity{"name": "y"}},
+		},
+		"JSON": {`{"resource":{"name":"y","version":"1"}}`, ResourceReference{Resource: Identity{"name": "y", "version": "1"}}},
+		"flat": {`{"resource":{"name":"y","os":"linux"}}`, ResourceReference{Resource: Identity{"name": "y", "os": "linux"}}},
+		"extra identity": {
+			`{"resource":{"name":"y","extraIdentity":{"os":"linux"}},"referencePath":[{"name":"x","extraIdentity":{"a":"b"}}]}`,
+			ResourceReference{Path: []Identity{{
+				"name": "x",
+				"a":    "b",
+			}}, Resource: Identity{"name": "y", "os": "linux"}},
+		},
 	}
 	for name, c := range cases {
 		if got, err := ParseResourceReference(c.text); err != nil || !reflect.DeepEqual(got, c.want) {

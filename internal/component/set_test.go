@@ -40,7 +40,10 @@ spec:
   - {name: pump, version: 0.1.0, type: ociImage, relation: external, access: {type: ociArtifact, imageReference: "images.example.com/pump:0.1.0"}}
 `)
 	hedge := describe(t, `{meta: {schemaVersion: v2}, component: {name: example.com/hedge, version: 3.0.0}}`)
-	fish := describe(t, `{meta: {schemaVersion: v2}, component: {name: example.com/fish, version: 4.0.0, resources: [{name: food, type: t, access: {type: x}}]}}`)
+	fish := describe(
+		t,
+		`{meta: {schemaVersion: v2}, component: {name: example.com/fish, version: 4.0.0, resources: [{name: food, type: t, access: {type: x}}]}}`,
+	)
 	return setOf(t, root, pond, hedge, fish)
 }
 
@@ -50,7 +53,12 @@ func TestLookup(t *testing.T) {
 		t.Errorf("got %v, %v", d, err)
 	}
 	_, err := set.Lookup(ID{"example.com/pond", "9"})
-	wantError(t, err, "there is no component example.com/pond:9", "there are example.com/garden:1.0.0; example.com/pond:2.0.0; example.com/fish:4.0.0; example.com/hedge:3.0.0")
+	wantError(
+		t,
+		err,
+		"there is no component example.com/pond:9",
+		"there are example.com/garden:1.0.0; example.com/pond:2.0.0; example.com/fish:4.0.0; example.com/hedge:3.0.0",
+	)
 }
 
 func TestReferenced(t *testing.T) {
@@ -97,9 +105,21 @@ func TestResolveURI(t *testing.T) {
 		component, resource string
 		reference           Coordinates
 	}{
-		"cd://resources/gate":                                                        {"example.com/garden", "gate", at(t, "registry.example.com/base", "example.com/garden", "1.0.0")},
-		"cd://componentReferences/pond/resources/blueprint":                          {"example.com/pond", "blueprint", at(t, "registry.example.com/base", "example.com/pond", "2.0.0")},
-		"cd://componentReferences/pond/componentReferences/fish/resources/food#/x/y": {"example.com/fish", "food", at(t, "registry.example.com/base", "example.com/fish", "4.0.0")},
+		"cd://resources/gate": {
+			"example.com/garden",
+			"gate",
+			at(t, "registry.example.com/base", "example.com/garden", "1.0.0"),
+		},
+		"cd://componentReferences/pond/resources/blueprint": {
+			"example.com/pond",
+			"blueprint",
+			at(t, "registry.example.com/base", "example.com/pond", "2.0.0"),
+		},
+		"cd://componentReferences/pond/componentReferences/fish/resources/food#/x/y": {
+			"example.com/fish",
+			"food",
+			at(t, "registry.example.com/base", "example.com/fish", "4.0.0"),
+		},
 	}
 	for uri, c := range cases {
 		t.Run(uri, func(t *testing.T) {

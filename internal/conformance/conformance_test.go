@@ -115,14 +115,34 @@ func TestFindProofs(t *testing.T) {
 		file, source string
 		want         []Proof
 	}{
-		"a function":                {"a/p_test.go", "func TestABC01_Walk(t *testing.T) {}", []Proof{{"ABC-01", "a: TestABC01_Walk"}}},
-		"a fuzz target":             {"a/p_test.go", "func FuzzXYZ07(f *testing.F) {}", []Proof{{"XYZ-07", "a: FuzzXYZ07"}}},
-		"two in a function":         {"a/p_test.go", "func TestABC01_ABC02(t *testing.T) {}", []Proof{{"ABC-01", "a: TestABC01_ABC02"}, {"ABC-02", "a: TestABC01_ABC02"}}},
-		"an unknown one":            {"a/p_test.go", "func TestABC99(t *testing.T) {}", []Proof{{"ABC-99", "a: TestABC99"}}},
-		"a sub-test":                {"a/p_test.go", "func TestX(t *testing.T) { t.Run(\"ABC-01 walks\", nil) }", []Proof{{"ABC-01", "a: TestX/ABC-01 walks"}}},
-		"two in a sub-test":         {"a/p_test.go", "func TestX(t *testing.T) { t.Run(\"ABC-01, ABC-02 walk\", nil) }", []Proof{{"ABC-01", "a: TestX/ABC-01, ABC-02 walk"}, {"ABC-02", "a: TestX/ABC-01, ABC-02 walk"}}},
-		"a table outside":           {"a/p_test.go", "var cases = map[string]int{\"XYZ-07 flows\": 1}", []Proof{{"XYZ-07", "a: p_test.go/XYZ-07 flows"}}},
-		"a table inside":            {"a/p_test.go", "func TestX(t *testing.T) { _ = []string{`ABC-02 x`} }", []Proof{{"ABC-02", "a: TestX/ABC-02 x"}}},
+		"a function":    {"a/p_test.go", "func TestABC01_Walk(t *testing.T) {}", []Proof{{"ABC-01", "a: TestABC01_Walk"}}},
+		"a fuzz target": {"a/p_test.go", "func FuzzXYZ07(f *testing.F) {}", []Proof{{"XYZ-07", "a: FuzzXYZ07"}}},
+		"two in a function": {
+			"a/p_test.go",
+			"func TestABC01_ABC02(t *testing.T) {}",
+			[]Proof{{"ABC-01", "a: TestABC01_ABC02"}, {"ABC-02", "a: TestABC01_ABC02"}},
+		},
+		"an unknown one": {"a/p_test.go", "func TestABC99(t *testing.T) {}", []Proof{{"ABC-99", "a: TestABC99"}}},
+		"a sub-test": {
+			"a/p_test.go",
+			"func TestX(t *testing.T) { t.Run(\"ABC-01 walks\", nil) }",
+			[]Proof{{"ABC-01", "a: TestX/ABC-01 walks"}},
+		},
+		"two in a sub-test": {
+			"a/p_test.go",
+			"func TestX(t *testing.T) { t.Run(\"ABC-01, ABC-02 walk\", nil) }",
+			[]Proof{{"ABC-01", "a: TestX/ABC-01, ABC-02 walk"}, {"ABC-02", "a: TestX/ABC-01, ABC-02 walk"}},
+		},
+		"a table outside": {
+			"a/p_test.go",
+			"var cases = map[string]int{\"XYZ-07 flows\": 1}",
+			[]Proof{{"XYZ-07", "a: p_test.go/XYZ-07 flows"}},
+		},
+		"a table inside": {
+			"a/p_test.go",
+			"func TestX(t *testing.T) { _ = []string{`ABC-02 x`} }",
+			[]Proof{{"ABC-02", "a: TestX/ABC-02 x"}},
+		},
 		"not at the beginning":      {"a/p_test.go", "func TestX(t *testing.T) { t.Run(\"see ABC-01\", nil) }", nil},
 		"a message":                 {"a/p_test.go", "func TestX(t *testing.T) { t.Errorf(\"ABC-01 is broken\") }", nil},
 		"another word with numbers": {"a/p_test.go", "func TestUTF16(t *testing.T) { t.Run(\"UTF-16 text\", nil) }", nil},
@@ -211,15 +231,39 @@ func TestCheck(t *testing.T) {
 		proofs []Proof
 		want   string
 	}{
-		"all well":                 {goodPage, goodProofs, ""},
-		"requirement not listed":   {replace("| XYZ-07 | Flow | ebb | not yet: nobody built it (pipelines) |\n", ""), goodProofs, "XYZ-07 is missing on the page"},
-		"listed test is gone":      {goodPage, []Proof{goodProofs[0], goodProofs[2]}, `ABC-01 lists the test "b: TestX/ABC-01 x", which does not exist`},
-		"test is not listed":       {goodPage, append(slices.Clone(goodProofs), Proof{"ABC-02", "c: TestABC02"}), `ABC-02 does not list the test "c: TestABC02"`},
-		"test of an unknown ID":    {goodPage, append(slices.Clone(goodProofs), Proof{"ABC-99", "c: TestABC99"}), `test "c: TestABC99" names ABC-99`},
-		"neither proven nor open":  {replace("not yet: nobody built it (pipelines)", ""), goodProofs, "XYZ-07 is neither proven"},
-		"open without a reason":    {replace("not yet: nobody built it (pipelines)", "not yet: "), goodProofs, "XYZ-07 is neither proven"},
-		"row of an unknown ID":     {replace("| XYZ-07 ", "| XYZ-08 | Ebb | flow | not yet: x |\n| XYZ-07 "), goodProofs, "the page lists XYZ-08"},
-		"row twice":                {replace("| XYZ-07 ", "| ABC-01 | One walk | two walks | not yet: x |\n| XYZ-07 "), goodProofs, "the page lists ABC-01 twice"},
+		"all well": {goodPage, goodProofs, ""},
+		"requirement not listed": {
+			replace("| XYZ-07 | Flow | ebb | not yet: nobody built it (pipelines) |\n", ""),
+			goodProofs,
+			"XYZ-07 is missing on the page",
+		},
+		"listed test is gone": {
+			goodPage,
+			[]Proof{goodProofs[0], goodProofs[2]},
+			`ABC-01 lists the test "b: TestX/ABC-01 x", which does not exist`,
+		},
+		"test is not listed": {
+			goodPage,
+			append(slices.Clone(goodProofs), Proof{"ABC-02", "c: TestABC02"}),
+			`ABC-02 does not list the test "c: TestABC02"`,
+		},
+		"test of an unknown ID": {
+			goodPage,
+			append(slices.Clone(goodProofs), Proof{"ABC-99", "c: TestABC99"}),
+			`test "c: TestABC99" names ABC-99`,
+		},
+		"neither proven nor open": {replace("not yet: nobody built it (pipelines)", ""), goodProofs, "XYZ-07 is neither proven"},
+		"open without a reason":   {replace("not yet: nobody built it (pipelines)", "not yet: "), goodProofs, "XYZ-07 is neither proven"},
+		"row of an unknown ID": {
+			replace("| XYZ-07 ", "| XYZ-08 | Ebb | flow | not yet: x |\n| XYZ-07 "),
+			goodProofs,
+			"the page lists XYZ-08",
+		},
+		"row twice": {
+			replace("| XYZ-07 ", "| ABC-01 | One walk | two walks | not yet: x |\n| XYZ-07 "),
+			goodProofs,
+			"the page lists ABC-01 twice",
+		},
 		"title is old":             {replace("One walk", "Two walks"), goodProofs, "differs from what -update writes"},
 		"figures are old":          {replace("Of 3", "Of 4"), goodProofs, "differs from what -update writes"},
 		"nothing found, all there": {replace("<br>`b: TestX/ABC-01 x`", ""), goodProofs, `ABC-01 does not list the test "b: TestX/ABC-01 x"`},

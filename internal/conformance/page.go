@@ -54,8 +54,8 @@ The tests are found by the ID in their names (see ` + "`internal/conformance`" +
 ` + "`go test ./internal/conformance -update`" + `. The reasons after "not yet" are written by hand, here, and survive the update.
 `
 
-// RenderPage writes the page anew, with what the mutant of each requirement breaks. It keeps the reasons of the given rows for requirements
-// that still exist.
+// RenderPage writes the page anew, with what the mutant of each requirement breaks. It keeps the reasons of the given rows for
+// requirements that still exist.
 func RenderPage(specs []Spec, proofs []Proof, mutants map[string]string, rows []Row) string {
 	reasons := map[string]string{}
 	for _, row := range rows {

@@ -154,9 +154,19 @@ func TestMessageOfAnInstallation(t *testing.T) {
 		status landscaper.RunStatus
 		want   row
 	}{
-		"nothing known":  {landscaper.RunStatus{}, row{State: "not started", Ready: "Unknown"}},
-		"only an error":  {landscaper.RunStatus{LastError: &landscaper.Error{Message: "from the error"}}, row{State: "not started", Ready: "Unknown", Message: "from the error"}},
-		"condition wins": {landscaper.RunStatus{Phase: landscaper.PhaseInit, Conditions: []landscaper.Condition{ready}, LastError: &landscaper.Error{Message: "from the error"}}, row{State: string(landscaper.PhaseInit), Ready: "False", Message: "from the condition"}},
+		"nothing known": {landscaper.RunStatus{}, row{State: "not started", Ready: "Unknown"}},
+		"only an error": {
+			landscaper.RunStatus{LastError: &landscaper.Error{Message: "from the error"}},
+			row{State: "not started", Ready: "Unknown", Message: "from the error"},
+		},
+		"condition wins": {
+			landscaper.RunStatus{
+				Phase:      landscaper.PhaseInit,
+				Conditions: []landscaper.Condition{ready},
+				LastError:  &landscaper.Error{Message: "from the error"},
+			},
+			row{State: string(landscaper.PhaseInit), Ready: "False", Message: "from the condition"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,10 @@ const (
 // login, so it refuses a listener that others can reach.
 func Serve(ctx context.Context, listener net.Listener, opts Options) error {
 	if address := listener.Addr().String(); !IsLoopback(address) {
-		return errors.Join(listener.Close(), fmt.Errorf("serve the dashboard: others can reach %s, and there is no login: listen on a loopback address", address))
+		return errors.Join(
+			listener.Close(),
+			fmt.Errorf("serve the dashboard: others can reach %s, and there is no login: listen on a loopback address", address),
+		)
 	}
 	server := &http.Server{
 		Handler:           NewHandler(opts),

@@ -197,7 +197,13 @@ func types(what string, schema lsv1alpha1.AnyJSON, value any) error {
 	if decoded.Type == "" || decoded.Type == found {
 		return nil
 	}
-	return failure.Terminalf(failure.Details{Reason: "SchemaValidationFailed"}, "the value of %s: expected %s, found %s", what, decoded.Type, found)
+	return failure.Terminalf(
+		failure.Details{Reason: "SchemaValidationFailed"},
+		"the value of %s: expected %s, found %s",
+		what,
+		decoded.Type,
+		found,
+	)
 }
 
 func asJSON(t testing.TB, value any) string {

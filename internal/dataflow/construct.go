@@ -61,7 +61,10 @@ func Construct(in ImportInput) (*Imports, error) {
 	}
 	for _, name := range sorted(maps.Keys(mapped)) {
 		if !c.used[name] {
-			c.result.Warnings = append(c.result.Warnings, fmt.Sprintf("importDataMappings: %q has no effect: the blueprint has no data import of that name that is in use", name))
+			c.result.Warnings = append(
+				c.result.Warnings,
+				fmt.Sprintf("importDataMappings: %q has no effect: the blueprint has no data import of that name that is in use", name),
+			)
 		}
 	}
 	return &c.result, nil
@@ -143,7 +146,11 @@ func (c *constructor) one(definition *lsv1alpha1.ImportDefinition) (bool, error)
 	case lsv1alpha1.ImportTypeTarget, lsv1alpha1.ImportTypeTargetList, lsv1alpha1.ImportTypeTargetMap:
 		return c.target(definition, kind), nil
 	}
-	c.faults.wrong(ReasonImportInvalid, "blueprint import %q is neither data nor a target: set its type, its schema or its targetType", definition.Name)
+	c.faults.wrong(
+		ReasonImportInvalid,
+		"blueprint import %q is neither data nor a target: set its type, its schema or its targetType",
+		definition.Name,
+	)
 	return false, nil
 }
 
@@ -189,17 +196,32 @@ func (c *constructor) dataValue(definition *lsv1alpha1.ImportDefinition) (value 
 func (c *constructor) imported(definition *lsv1alpha1.ImportDefinition, kind lsv1alpha1.ImportType) (Import, bool) {
 	imported, ok := c.Resolved[definition.Name]
 	if ok && imported.Type != kind {
-		c.faults.wrong(ReasonImportNotSatisfied, "import %q is of type %s, but the blueprint wants %s: change spec.imports", definition.Name, imported.Type, kind)
+		c.faults.wrong(
+			ReasonImportNotSatisfied,
+			"import %q is of type %s, but the blueprint wants %s: change spec.imports",
+			definition.Name,
+			imported.Type,
+			kind,
+		)
 	}
 	return imported, ok
 }
 
 func (c *constructor) unsatisfied(definition *lsv1alpha1.ImportDefinition, kind lsv1alpha1.ImportType) {
 	if kind == lsv1alpha1.ImportTypeData {
-		c.faults.wrong(ReasonImportNotSatisfied, "the blueprint needs import %q of type data: add it to spec.imports.data, or to spec.importDataMappings", definition.Name)
+		c.faults.wrong(
+			ReasonImportNotSatisfied,
+			"the blueprint needs import %q of type data: add it to spec.imports.data, or to spec.importDataMappings",
+			definition.Name,
+		)
 		return
 	}
-	c.faults.wrong(ReasonImportNotSatisfied, "the blueprint needs import %q of type %s: add it to spec.imports.targets", definition.Name, kind)
+	c.faults.wrong(
+		ReasonImportNotSatisfied,
+		"the blueprint needs import %q of type %s: add it to spec.imports.targets",
+		definition.Name,
+		kind,
+	)
 }
 
 func (c *constructor) target(definition *lsv1alpha1.ImportDefinition, kind lsv1alpha1.ImportType) bool {

@@ -67,7 +67,12 @@ func TestValuesOfDataImports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			imports, err := construct(t, c.blueprint, c.mappings)
 			if c.want == "" {
-				expectError(t, err, failure.Terminal, `blueprint import "text" is neither data nor a target: set its type, its schema or its targetType`)
+				expectError(
+					t,
+					err,
+					failure.Terminal,
+					`blueprint import "text" is neither data nor a target: set its type, its schema or its targetType`,
+				)
 				return
 			}
 			if err != nil {
@@ -118,7 +123,11 @@ func TestConditionalImports(t *testing.T) {
 }
 
 func TestADefaultSatisfiesACondition(t *testing.T) {
-	_, err := construct(t, `[{name: a, required: false, default: {value: x}, schema: {type: string}, imports: [{name: b, schema: {type: string}}]}]`, ``)
+	_, err := construct(
+		t,
+		`[{name: a, required: false, default: {value: x}, schema: {type: string}, imports: [{name: b, schema: {type: string}}]}]`,
+		``,
+	)
 	expectError(t, err, failure.Terminal, `the blueprint needs import "b" of type data`)
 }
 
@@ -140,7 +149,12 @@ func TestValuesOfTargetImports(t *testing.T) {
 	object := func(name string) string {
 		return `{apiVersion: landscaper.gardener.cloud/v1alpha1, kind: Target, metadata: {name: ` + name + `, namespace: garden}, spec: {type: ` + clusterType + `, config: {kubeconfig: of ` + name + `}}}`
 	}
-	expectYAML(t, "values", imports.Values, `{one: `+object("eu")+`, list: [`+object("eu")+`, `+object("us")+`], map: {e: `+object("eu")+`, u: `+object("us")+`}, empty: []}`)
+	expectYAML(
+		t,
+		"values",
+		imports.Values,
+		`{one: `+object("eu")+`, list: [`+object("eu")+`, `+object("us")+`], map: {e: `+object("eu")+`, u: `+object("us")+`}, empty: []}`,
+	)
 }
 
 func TestAnyTypeOfTargetIsAcceptedIfTheBlueprintNamesNone(t *testing.T) {
@@ -223,7 +237,11 @@ func TestAMapperMayReturnAnyTypes(t *testing.T) {
 }
 
 func TestTargetsOfDeployItems(t *testing.T) {
-	imports, err := construct(t, `[{name: one, type: target}, {name: list, type: targetList}, {name: map, type: targetMap}, {name: text, type: data}]`, ``)
+	imports, err := construct(
+		t,
+		`[{name: one, type: target}, {name: list, type: targetList}, {name: map, type: targetMap}, {name: text, type: data}]`,
+		``,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

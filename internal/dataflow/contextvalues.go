@@ -23,7 +23,11 @@ type ContextValues struct {
 
 // CollectContext returns the objects of the scope that an installation opens: its own imports, and what its nested
 // installations export. Objects of other jobs are left out; with an empty job ID there are none.
-func CollectContext(installation, jobID string, dataObjects []*lsv1alpha1.DataObject, targets []*lsv1alpha1.Target) (ContextValues, error) {
+func CollectContext(
+	installation, jobID string,
+	dataObjects []*lsv1alpha1.DataObject,
+	targets []*lsv1alpha1.Target,
+) (ContextValues, error) {
 	wanted := map[string]string{lsv1alpha1.DataObjectContextLabel: ContextOf(installation)}
 	if jobID != "" {
 		wanted[lsv1alpha1.DataObjectJobIDLabel] = jobID
@@ -36,7 +40,10 @@ func CollectContext(installation, jobID string, dataObjects []*lsv1alpha1.DataOb
 		value, err := decodeJSON(object.Data.Raw)
 		if err != nil {
 			details := failure.Details{Operation: OperationCreateExports, Reason: ReasonImportInvalid}
-			return ContextValues{}, failure.NewTerminal(details, fmt.Errorf("DataObject %s/%s cannot be read: %w", object.Namespace, object.Name, err))
+			return ContextValues{}, failure.NewTerminal(
+				details,
+				fmt.Errorf("DataObject %s/%s cannot be read: %w", object.Namespace, object.Name, err),
+			)
 		}
 		values.DataObjects[object.Labels[lsv1alpha1.DataObjectKeyLabel]] = value
 	}

@@ -128,7 +128,13 @@ func (b *exportBuilder) check(definition *lsv1alpha1.FieldValueDefinition, value
 			return nil
 		}
 		if want := TargetTypeOf(definition); want != "" && string(target.Spec.Type) != want {
-			b.faults.wrong(ReasonExportInvalid, "export %q: the target is of type %q, but the blueprint declares %q", definition.Name, target.Spec.Type, want)
+			b.faults.wrong(
+				ReasonExportInvalid,
+				"export %q: the target is of type %q, but the blueprint declares %q",
+				definition.Name,
+				target.Spec.Type,
+				want,
+			)
 		}
 	default:
 		b.faults.wrong(ReasonExportInvalid, "export %q of the blueprint is neither data nor target", definition.Name)
@@ -167,7 +173,14 @@ func (b *exportBuilder) pick(available map[string]any, kind, name, reference str
 	}
 	value, ok := available[name]
 	if !ok {
-		b.faults.wrong(ReasonExportInvalid, "%s export %q is missing: neither the export executions of %s nor exportDataMappings of installation %s provide it", kind, name, b.Blueprint, b.Installation)
+		b.faults.wrong(
+			ReasonExportInvalid,
+			"%s export %q is missing: neither the export executions of %s nor exportDataMappings of installation %s provide it",
+			kind,
+			name,
+			b.Blueprint,
+			b.Installation,
+		)
 	}
 	return value, ok
 }
@@ -253,7 +266,13 @@ type exportWriter struct {
 func (w *exportWriter) free(kind ObjectKind, export boundExport) bool {
 	id := ObjectID{Kind: kind, Name: w.scope.ObjectName(export.reference)}
 	if other, taken := w.taken[id]; taken {
-		w.faults.wrong(ReasonExportConflict, "exports %q and %q go to the same %s: give them different references", other, export.name, w.scope.describe(kind, export.reference))
+		w.faults.wrong(
+			ReasonExportConflict,
+			"exports %q and %q go to the same %s: give them different references",
+			other,
+			export.name,
+			w.scope.describe(kind, export.reference),
+		)
 		return false
 	}
 	w.taken[id] = export.name
@@ -263,10 +282,21 @@ func (w *exportWriter) free(kind ObjectKind, export boundExport) bool {
 		}
 		object := w.scope.describe(kind, export.reference)
 		if owner.Name == w.owner.Name {
-			w.faults.passes(ReasonExportConflict, "export %q cannot be written yet: %s is left over from an earlier installation of the same name and about to be removed", export.name, object)
+			w.faults.passes(
+				ReasonExportConflict,
+				"export %q cannot be written yet: %s is left over from an earlier installation of the same name and about to be removed",
+				export.name,
+				object,
+			)
 			return false
 		}
-		w.faults.wrong(ReasonExportConflict, "export %q cannot be written: %s belongs to installation %q. Export under another name, or delete that installation", export.name, object, owner.Name)
+		w.faults.wrong(
+			ReasonExportConflict,
+			"export %q cannot be written: %s belongs to installation %q. Export under another name, or delete that installation",
+			export.name,
+			object,
+			owner.Name,
+		)
 		return false
 	}
 	return true

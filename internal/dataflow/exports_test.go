@@ -117,7 +117,10 @@ func TestObjectsOfExports(t *testing.T) {
     `+ownedByApp+`
   spec: {type: vm, config: {a: 1}}`)
 			ids := dataflow.ExportedObjects(c.scope, exports(t, e.exports))
-			if want := []dataflow.ObjectID{{Kind: dataflow.KindDataObject, Name: c.name}, {Kind: dataflow.KindTarget, Name: c.name}}; !slices.Equal(ids, want) {
+			if want := []dataflow.ObjectID{{Kind: dataflow.KindDataObject, Name: c.name}, {Kind: dataflow.KindTarget, Name: c.name}}; !slices.Equal(
+				ids,
+				want,
+			) {
 				t.Errorf("exported objects = %v", ids)
 			}
 		})
@@ -208,7 +211,12 @@ func TestExportsThatNobodyMisses(t *testing.T) {
 }
 
 func TestObjectsOfOthersAreNotOverwritten(t *testing.T) {
-	e := exported{`[{name: text, type: data}, {name: c, type: target}]`, `{text: hello, c: {type: vm}}`, `{data: [{name: text, dataRef: a}], targets: [{name: c, target: a}]}`, ``}
+	e := exported{
+		`[{name: text, type: data}, {name: c, type: target}]`,
+		`{text: hello, c: {type: vm}}`,
+		`{data: [{name: text, dataRef: a}], targets: [{name: c, target: a}]}`,
+		``,
+	}
 	owner := func(kind, name string, uid ktypes.UID) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{Kind: kind, Name: name, UID: uid}}
 	}
@@ -243,7 +251,12 @@ func TestWhatAnEarlierInstallationLeftBehindIsWaitedFor(t *testing.T) {
 	e := exported{textAndNumber, `{text: hello}`, `data: [{name: text, dataRef: a}]`, ``}
 	existing := dataflow.Existing{{Kind: dataflow.KindDataObject, Name: "a"}: {{Kind: "Installation", Name: "app", UID: "uid-0"}}}
 	_, err := e.objects(t, root, existing)
-	expectError(t, err, failure.Retryable, `export "text" cannot be written yet: DataObject garden/a is left over from an earlier installation of the same name`)
+	expectError(
+		t,
+		err,
+		failure.Retryable,
+		`export "text" cannot be written yet: DataObject garden/a is left over from an earlier installation of the same name`,
+	)
 	if reason := failure.DetailsOf(err).Reason; reason != dataflow.ReasonExportConflict {
 		t.Errorf("reason = %s", reason)
 	}
@@ -261,13 +274,27 @@ func TestTwoExportsToOneObject(t *testing.T) {
 func TestContextValues(t *testing.T) {
 	other := labelled(inScope(dataObject(t, "", `9`), "elsewhere"), "context", "Inst.other")
 	old := labelled(inScope(dataObject(t, "", `9`), "old"), "jobid", "job-1")
-	values, err := dataflow.CollectContext("tree", job,
-		[]*lsv1alpha1.DataObject{inScope(dataObject(t, "", `{a: 1}`), "config"), labelled(inScope(dataObject(t, "", `x`), "url"), "sourceType", "export"), other, old, dataObject(t, "config", `7`)},
+	values, err := dataflow.CollectContext(
+		"tree",
+		job,
+		[]*lsv1alpha1.DataObject{
+			inScope(dataObject(t, "", `{a: 1}`), "config"),
+			labelled(inScope(dataObject(t, "", `x`), "url"), "sourceType", "export"),
+			other,
+			old,
+			dataObject(t, "config", `7`),
+		},
 		[]*lsv1alpha1.Target{
 			inScope(cluster(t, "eu"), "one"),
-			element(cluster(t, "third"), "list", "index", "2"), element(cluster(t, "first"), "list", "index", "0"), element(cluster(t, "second"), "list", "index", "1"),
+			element(
+				cluster(t, "third"),
+				"list",
+				"index",
+				"2",
+			), element(cluster(t, "first"), "list", "index", "0"), element(cluster(t, "second"), "list", "index", "1"),
 			element(cluster(t, "north"), "map", "targetmapkey", "n"), element(cluster(t, "east"), "map", "targetmapkey", "e"),
-		})
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func KeyedReference(targetMap, key string) string { return targetMap + "[" + key
 func SplitElement(reference string) (name, key string, ok bool) {
 	before, rest, found := strings.Cut(reference, "[")
 	key, closed := strings.CutSuffix(rest, "]")
-	if !found || !closed || before == "" || key == "" || IsGlobal(reference) || strings.ContainsAny(key, "[]") || strings.Contains(before, "]") {
+	if !found || !closed || before == "" || key == "" || IsGlobal(reference) || strings.ContainsAny(key, "[]") ||
+		strings.Contains(before, "]") {
 		return "", "", false
 	}
 	return before, key, true

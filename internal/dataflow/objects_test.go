@@ -19,7 +19,11 @@ var app = dataflow.Owner{Namespace: namespace, Name: "app", UID: "uid-1", JobID:
 const ownedByApp = `ownerReferences: [{apiVersion: landscaper.gardener.cloud/v1alpha1, kind: Installation, name: app, uid: uid-1}]`
 
 func TestContextObjectsOfImports(t *testing.T) {
-	imports, err := construct(t, `[{name: config, type: data}, {name: one, type: target}, {name: list, type: targetList}, {name: map, type: targetMap}]`, `{config: {url: a<b}}`)
+	imports, err := construct(
+		t,
+		`[{name: config, type: data}, {name: one, type: target}, {name: list, type: targetList}, {name: map, type: targetMap}]`,
+		`{config: {url: a<b}}`,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +70,11 @@ func TestContextObjectsOfImports(t *testing.T) {
 
 // TestNestedInstallationsFindTheObjectsOfTheirParent connects the two ends: what one writes, the other reads.
 func TestNestedInstallationsFindTheObjectsOfTheirParent(t *testing.T) {
-	imports, err := construct(t, `[{name: text, type: data}, {name: one, type: target}, {name: list, type: targetList}, {name: map, type: targetMap}]`, ``)
+	imports, err := construct(
+		t,
+		`[{name: text, type: data}, {name: one, type: target}, {name: list, type: targetList}, {name: map, type: targetMap}]`,
+		``,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +144,8 @@ func TestCopiesOfTargetsKeepTheirMetadata(t *testing.T) {
 				t.Errorf("%s: label %s is there: %t", kind, label, ok)
 			}
 		}
-		if copied.Finalizers != nil || copied.OwnerReferences[0].Name != "app" || copied.Labels[lsv1alpha1.DataObjectContextLabel] != "Inst.app" {
+		if copied.Finalizers != nil || copied.OwnerReferences[0].Name != "app" ||
+			copied.Labels[lsv1alpha1.DataObjectContextLabel] != "Inst.app" {
 			t.Errorf("%s: metadata %+v", kind, copied.ObjectMeta)
 		}
 	}

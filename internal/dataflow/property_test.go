@@ -49,7 +49,8 @@ func FuzzContent(f *testing.F) {
 		}
 		object, err := dataflow.Resolve(root, imports(t, `data: [{name: x, dataRef: d}]`), facts)
 		checkQuiet(t, err, text)
-		if (err == nil) != (json.Valid(text) || len(strings.TrimSpace(string(text))) == 0) && !strings.Contains(fmt.Sprint(err), "out of range") {
+		if (err == nil) != (json.Valid(text) || len(strings.TrimSpace(string(text))) == 0) &&
+			!strings.Contains(fmt.Sprint(err), "out of range") {
 			t.Fatalf("valid JSON: %t, error: %v", json.Valid(text), err)
 		}
 		if err == nil {
@@ -281,9 +282,17 @@ func BenchmarkTwentyImports(b *testing.B) {
 	var wanted []lsv1alpha1.ImportDefinition
 	for i := range 15 {
 		name := fmt.Sprintf("data-%d", i)
-		facts.DataObjects = append(facts.DataObjects, dataObject(b, name, `{name: server, replicas: 3, ports: [{name: http, port: 80}, {name: grpc, port: 81}], labels: {a: b, c: d}}`))
+		facts.DataObjects = append(
+			facts.DataObjects,
+			dataObject(b, name, `{name: server, replicas: 3, ports: [{name: http, port: 80}, {name: grpc, port: 81}], labels: {a: b, c: d}}`),
+		)
 		given.Data = append(given.Data, lsv1alpha1.DataImport{Name: name, DataRef: name})
-		wanted = append(wanted, definitions(b, `[{name: `+name+`, schema: {type: object, required: [name, replicas], properties: {name: {type: string}, replicas: {type: integer, minimum: 1}, ports: {type: array, items: {type: object, properties: {port: {type: integer}}}}}}}]`)...)
+		wanted = append(
+			wanted,
+			definitions(
+				b,
+				`[{name: `+name+`, schema: {type: object, required: [name, replicas], properties: {name: {type: string}, replicas: {type: integer, minimum: 1}, ports: {type: array, items: {type: object, properties: {port: {type: integer}}}}}}}]`,
+			)...)
 	}
 	for i := range 5 {
 		name := fmt.Sprintf("cluster-%d", i)

@@ -182,7 +182,11 @@ func (r *resolver) targets(target lsv1alpha1.TargetImport) Import {
 		result.Type = lsv1alpha1.ImportTypeTargetMap
 		result.Targets = r.targetMap(target.Name, target.TargetMapReference)
 	default:
-		r.faults.wrong(ReasonImportInvalid, "import %q has no source: set exactly one of target, targets, targetListRef, targetMap and targetMapRef", target.Name)
+		r.faults.wrong(
+			ReasonImportInvalid,
+			"import %q has no source: set exactly one of target, targets, targetListRef, targetMap and targetMapRef",
+			target.Name,
+		)
 	}
 	for _, found := range result.Targets {
 		result.Exporters = append(result.Exporters, exporterOf(found.Labels)...)
@@ -226,7 +230,12 @@ func (r *resolver) complete(name string, target *lsv1alpha1.Target) Target {
 // elements returns the targets of a list or map of the parent.
 func (r *resolver) elements(name, field, reference string) []*lsv1alpha1.Target {
 	if r.scope.IsRoot() {
-		r.faults.wrong(ReasonImportInvalid, "import %q: %s takes over what a parent imports, and a root installation has no parent: name the targets instead", name, field)
+		r.faults.wrong(
+			ReasonImportInvalid,
+			"import %q: %s takes over what a parent imports, and a root installation has no parent: name the targets instead",
+			name,
+			field,
+		)
 		return nil
 	}
 	var result []*lsv1alpha1.Target
@@ -255,7 +264,13 @@ func (r *resolver) list(name, reference string) []Target {
 	for _, target := range r.elements(name, "targetListRef", reference) {
 		position, err := strconv.Atoi(target.Labels[lsv1alpha1.DataObjectIndexLabel])
 		if err != nil || position < 0 {
-			r.faults.wrong(ReasonImportInvalid, "import %q: targetListRef %q is no target list in the scope of installation %q", name, reference, r.scope.Parent)
+			r.faults.wrong(
+				ReasonImportInvalid,
+				"import %q: targetListRef %q is no target list in the scope of installation %q",
+				name,
+				reference,
+				r.scope.Parent,
+			)
 			return nil
 		}
 		byIndex[position] = r.complete(name, target)
@@ -277,7 +292,13 @@ func (r *resolver) targetMap(name, reference string) []Target {
 	for _, target := range r.elements(name, "targetMapRef", reference) {
 		key, ok := target.Labels[lsv1alpha1.DataObjectTargetMapKeyLabel]
 		if !ok {
-			r.faults.wrong(ReasonImportInvalid, "import %q: targetMapRef %q is no target map in the scope of installation %q", name, reference, r.scope.Parent)
+			r.faults.wrong(
+				ReasonImportInvalid,
+				"import %q: targetMapRef %q is no target map in the scope of installation %q",
+				name,
+				reference,
+				r.scope.Parent,
+			)
 			return nil
 		}
 		found := r.complete(name, target)

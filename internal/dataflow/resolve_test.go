@@ -232,7 +232,11 @@ func TestImportsThatCannotBe(t *testing.T) {
 		Secrets:     map[string]map[string][]byte{"login": {"user": []byte(secret)}},
 		ConfigMaps:  map[string]map[string][]byte{"huge": {"n": []byte("1e999")}},
 		DataObjects: []*lsv1alpha1.DataObject{{Data: lsv1alpha1.AnyJSON{Raw: []byte(`{"password": hunter2}`)}}},
-		Targets:     []*lsv1alpha1.Target{broken, element(cluster(t, "a"), "clusters", "index", "0"), element(cluster(t, "b"), "regions", "targetmapkey", "x")},
+		Targets: []*lsv1alpha1.Target{
+			broken,
+			element(cluster(t, "a"), "clusters", "index", "0"),
+			element(cluster(t, "b"), "regions", "targetmapkey", "x"),
+		},
 	}
 	facts.DataObjects[0].Name = "garbage"
 	for name, c := range map[string]struct {
@@ -270,7 +274,12 @@ func TestObjectsOfAnotherJobAreWaitedFor(t *testing.T) {
 		Targets:     []*lsv1alpha1.Target{unmarked},
 	}
 	_, err := dataflow.Resolve(nested, imports(t, `data: [{name: x, dataRef: a}]`), facts)
-	expectError(t, err, failure.Waiting, `DataObject garden/`+older.Name+` (for "a" in the scope of installation "tree") of job job-2 (import "x")`)
+	expectError(
+		t,
+		err,
+		failure.Waiting,
+		`DataObject garden/`+older.Name+` (for "a" in the scope of installation "tree") of job job-2 (import "x")`,
+	)
 	if wait, ok := failure.AsWait(err); !ok || wait.Reason != dataflow.ReasonImportOutdated {
 		t.Errorf("wait = %+v", wait)
 	}

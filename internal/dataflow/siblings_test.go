@@ -126,7 +126,10 @@ func TestTroubleIsReportedToThoseWhoAreInIt(t *testing.T) {
 		if failure.DetailsOf(err).Operation != dataflow.OperationSiblings {
 			t.Errorf("%s: details = %+v", name, failure.DetailsOf(err))
 		}
-		if isCycle := strings.HasPrefix(want, "installations wait"); isCycle != slices.Contains(failure.DetailsOf(err).Codes, "ERR_CYCLIC_DEPENDENCIES") {
+		if isCycle := strings.HasPrefix(want, "installations wait"); isCycle != slices.Contains(
+			failure.DetailsOf(err).Codes,
+			"ERR_CYCLIC_DEPENDENCIES",
+		) {
 			t.Errorf("%s: codes = %q", name, failure.DetailsOf(err).Codes)
 		}
 	}
@@ -161,7 +164,8 @@ two: {exports: {data: [{name: x, dataRef: both}]}}
 `)
 	jobs := map[string]string{"db": "job-7", "one": "job-1", "two": "job-2"}
 	got := related.ExpectedJobs(func(name string) string { return jobs[name] })
-	if len(got) != 2 || got[dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: "url"}] != "job-7" || got[dataflow.ObjectID{Kind: dataflow.KindTarget, Name: "cluster"}] != "job-7" {
+	if len(got) != 2 || got[dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: "url"}] != "job-7" ||
+		got[dataflow.ObjectID{Kind: dataflow.KindTarget, Name: "cluster"}] != "job-7" {
 		t.Errorf("expected jobs = %v", got)
 	}
 }

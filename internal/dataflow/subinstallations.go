@@ -194,7 +194,10 @@ func (v *templateValidator) dataImport(at string, data lsv1alpha1.DataImport, na
 		v.wrong("%s.secretRef: a nested installation imports from its parent and siblings only; import the Secret in the root installation", at)
 	}
 	if data.ConfigMapRef != nil {
-		v.wrong("%s.configMapRef: a nested installation imports from its parent and siblings only; import the ConfigMap in the root installation", at)
+		v.wrong(
+			"%s.configMapRef: a nested installation imports from its parent and siblings only; import the ConfigMap in the root installation",
+			at,
+		)
 	}
 	if data.DataRef == "" {
 		v.wrong("%s.dataRef: is required", at)
@@ -223,7 +226,11 @@ func (v *templateValidator) targetImport(at string, target lsv1alpha1.TargetImpo
 	}
 	for _, key := range sorted(maps.Keys(target.TargetMap)) {
 		if !targetMapKey.MatchString(key) {
-			v.wrong("%s.targetMap: the key %q is not allowed: use at most 63 lower-case letters, digits, '-' and '.', and begin and end with a letter or digit", at, key)
+			v.wrong(
+				"%s.targetMap: the key %q is not allowed: use at most 63 lower-case letters, digits, '-' and '.', and begin and end with a letter or digit",
+				at,
+				key,
+			)
 		}
 		if target.TargetMap[key] == "" {
 			v.wrong("%s.targetMap[%s]: is empty", at, key)
@@ -241,7 +248,10 @@ type templateExport struct {
 func exportsOf(at string, exports lsv1alpha1.InstallationExports) []templateExport {
 	var result []templateExport
 	for i, export := range exports.Data {
-		result = append(result, templateExport{KindDataObject, fmt.Sprintf("%s.exports.data[%d]", at, i), "dataRef", export.Name, export.DataRef})
+		result = append(
+			result,
+			templateExport{KindDataObject, fmt.Sprintf("%s.exports.data[%d]", at, i), "dataRef", export.Name, export.DataRef},
+		)
 	}
 	for i, export := range exports.Targets {
 		result = append(result, templateExport{KindTarget, fmt.Sprintf("%s.exports.targets[%d]", at, i), "target", export.Name, export.Target})
@@ -258,7 +268,13 @@ func (v *templateValidator) exports(at string, exports lsv1alpha1.InstallationEx
 			continue
 		}
 		if kind, taken := v.parent.kinds[export.reference]; taken && (kind == lsv1alpha1.ImportTypeData) == (export.kind == KindDataObject) {
-			v.faults.wrong(ReasonExportConflict, "%s.%s: %q is what the parent imports under that name: export under another name", export.at, export.field, export.reference)
+			v.faults.wrong(
+				ReasonExportConflict,
+				"%s.%s: %q is what the parent imports under that name: export under another name",
+				export.at,
+				export.field,
+				export.reference,
+			)
 		}
 		v.exported[nestedObject(export.kind, export.reference)] = true
 	}

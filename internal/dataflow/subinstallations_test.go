@@ -172,7 +172,14 @@ func TestImportsOfWhatTheParentLacksAreDropped(t *testing.T) {
 		t.Errorf("what is left: %v", err)
 	}
 	err := dataflow.ValidateSubinstallations(given, definitions(t, parentDefinitions), none)
-	expectError(t, err, failure.Terminal, `nothing provides data "backup"`, `nothing provides a target "spares[0]"`, `the parent has no target list "spares"`)
+	expectError(
+		t,
+		err,
+		failure.Terminal,
+		`nothing provides data "backup"`,
+		`nothing provides a target "spares[0]"`,
+		`the parent has no target list "spares"`,
+	)
 	if got := namesOf(dataflow.DropUnsatisfied(given, definitions(t, parentDefinitions), all)); got != before {
 		t.Errorf("with all imports there: %q", got)
 	}

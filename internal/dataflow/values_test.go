@@ -29,7 +29,11 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 	for _, text := range []string{"1e400", `{"a":[1e400]}`, `[{"a":-1e999}]`} {
 		object := &lsv1alpha1.DataObject{Data: lsv1alpha1.AnyJSON{Raw: []byte(text)}}
 		object.Name = "d"
-		_, err := dataflow.Resolve(root, imports(t, `data: [{name: x, dataRef: d}]`), dataflow.Facts{DataObjects: []*lsv1alpha1.DataObject{object}})
+		_, err := dataflow.Resolve(
+			root,
+			imports(t, `data: [{name: x, dataRef: d}]`),
+			dataflow.Facts{DataObjects: []*lsv1alpha1.DataObject{object}},
+		)
 		expectError(t, err, failure.Terminal, "it contains a number that is out of range")
 	}
 }

@@ -69,7 +69,8 @@ func TestCON60_TheEndTellsOfTheGeneration(t *testing.T) {
 	} {
 		s := &script{answer: deployitem.Answer{Err: failure.Terminalf(failure.Details{Reason: "Bad"}, "wrong")}}
 		s.walk(t, i, deployitem.Snapshot{})
-		if i.Status.Phase != lsv1alpha1.PhaseFailed || i.Status.ObservedGeneration != 3 || i.Status.LastError == nil || i.Status.JobIDFinished != "" {
+		if i.Status.Phase != lsv1alpha1.PhaseFailed || i.Status.ObservedGeneration != 3 || i.Status.LastError == nil ||
+			i.Status.JobIDFinished != "" {
 			t.Errorf("%s: %+v", name, i.Status)
 		}
 		calls := len(s.calls)

@@ -187,7 +187,10 @@ func awaitTargetObject(o Observed) Decision {
 	case o.DeletionAsked && !o.Continuous && !InDeletionFlow(o.Deleting, o.Phase):
 		return fail(Deploy{}.String(), o.Overtaken(errors.New("Target "+o.TargetName+" does not exist"), true))
 	case InDeletionFlow(o.Deleting, o.Phase):
-		return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist, so nothing can be uninstalled: create it again"+wayOut(o)+untilDeadline(o))
+		return wait(
+			lsv1alpha1.ReasonNoTargetFound,
+			"Target "+o.TargetName+" does not exist, so nothing can be uninstalled: create it again"+wayOut(o)+untilDeadline(o),
+		)
 	}
 	return wait(lsv1alpha1.ReasonNoTargetFound, "Target "+o.TargetName+" does not exist: create it, or correct spec.target"+untilDeadline(o))
 }
@@ -198,7 +201,8 @@ func wayOut(o Observed) string {
 	if o.TargetName != "" {
 		where = " to Target " + o.TargetName
 	}
-	return "; to leave behind what was deployed" + where + ", delete the root installation with: espalier delete ROOT --without-uninstall (annotation " +
+	return "; to leave behind what was deployed" + where +
+		", delete the root installation with: espalier delete ROOT --without-uninstall (annotation " +
 		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"
 }
 

@@ -85,7 +85,8 @@ var rules = map[string]func(deployitem.Observed, deployitem.Decision) bool{
 		return o.Mine || len(d.Do) == 0 && d.Next == "" && d.Wait
 	},
 	"a finished item keeps its phase, and nothing is deployed or deleted": func(o deployitem.Observed, d deployitem.Decision) bool {
-		return o.Job.Running() || d.Next == "" && !does[deployitem.Deploy](d) && !does[deployitem.Delete](d) && !does[deployitem.RemoveFinalizer](d)
+		return o.Job.Running() ||
+			d.Next == "" && !does[deployitem.Deploy](d) && !does[deployitem.Delete](d) && !does[deployitem.RemoveFinalizer](d)
 	},
 	"a repair never runs beside a job": func(o deployitem.Observed, d deployitem.Decision) bool {
 		return !does[deployitem.Repair](d) || !o.Job.Running() && !o.Ended && !o.RepairAt.IsZero() && !o.RepairAt.After(o.Now)
@@ -125,7 +126,9 @@ var rules = map[string]func(deployitem.Observed, deployitem.Decision) bool{
 	},
 	"JOB-46 a job that waits for its target ends when the deletion is asked for": func(o deployitem.Observed, d deployitem.Decision) bool {
 		late := !o.Deadline.IsZero() && !o.Now.Before(o.Deadline)
-		waits := o.Mine && o.Job.Running() && o.Phase == lsv1alpha1.PhaseProgressing && o.Target == deployitem.TargetMissing && o.Answer == nil && !late
+		waits := o.Mine && o.Job.Running() && o.Phase == lsv1alpha1.PhaseProgressing && o.Target == deployitem.TargetMissing &&
+			o.Answer == nil &&
+			!late
 		return !waits || !o.DeletionAsked || o.Deleting && o.WithoutUninstall || does[deployitem.Fail](d)
 	},
 	"JOB-46 a deletion that waits for its target names the way out": func(o deployitem.Observed, d deployitem.Decision) bool {
@@ -188,7 +191,9 @@ func TestJOB46_AnUnreachableTarget(t *testing.T) {
 	}
 	o.Answer = &deployitem.Answer{Err: away, Unreachable: true}
 	d := deployitem.Decide(o)
-	if message := d.Why.Message; does[deployitem.RemoveFinalizer](d) || !strings.Contains(message, "connection refused") || !strings.Contains(message, "ns/east") || !strings.Contains(message, "espalier delete ROOT --without-uninstall") {
+	if message := d.Why.Message; does[deployitem.RemoveFinalizer](d) || !strings.Contains(message, "connection refused") ||
+		!strings.Contains(message, "ns/east") ||
+		!strings.Contains(message, "espalier delete ROOT --without-uninstall") {
 		t.Errorf("decided %+v", d)
 	}
 }

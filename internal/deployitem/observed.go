@@ -118,7 +118,8 @@ func NewObserved(s Snapshot) Observed {
 		DeletionAsked:    run.DeletionAsked(item),
 		WithoutUninstall: item.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		Finalizer:        slices.Contains(item.Finalizers, lsv1alpha1.Finalizer),
-		Unchanged:        item.Spec.UpdateOnChangeOnly && status.Phase == lsv1alpha1.PhaseSucceeded && status.ObservedGeneration == item.Generation,
+		Unchanged: item.Spec.UpdateOnChangeOnly && status.Phase == lsv1alpha1.PhaseSucceeded &&
+			status.ObservedGeneration == item.Generation,
 		ClusterMayBeGone: neverTouched(status) || item.Spec.OnDelete != nil && item.Spec.OnDelete.SkipUninstallIfClusterRemoved,
 		Exported:         status.ExportReference != nil,
 		Intended:         s.Intended,

@@ -217,7 +217,8 @@ func TestWaitingStandsInTheConditions(t *testing.T) {
 	i.Spec.Target = &lsv1alpha1.ObjectReference{Name: "cluster", Namespace: "ns"}
 	s := &script{}
 	d := s.walk(t, i, deployitem.Snapshot{})
-	if d.Why.Code != lsv1alpha1.ReasonNoTargetFound || len(s.calls) > 0 || i.Status.Phase != lsv1alpha1.PhaseProgressing || i.Status.LastError != nil {
+	if d.Why.Code != lsv1alpha1.ReasonNoTargetFound || len(s.calls) > 0 || i.Status.Phase != lsv1alpha1.PhaseProgressing ||
+		i.Status.LastError != nil {
 		t.Errorf("without a Target: %+v after %v, %+v", d, s.calls, i.Status)
 	}
 	for _, c := range i.Status.Conditions {

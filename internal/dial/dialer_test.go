@@ -74,7 +74,9 @@ func TestRedirectsAreJudgedToo(t *testing.T) {
 
 func TestTheTransportSpeaksHTTP2AndIgnoresProxies(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:3128")
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }),
+	)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()

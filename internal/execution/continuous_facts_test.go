@@ -162,7 +162,10 @@ func executionFacts(bits int, o execution.Observed) (execution.Observed, bool) {
 	}
 	needsAll := o.Deleted || o.Operation == lsv1alpha1.OperationAbort
 	switch {
-	case o.Accepted && (o.Operation == "" || o.Deleted), o.Own && o.Phase != lsv1alpha1.PhaseFailed, o.Aborted && !o.Own, o.Complete && !needsAll:
+	case o.Accepted && (o.Operation == "" || o.Deleted),
+		o.Own && o.Phase != lsv1alpha1.PhaseFailed,
+		o.Aborted && !o.Own,
+		o.Complete && !needsAll:
 		return o, false
 	case (o.Ignored || !o.Finalizer) && (o.Accepted || o.Own || o.Invalid != nil || o.Complete):
 		return o, false

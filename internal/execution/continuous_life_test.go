@@ -98,7 +98,8 @@ func TestCON25_AbortedItemsFailAndStay(t *testing.T) {
 		t.Errorf("phase %s, %d deployments, %d items", g.phase(), g.deployments, len(g.items))
 	}
 	for _, item := range g.items {
-		if item.Status.Phase != lsv1alpha1.PhaseFailed || item.Status.LastError == nil || item.Status.LastError.Reason != lsv1alpha1.ReasonInterrupted {
+		if item.Status.Phase != lsv1alpha1.PhaseFailed || item.Status.LastError == nil ||
+			item.Status.LastError.Reason != lsv1alpha1.ReasonInterrupted {
 			t.Errorf("item %s: %+v", item.Name, item.Status)
 		}
 	}
@@ -131,7 +132,9 @@ func TestCON55_ItemsAreDeletedInReverseOrder(t *testing.T) {
 	at := metav1.NewTime(noon)
 	g.execution.DeletionTimestamp, g.execution.Generation = &at, g.execution.Generation+1
 	g.pass(false)
-	if a, b := g.items[execution.ItemName("e", "a")], g.items[execution.ItemName("e", "b")]; !a.DeletionTimestamp.IsZero() || b.DeletionTimestamp.IsZero() || g.phase() != lsv1alpha1.PhaseDeleting {
+	if a, b := g.items[execution.ItemName("e", "a")], g.items[execution.ItemName("e", "b")]; !a.DeletionTimestamp.IsZero() ||
+		b.DeletionTimestamp.IsZero() ||
+		g.phase() != lsv1alpha1.PhaseDeleting {
 		t.Errorf("first: a %v, b %v, phase %s", a.DeletionTimestamp, b.DeletionTimestamp, g.phase())
 	}
 	stuck := g.items[execution.ItemName("e", "b")]
@@ -228,7 +231,8 @@ func TestCON60_FlowsChangeWithoutDeployments(t *testing.T) {
 	g := finishedGarden(t)
 	g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = lsv1alpha1.FlowJob })
 	g.settle()
-	if flow := execution.FlowOf(g.execution); flow != lsv1alpha1.FlowJob || len(g.execution.Status.DeployItemGenerations) > 0 || g.phase() != lsv1alpha1.PhaseSucceeded {
+	if flow := execution.FlowOf(g.execution); flow != lsv1alpha1.FlowJob || len(g.execution.Status.DeployItemGenerations) > 0 ||
+		g.phase() != lsv1alpha1.PhaseSucceeded {
 		t.Errorf("flow %s, phase %s", flow, g.phase())
 	}
 	g.checkFlows(t, lsv1alpha1.FlowJob)

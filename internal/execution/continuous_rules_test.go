@@ -64,11 +64,16 @@ var executionRules = map[string]executionRule{
 		return frozen(o) || o.Deleted || o.Finalizer || len(d.Do) == 1 && doesTo[execution.AddFinalizer](d) && d.Next == ""
 	},
 	"success needs that all items are in class 1A and no other one is left": func(o execution.Observed, d execution.Decision) bool {
-		return d.Next != lsv1alpha1.PhaseSucceeded || !o.Deleted && o.Invalid == nil && len(o.Orphaned) == 0 && o.Phase == lsv1alpha1.PhaseProgressing &&
-			all(o.Wanted, func(i execution.Item) bool {
-				recorded := lsv1alpha1.DeployItemGeneration{Name: i.Name, ExecutionGeneration: o.Generation, DeployItemGeneration: i.Object.Generation}
-				return i.State == execution.StateSucceeded && slices.Contains(o.Generations, recorded) && class(o, i.Name) == execution.ClassDeployed
-			})
+		return d.Next != lsv1alpha1.PhaseSucceeded ||
+			!o.Deleted && o.Invalid == nil && len(o.Orphaned) == 0 && o.Phase == lsv1alpha1.PhaseProgressing &&
+				all(o.Wanted, func(i execution.Item) bool {
+					recorded := lsv1alpha1.DeployItemGeneration{
+						Name:                 i.Name,
+						ExecutionGeneration:  o.Generation,
+						DeployItemGeneration: i.Object.Generation,
+					}
+					return i.State == execution.StateSucceeded && slices.Contains(o.Generations, recorded) && class(o, i.Name) == execution.ClassDeployed
+				})
 	},
 	"failure needs an item in class 1B, one that cannot be deleted, a spec that is wrong, or an abort": func(o execution.Observed, d execution.Decision) bool {
 		broken := slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == execution.ClassBroken })
@@ -85,7 +90,8 @@ var executionRules = map[string]executionRule{
 		due := atWork(o) && broken && !isAsked(o) && o.Operation == "" && o.Invalid == nil && o.Phase == lsv1alpha1.PhaseProgressing
 		works := slices.ContainsFunc(o.Orphaned, func(i execution.Item) bool { return i.Terminating && i.State != execution.StateFailed }) ||
 			slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return class(o, i.Name) == execution.ClassInWork })
-		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0 || works && d.Wait && len(d.Do) == 0 || doesTo[execution.ConvertItems](d)
+		return !due || d.Next == lsv1alpha1.PhaseFailed || len(deletedItems(d)) > 0 || works && d.Wait && len(d.Do) == 0 ||
+			doesTo[execution.ConvertItems](d)
 	},
 	"all of class 2A are updated, and only they": func(o execution.Observed, d execution.Decision) bool {
 		if !atWork(o) || len(updated(d)) == 0 {
@@ -118,7 +124,8 @@ var executionRules = map[string]executionRule{
 	},
 	"a deletion updates nothing": func(o execution.Observed, d execution.Decision) bool {
 		asked := concerned(d, func(e execution.AskItems) []execution.Item { return e.Items })
-		return !o.Deleted || o.Chosen == lsv1alpha1.FlowJob || len(updated(d)) == len(asked) && all(asked, func(i execution.Item) bool { return i.Terminating && i.State == execution.StateFailed })
+		return !o.Deleted || o.Chosen == lsv1alpha1.FlowJob ||
+			len(updated(d)) == len(asked) && all(asked, func(i execution.Item) bool { return i.Terminating && i.State == execution.StateFailed })
 	},
 	"force puts all items into class 2, a reconcile those that have failed": func(o execution.Observed, d execution.Decision) bool {
 		redone := concerned(d, func(e execution.RedoItems) []execution.Item { return e.Items })
@@ -150,7 +157,8 @@ var executionRules = map[string]executionRule{
 		busy := slices.ContainsFunc(slices.Concat(o.Wanted, o.Orphaned), func(i execution.Item) bool {
 			return i.State == execution.StateRunning || i.State == execution.StateUnseen
 		})
-		return !busy || !doesTo[execution.LeaveFlow](d) && (o.Chosen == lsv1alpha1.FlowContinuous || !o.Phase.IsFinal() || !doesTo[execution.ConvertItems](d))
+		return !busy ||
+			!doesTo[execution.LeaveFlow](d) && (o.Chosen == lsv1alpha1.FlowContinuous || !o.Phase.IsFinal() || !doesTo[execution.ConvertItems](d))
 	},
 }
 

@@ -25,8 +25,8 @@ func Decide(o Observed) Decision {
 	}
 }
 
-// decideEnding decides in a namespace that is being deleted: everything in it was asked to go, or will be, and is let go without a job. The
-// deploy items go first.
+// decideEnding decides in a namespace that is being deleted: everything in it was asked to go, or will be, and is let go without a job.
+// The deploy items go first.
 func decideEnding(o Observed) Decision {
 	why := because(ReasonNamespaceEnds, "the namespace is being deleted, and nothing is begun in it any more")
 	switch {
@@ -36,7 +36,10 @@ func decideEnding(o Observed) Decision {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: o.recheck(),
-			Why:          because(lsv1alpha1.ReasonWaitingForSubObjects, "the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned)),
+			Why: because(
+				lsv1alpha1.ReasonWaitingForSubObjects,
+				"the namespace is being deleted; waiting for the end of deploy items "+list(o.Orphaned),
+			),
 		}
 	case !o.Complete:
 		return Decision{

@@ -186,14 +186,16 @@ func TestJOB46_WhatADeletionMeansForARunningJob(t *testing.T) {
 				o = execution.After(o, tell, nil)
 				d = execution.Decide(o)
 			}
-			if d.Wait && slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return i.State == execution.StateRunning && !i.DeletionAsked }) {
+			if d.Wait &&
+				slices.ContainsFunc(o.Wanted, func(i execution.Item) bool { return i.State == execution.StateRunning && !i.DeletionAsked }) {
 				complain(t, fmt.Errorf("it waits for an item that does not know of the deletion"), o, d)
 			}
 			o = running(lsv1alpha1.PhaseInit, items[:2], items[2:])
 			o.DeletionAsked, o.Complete = true, true
 			d = execution.Decide(o)
 			complain(t, sane(o, d), o, d)
-			if ended := d.Next == lsv1alpha1.PhaseFailed; ended == slices.ContainsFunc(items, working) || len(effects[execution.CreateItems](d)) > 0 {
+			if ended := d.Next == lsv1alpha1.PhaseFailed; ended == slices.ContainsFunc(items, working) ||
+				len(effects[execution.CreateItems](d)) > 0 {
 				complain(t, fmt.Errorf("it has ended: %t", ended), o, d)
 			}
 			o.Complete = false
@@ -215,7 +217,8 @@ func TestJOB46_AnExecutionGoesWithItsNamespace(t *testing.T) {
 					o.Orphaned = []execution.Item{{Name: "a", State: execution.StateIdle}}
 				}
 				d := execution.Decide(o)
-				if gone := len(effects[execution.RemoveFinalizer](d)) == 1; !d.Wait || d.Next != "" || gone != (deleted && !left) || !gone && len(d.Do) > 0 {
+				if gone := len(effects[execution.RemoveFinalizer](d)) == 1; !d.Wait || d.Next != "" || gone != (deleted && !left) ||
+					!gone && len(d.Do) > 0 {
 					complain(t, fmt.Errorf("it goes: %t", gone), o, d)
 				}
 			}
@@ -370,7 +373,14 @@ func startsAny(d execution.Decision, names ...string) bool {
 }
 
 func TestJOB50_JOB52_AnInterruptStartsNothingAndEndsAtOnce(t *testing.T) {
-	phases := []lsv1alpha1.Phase{"", lsv1alpha1.PhaseInit, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseInitDelete, lsv1alpha1.PhaseDeleting}
+	phases := []lsv1alpha1.Phase{
+		"",
+		lsv1alpha1.PhaseInit,
+		lsv1alpha1.PhaseProgressing,
+		lsv1alpha1.PhaseCompleting,
+		lsv1alpha1.PhaseInitDelete,
+		lsv1alpha1.PhaseDeleting,
+	}
 	eachTriple([][]string{nil, {"a"}, nil}, func(items []execution.Item) {
 		for i := range items {
 			if items[i].State != execution.StateSucceeded && items[i].State != execution.StateFailed && items[i].Object.Name != "" {

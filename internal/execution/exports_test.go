@@ -61,7 +61,8 @@ func TestJOB71_ExportsAreCollectedByItem(t *testing.T) {
 	name := dataflow.ExecutionExportName("app")
 	e := s.Execution
 	execution.Settle(e, execution.After(o, writes[0], nil), d, nil)
-	if diff := cmp.Diff(&lsv1alpha1.ObjectReference{Name: name, Namespace: "ns"}, e.Status.ExportReference); writes[0].Object.Name != name || diff != "" {
+	if diff := cmp.Diff(&lsv1alpha1.ObjectReference{Name: name, Namespace: "ns"}, e.Status.ExportReference); writes[0].Object.Name != name ||
+		diff != "" {
 		t.Errorf("stored as %s: %s", writes[0].Object.Name, diff)
 	}
 

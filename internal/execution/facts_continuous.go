@@ -113,7 +113,11 @@ func abortedStatus(item *lsv1alpha1.DeployItem, now time.Time) *lsv1alpha1.Deplo
 		status.Phase = lsv1alpha1.PhaseInit
 	}
 	status.ObservedGeneration = item.Generation
-	err := interruptError("the work on it was cut short by annotation " + lsv1alpha1.OperationAnnotation + "=" + string(lsv1alpha1.OperationAbort) + " on the execution")
+	err := interruptError(
+		"the work on it was cut short by annotation " + lsv1alpha1.OperationAnnotation + "=" + string(
+			lsv1alpha1.OperationAbort,
+		) + " on the execution",
+	)
 	run.Settle(&status.RunStatus, run.Outcome{Err: err, Now: now})
 	status.FirstError, status.LastErrors = status.LastError.DeepCopy(), []lsv1alpha1.Error{*status.LastError.DeepCopy()}
 	return status

@@ -86,7 +86,8 @@ func TestJOB70_AnItemCarriesEverythingThatDeployersAndUsersLookAt(t *testing.T) 
 	if diff := cmp.Diff(want, stored(t, e, "web")); diff != "" {
 		t.Error(diff)
 	}
-	if got := stored(t, e, "db").Annotations; got[lsv1alpha1.DeployerTargetNameAnnotation] != ".noTargetName" || got[lsv1alpha1.ExecutionDependsOnAnnotation] != "" {
+	if got := stored(t, e, "db").Annotations; got[lsv1alpha1.DeployerTargetNameAnnotation] != ".noTargetName" ||
+		got[lsv1alpha1.ExecutionDependsOnAnnotation] != "" {
 		t.Errorf("annotations of an item without target and dependencies: %v", got)
 	}
 }
@@ -204,7 +205,9 @@ func TestAChangeOfTheSpecDuringAJobHasNoEffect(t *testing.T) {
 	e := begun(template("a"), template("b", "a"))
 	a, b := stored(t, e, "a"), stored(t, e, "b")
 	e.Status.Phase, e.Status.ObservedGeneration = lsv1alpha1.PhaseProgressing, 1
-	e.Status.DeployItemCache = &lsv1alpha1.DeployItemCache{ActiveDIs: []lsv1alpha1.NamePair{{SpecName: "a", ObjectName: a.Name}, {SpecName: "b", ObjectName: b.Name}}}
+	e.Status.DeployItemCache = &lsv1alpha1.DeployItemCache{
+		ActiveDIs: []lsv1alpha1.NamePair{{SpecName: "a", ObjectName: a.Name}, {SpecName: "b", ObjectName: b.Name}},
+	}
 	e.Generation = 2
 	e.Spec.DeployItems = []lsv1alpha1.DeployItemTemplate{template("c"), template("b", "c")}
 	if d := execution.Decide(look(e, a, b)); !startsAny(d, "a") || startsAny(d, "b") || len(d.Do) != 1 {
@@ -243,10 +246,22 @@ func TestJOB31_JOB71_ItemsThatCannotBeOrderedAreFatal(t *testing.T) {
 		says  string
 		code  string
 	}{
-		"a cycle":        {[]lsv1alpha1.DeployItemTemplate{template("a", "b"), template("b", "c"), template("c", "a")}, "dependency cycle: a -> b -> c -> a", "ERR_CYCLIC_DEPENDENCIES"},
-		"itself":         {[]lsv1alpha1.DeployItemTemplate{template("a", "a")}, "a depends on itself", "ERR_CYCLIC_DEPENDENCIES"},
-		"a missing name": {[]lsv1alpha1.DeployItemTemplate{template("a", "x")}, `"a" depends on "x", which does not exist`, "ERR_CONFIGURATION_PROBLEM"},
-		"a name twice":   {[]lsv1alpha1.DeployItemTemplate{template("a"), template("a")}, `"a" occurs more than once`, "ERR_CONFIGURATION_PROBLEM"},
+		"a cycle": {
+			[]lsv1alpha1.DeployItemTemplate{template("a", "b"), template("b", "c"), template("c", "a")},
+			"dependency cycle: a -> b -> c -> a",
+			"ERR_CYCLIC_DEPENDENCIES",
+		},
+		"itself": {[]lsv1alpha1.DeployItemTemplate{template("a", "a")}, "a depends on itself", "ERR_CYCLIC_DEPENDENCIES"},
+		"a missing name": {
+			[]lsv1alpha1.DeployItemTemplate{template("a", "x")},
+			`"a" depends on "x", which does not exist`,
+			"ERR_CONFIGURATION_PROBLEM",
+		},
+		"a name twice": {
+			[]lsv1alpha1.DeployItemTemplate{template("a"), template("a")},
+			`"a" occurs more than once`,
+			"ERR_CONFIGURATION_PROBLEM",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { refuses(t, begun(c.items...), c.says, c.code) })

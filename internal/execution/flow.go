@@ -47,8 +47,8 @@ func rememberSpec(e *lsv1alpha1.Execution) {
 // that was deployed before. The status says so in the next write.
 const FlowGenerationAnnotation = "espalier.dev/flow-generation"
 
-// isHalfway reports whether a change of the flow has stopped between its two writes: on the way to jobs the status is one generation behind,
-// on the way back it is ahead.
+// isHalfway reports whether a change of the flow has stopped between its two writes: on the way to jobs the status is one generation
+// behind, on the way back it is ahead.
 func isHalfway(object *lsv1alpha1.DeployItem) bool {
 	made := object.Annotations[FlowGenerationAnnotation] == strconv.FormatInt(object.Generation, 10)
 	return made && object.Status.ObservedGeneration == object.Generation-1 || object.Status.ObservedGeneration > object.Generation

@@ -78,7 +78,14 @@ func (w *world) checkJob() {
 		want = lsv1alpha1.PhaseFailed
 	}
 	if status.Phase != want || status.ObservedGeneration != w.execution.Generation {
-		w.violated("phase %s, want %s; observed generation %d of %d; last error %+v", status.Phase, want, status.ObservedGeneration, w.execution.Generation, status.LastError)
+		w.violated(
+			"phase %s, want %s; observed generation %d of %d; last error %+v",
+			status.Phase,
+			want,
+			status.ObservedGeneration,
+			w.execution.Generation,
+			status.LastError,
+		)
 	}
 	if len(w.items()) != len(w.execution.Spec.DeployItems) {
 		w.violated("%d objects of %d items", len(w.items()), len(w.execution.Spec.DeployItems))

@@ -255,7 +255,11 @@ func abort(o Observed) Decision {
 		}
 	}
 	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil && !i.Terminating })
-	message := fmt.Sprintf("aborted by annotation %s=%s; a reconcile or a change of the spec goes on", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationAbort)
+	message := fmt.Sprintf(
+		"aborted by annotation %s=%s; a reconcile or a change of the spec goes on",
+		lsv1alpha1.OperationAnnotation,
+		lsv1alpha1.OperationAbort,
+	)
 	d := Decision{Next: lsv1alpha1.PhaseFailed, Why: because(lsv1alpha1.ReasonAborted, message)}
 	if len(cut) > 0 {
 		d.Do = []Effect{InterruptItems{Items: cut}}

@@ -42,7 +42,10 @@ func start(o Observed) Decision {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: time.Second,
-			Why:          because(ReasonDeleting, "whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet"),
+			Why: because(
+				ReasonDeleting,
+				"whether job "+o.Job.ID+" has started deploy items before it was deleted is not known for certain yet",
+			),
 		}
 	case o.Removing():
 		return Decision{Next: lsv1alpha1.PhaseInitDelete, Why: because(ReasonStarted, "job "+o.Job.ID+" deletes it")}

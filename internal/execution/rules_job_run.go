@@ -49,7 +49,10 @@ func overtaken(o Observed) Decision {
 		return Decision{
 			Wait:         true,
 			RequeueAfter: time.Second,
-			Why:          because(lsv1alpha1.ReasonWaitingForSubObjects, "whether job "+o.Job.ID+" has started deploy items is not known for certain yet"),
+			Why: because(
+				lsv1alpha1.ReasonWaitingForSubObjects,
+				"whether job "+o.Job.ID+" has started deploy items is not known for certain yet",
+			),
 		}
 	}
 	message := "job " + o.Job.ID + " was interrupted before anything was deployed, because the deletion was asked for"

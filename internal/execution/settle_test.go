@@ -41,7 +41,8 @@ func TestTheTimeAtWhichAJobArrivedIsKept(t *testing.T) {
 	o := execution.NewObserved(execution.Snapshot{Execution: e, Now: noon})
 	execution.Settle(e, o, execution.Decide(o), nil)
 	times := e.Status.TransitionTimes
-	if !times.TriggerTime.Equal(&arrived) || !times.InitTime.Time.Equal(noon) || e.Status.Phase != lsv1alpha1.PhaseInit || e.Status.LastError != nil {
+	if !times.TriggerTime.Equal(&arrived) || !times.InitTime.Time.Equal(noon) || e.Status.Phase != lsv1alpha1.PhaseInit ||
+		e.Status.LastError != nil {
 		t.Errorf("status %+v with times %+v", e.Status, times)
 	}
 }
@@ -60,7 +61,8 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 		if status == nil || status.Phase != lsv1alpha1.PhaseFailed || status.JobID != job || status.JobIDFinished != job {
 			t.Fatalf("%s becomes %+v", item.Name, status)
 		}
-		if e := status.LastError; e == nil || e.Reason != "Interrupted" || !strings.Contains(e.Message, "landscaper.gardener.cloud/operation=interrupt") {
+		if e := status.LastError; e == nil || e.Reason != "Interrupted" ||
+			!strings.Contains(e.Message, "landscaper.gardener.cloud/operation=interrupt") {
 			t.Errorf("%s says %+v", item.Name, e)
 		}
 		if len(status.LastErrors) != 1 || status.FirstError == nil {
@@ -124,7 +126,8 @@ func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
 	if d := execution.Decide(o); !execution.NeedsComplete(o) || !d.Wait || len(d.Do) > 0 || d.Next != "" {
 		t.Errorf("without certainty: decided %+v", d)
 	}
-	if after := execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away")); e.Status.Phase != "" || after.Phase != "" {
+	if after := execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away")); e.Status.Phase != "" ||
+		after.Phase != "" {
 		t.Errorf("without certainty the status becomes %+v", e.Status)
 	}
 	o.Complete = true

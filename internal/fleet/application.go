@@ -52,7 +52,11 @@ func ApplicationOf(pipeline *pipelines.Pipeline, target pipelines.Target) (Appli
 	reference := pipeline.Spec.AppRef
 	version, err := schema.ParseGroupVersion(reference.APIVersion)
 	if err != nil || reference.Kind == "" || version.Version == "" {
-		return Application{}, fmt.Errorf("spec.appRef names the kind %q of %q: set apiVersion to a group and version, such as helm.toolkit.fluxcd.io/v2, and kind", reference.Kind, reference.APIVersion)
+		return Application{}, fmt.Errorf(
+			"spec.appRef names the kind %q of %q: set apiVersion to a group and version, such as helm.toolkit.fluxcd.io/v2, and kind",
+			reference.Kind,
+			reference.APIVersion,
+		)
 	}
 	return Application{
 		Cluster:   ClusterOf(pipeline.Namespace, target.ClusterRef),

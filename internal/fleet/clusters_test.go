@@ -97,7 +97,12 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 	testkit.Create(t, w.host, cluster)
 	step(ReasonClusterNotReady, "no condition Ready yet")
 	w.setReady(t, cluster, metav1.ConditionFalse)
-	w.await(t, app, "told why it is not ready", func(s State) bool { return strings.Contains(s.Problem.Message, "(Tested): as the test says") })
+	w.await(
+		t,
+		app,
+		"told why it is not ready",
+		func(s State) bool { return strings.Contains(s.Problem.Message, "(Tested): as the test says") },
+	)
 	w.setReady(t, cluster, metav1.ConditionTrue)
 	step(ReasonKubeconfigMissing, "neither a Secret in spec.secretRef nor")
 	cluster.Spec.CAPIClusterRef = &gitops.LocalObjectReference{Name: "capi"}
@@ -265,7 +270,16 @@ func TestPIP06_AManagementClusterThatFailsKeepsConnections(t *testing.T) {
 func TestSecretsAreNeverPartOfAProblem(t *testing.T) {
 	w := newWorld(t)
 	const canary = "CANARY-5b1d"
-	testkit.Create(t, w.host, secretWith(w.namespace, "leaf", kubeconfigKey, "users: [{name: a, user: {token: "+canary+", exec: {command: "+canary+"}}}]\ncurrent-context: "+canary))
+	testkit.Create(
+		t,
+		w.host,
+		secretWith(
+			w.namespace,
+			"leaf",
+			kubeconfigKey,
+			"users: [{name: a, user: {token: "+canary+", exec: {command: "+canary+"}}}]\ncurrent-context: "+canary,
+		),
+	)
 	w.gitopsCluster(t, "leaf", gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "leaf"}})
 	app := helmReleaseIn(w.clusterKey("leaf"), "apps", "app")
 	w.fleet.Refer(pipeline("a"), []Application{app})

@@ -8,8 +8,8 @@
 //
 // # The parts
 //
-// The index counts references: which pipelines mean an application, which applications need a watch, which watches need a cluster. An event
-// costs one look into it, however many pipelines there are.
+// The index counts references: which pipelines mean an application, which applications need a watch, which watches need a cluster. An
+// event costs one look into it, however many pipelines there are.
 //
 // A link belongs to one cluster that is referred to. It reads the GitopsCluster or Target and its Secret in the management cluster,
 // follows these objects by name, and makes a connection by way of package target, which parses kubeconfigs, guards addresses and keeps one

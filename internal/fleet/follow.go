@@ -97,8 +97,8 @@ func (f *follower) update(change func(now time.Time) []types.NamespacedName) {
 	f.session.link.fleet.update(f.feed, f.session, change)
 }
 
-// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it can be continued, or if everything can
-// be listed anew at once.
+// stretch watches once, until the watch ends, and returns how long it lasted. The error is nil if it can be continued, or if everything
+// can be listed anew at once.
 func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	length := f.timing.stream + jitter(f.timing.stream)/2
 	ctx, cancel := context.WithTimeout(ctx, length+streamGrace)
@@ -183,7 +183,13 @@ func (f *follower) listPage(ctx context.Context, token string) (*unstructured.Un
 	defer cancel()
 	objects := &unstructured.UnstructuredList{}
 	objects.SetGroupVersionKind(f.listKind())
-	err := f.session.client.List(ctx, objects, client.InNamespace(f.key.namespace), client.Limit(f.session.link.fleet.page), client.Continue(token))
+	err := f.session.client.List(
+		ctx,
+		objects,
+		client.InNamespace(f.key.namespace),
+		client.Limit(f.session.link.fleet.page),
+		client.Continue(token),
+	)
 	return objects, err
 }
 

@@ -104,8 +104,8 @@ func unready(object *unstructured.Unstructured, ready map[string]any) (why strin
 	return why, status == "False"
 }
 
-// behind says how the status may speak of another generation than the object has; empty if it does not. certain reports whether at least the
-// condition Ready speaks of this one.
+// behind says how the status may speak of another generation than the object has; empty if it does not. certain reports whether at least
+// the condition Ready speaks of this one.
 func behind(object *unstructured.Unstructured, ready map[string]any) (how string, certain bool) {
 	generation := object.GetGeneration()
 	ofStatus, hasStatus := number(object.Object, "status", "observedGeneration")
@@ -115,9 +115,17 @@ func behind(object *unstructured.Unstructured, ready map[string]any) (how string
 	case !hasStatus && !hasReady:
 		return "it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set", certain
 	case hasStatus && ofStatus != generation:
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", generation, ofStatus), certain
+		return fmt.Sprintf(
+			"its latest change is not processed yet: the generation is %d, status.observedGeneration %d",
+			generation,
+			ofStatus,
+		), certain
 	case hasReady && ofReady != generation:
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, that of the condition Ready %d", generation, ofReady), certain
+		return fmt.Sprintf(
+			"its latest change is not processed yet: the generation is %d, that of the condition Ready %d",
+			generation,
+			ofReady,
+		), certain
 	}
 	return "", certain
 }
@@ -180,11 +188,20 @@ func unfinished(object *unstructured.Unstructured) (why string, failing bool) {
 	case phase == "":
 		return "it has not been processed yet", false
 	case observed != object.GetGeneration():
-		return fmt.Sprintf("its latest change is not processed yet: the generation is %d, status.observedGeneration %d", object.GetGeneration(), observed), false
+		return fmt.Sprintf(
+			"its latest change is not processed yet: the generation is %d, status.observedGeneration %d",
+			object.GetGeneration(),
+			observed,
+		), false
 	case text(object.Object, "status", "jobID") != text(object.Object, "status", "jobIDFinished"):
 		return "its job is running, in phase " + phase, false
 	case phase != string(lsv1alpha1.PhaseSucceeded):
-		return explain("it is in phase "+phase, text(object.Object, "status", "lastError", "reason"), text(object.Object, "status", "lastError", "message")), lsv1alpha1.Phase(phase).IsFinal()
+		return explain(
+				"it is in phase "+phase,
+				text(object.Object, "status", "lastError", "reason"),
+				text(object.Object, "status", "lastError", "message"),
+			), lsv1alpha1.Phase(phase).
+				IsFinal()
 	}
 	return "", false
 }

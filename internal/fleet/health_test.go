@@ -82,9 +82,12 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 			want:   with(func(h *Health) { h.Healthy, h.ReadySince = true, since }),
 		},
 		{
-			name:   "ready, and only the status tells the generation, with a time that cannot be read",
-			object: kustomization(`{suspend: false}`, `{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "True", lastTransitionTime: yesterday}]}`),
-			want:   with(func(h *Health) { h.Healthy = true }),
+			name: "ready, and only the status tells the generation, with a time that cannot be read",
+			object: kustomization(
+				`{suspend: false}`,
+				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "True", lastTransitionTime: yesterday}]}`,
+			),
+			want: with(func(h *Health) { h.Healthy = true }),
 		},
 		{
 			name:   "status behind",
@@ -92,9 +95,12 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 			want:   unhealthy("its latest change is not processed yet: the generation is 3, status.observedGeneration 2"),
 		},
 		{
-			name:   "condition behind",
-			object: kustomization(`{}`, `{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`),
-			want:   unhealthy("its latest change is not processed yet: the generation is 3, that of the condition Ready 2"),
+			name: "condition behind",
+			object: kustomization(
+				`{}`,
+				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "True", observedGeneration: 2}]}`,
+			),
+			want: unhealthy("its latest change is not processed yet: the generation is 3, that of the condition Ready 2"),
 		},
 		{
 			name:   "ahead is as wrong as behind: the status came from elsewhere",
@@ -104,17 +110,25 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 		{
 			name:   "no generation anywhere",
 			object: kustomization(`{}`, `{`+revision+`, conditions: [{type: Ready, status: "True"}]}`),
-			want:   unhealthy("it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set"),
+			want: unhealthy(
+				"it does not say for which generation it is ready: neither status.observedGeneration nor that of the condition Ready is set",
+			),
 		},
 		{
-			name:   "not ready",
-			object: kustomization(`{}`, `{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: BuildFailed, message: "no such file\n"}]}`),
-			want:   badEnd(unhealthy("it is not ready (BuildFailed): no such file")),
+			name: "not ready",
+			object: kustomization(
+				`{}`,
+				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: BuildFailed, message: "no such file\n"}]}`,
+			),
+			want: badEnd(unhealthy("it is not ready (BuildFailed): no such file")),
 		},
 		{
-			name:   "unknown",
-			object: kustomization(`{}`, `{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: Unknown, observedGeneration: 3}]}`),
-			want:   unhealthy("it is not ready"),
+			name: "unknown",
+			object: kustomization(
+				`{}`,
+				`{observedGeneration: 3, `+revision+`, conditions: [{type: Ready, status: Unknown, observedGeneration: 3}]}`,
+			),
+			want: unhealthy("it is not ready"),
 		},
 		{
 			name:   "suspended",
@@ -150,8 +164,11 @@ func TestPIP04_HealthByTheScheme(t *testing.T) {
 			},
 		},
 		{
-			name:   "everything has another form",
-			object: kustomization(`[]`, `{observedGeneration: three, lastAppliedRevision: 5, lastAttemptedRevision: {}, conditions: [7, {type: Ready, status: true}]}`),
+			name: "everything has another form",
+			object: kustomization(
+				`[]`,
+				`{observedGeneration: three, lastAppliedRevision: 5, lastAttemptedRevision: {}, conditions: [7, {type: Ready, status: true}]}`,
+			),
 			want: Health{
 				NeverDeployed: true,
 				Generation:    3,
@@ -200,14 +217,20 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 	const good = `observedGeneration: 3, conditions: [` + readyAt3 + `]`
 	check(t, []judged{
 		{
-			name:   "v2",
-			object: helmRelease("v2", `{`+good+`, lastAttemptedRevision: 1.1.0, history: [{chartVersion: 1.1.0, status: deployed, version: 2}, {chartVersion: 1.0.0, status: superseded, version: 1}]}`),
-			want:   healthy("1.1.0", "1.1.0"),
+			name: "v2",
+			object: helmRelease(
+				"v2",
+				`{`+good+`, lastAttemptedRevision: 1.1.0, history: [{chartVersion: 1.1.0, status: deployed, version: 2}, {chartVersion: 1.0.0, status: superseded, version: 1}]}`,
+			),
+			want: healthy("1.1.0", "1.1.0"),
 		},
 		{
-			name:   "v2 from an OCI repository",
-			object: helmRelease("v2", `{`+good+`, lastAttemptedRevision: 1.1.0+0123456789ab, history: [{chartVersion: 1.1.0+0123456789ab, status: deployed}]}`),
-			want:   healthy("1.1.0", "1.1.0"),
+			name: "v2 from an OCI repository",
+			object: helmRelease(
+				"v2",
+				`{`+good+`, lastAttemptedRevision: 1.1.0+0123456789ab, history: [{chartVersion: 1.1.0+0123456789ab, status: deployed}]}`,
+			),
+			want: healthy("1.1.0", "1.1.0"),
 		},
 		{
 			name:   "v2 with build metadata that is no digest",
@@ -221,8 +244,11 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 		},
 		{
 			name: "v2 after an upgrade that failed",
-			object: helmRelease("v2", `{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: UpgradeFailed, message: timeout}],
-				history: [{chartVersion: 1.3.0, status: failed}, {chartVersion: 1.1.0, status: deployed}, {chartVersion: 1.0.0, status: superseded}]}`),
+			object: helmRelease(
+				"v2",
+				`{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: UpgradeFailed, message: timeout}],
+				history: [{chartVersion: 1.3.0, status: failed}, {chartVersion: 1.1.0, status: deployed}, {chartVersion: 1.0.0, status: superseded}]}`,
+			),
 			want: Health{
 				Revision:          "1.1.0",
 				AttemptedRevision: "1.3.0",
@@ -233,18 +259,27 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 		},
 		{
 			name: "v2 after a rollback: the older version was deployed last",
-			object: helmRelease("v2", `{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}],
-				history: [{chartVersion: 1.1.0, status: deployed, version: 3}, {chartVersion: 1.3.0, status: failed, version: 2}, {chartVersion: 1.1.0, status: superseded, version: 1}]}`),
+			object: helmRelease(
+				"v2",
+				`{observedGeneration: 3, lastAttemptedRevision: 1.3.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}],
+				history: [{chartVersion: 1.1.0, status: deployed, version: 3}, {chartVersion: 1.3.0, status: failed, version: 2}, {chartVersion: 1.1.0, status: superseded, version: 1}]}`,
+			),
 			want: Health{Revision: "1.1.0", AttemptedRevision: "1.3.0", Generation: 3, Failing: true, Message: "it is not ready"},
 		},
 		{
-			name:   "v2 whose chart cannot be had, or renders no longer",
-			object: helmRelease("v2", `{observedGeneration: 2, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: SourceNotReady, message: no such chart}], history: [{chartVersion: 1.0.0, status: deployed}]}`),
-			want:   Health{Revision: "1.0.0", Generation: 3, Message: "it is not ready (SourceNotReady): no such chart"},
+			name: "v2 whose chart cannot be had, or renders no longer",
+			object: helmRelease(
+				"v2",
+				`{observedGeneration: 2, conditions: [{type: Ready, status: "False", observedGeneration: 3, reason: SourceNotReady, message: no such chart}], history: [{chartVersion: 1.0.0, status: deployed}]}`,
+			),
+			want: Health{Revision: "1.0.0", Generation: 3, Message: "it is not ready (SourceNotReady): no such chart"},
 		},
 		{
-			name:   "v2 that is begun with",
-			object: helmRelease("v2", `{observedGeneration: 2, conditions: [{type: Ready, status: Unknown, observedGeneration: 3, reason: X}], history: [{chartVersion: 1.0.0, status: deployed}]}`),
+			name: "v2 that is begun with",
+			object: helmRelease(
+				"v2",
+				`{observedGeneration: 2, conditions: [{type: Ready, status: Unknown, observedGeneration: 3, reason: X}], history: [{chartVersion: 1.0.0, status: deployed}]}`,
+			),
 			want: Health{
 				Revision:   "1.0.0",
 				Generation: 3,
@@ -252,9 +287,12 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			},
 		},
 		{
-			name:   "v2 whose only release failed",
-			object: helmRelease("v2", `{observedGeneration: 3, lastAppliedRevision: 0.9.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}], history: [{chartVersion: 1.0.0, status: failed}, broken]}`),
-			want:   Health{Generation: 3, Failing: true, Message: "it is not ready"},
+			name: "v2 whose only release failed",
+			object: helmRelease(
+				"v2",
+				`{observedGeneration: 3, lastAppliedRevision: 0.9.0, conditions: [{type: Ready, status: "False", observedGeneration: 3}], history: [{chartVersion: 1.0.0, status: failed}, broken]}`,
+			),
+			want: Health{Generation: 3, Failing: true, Message: "it is not ready"},
 		},
 		{
 			name:   "v2 that is ready without a release",
@@ -269,9 +307,12 @@ func TestPIP04_RevisionOfAHelmRelease(t *testing.T) {
 			reason: ReasonNoRevision,
 		},
 		{
-			name:   "v2beta2 with a history",
-			object: helmRelease("v2beta2", `{`+good+`, lastAppliedRevision: 1.0.0, lastAttemptedRevision: 1.1.0, history: [{chartVersion: 1.1.0, status: deployed}]}`),
-			want:   healthy("1.1.0", "1.1.0"),
+			name: "v2beta2 with a history",
+			object: helmRelease(
+				"v2beta2",
+				`{`+good+`, lastAppliedRevision: 1.0.0, lastAttemptedRevision: 1.1.0, history: [{chartVersion: 1.1.0, status: deployed}]}`,
+			),
+			want: healthy("1.1.0", "1.1.0"),
 		},
 		{
 			name:   "v2beta2 without a history",
@@ -314,9 +355,12 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 	}
 	check(t, []judged{
 		{
-			name:   "succeeded",
-			object: installation(component, `{observedGeneration: 3, phase: Succeeded, jobID: a, jobIDFinished: a, phaseTransitionTime: "2026-03-01T10:00:00Z"}`),
-			want:   Health{Healthy: true, Revision: "1.2.0", AttemptedRevision: "1.2.0", Generation: 3, ReadySince: since},
+			name: "succeeded",
+			object: installation(
+				component,
+				`{observedGeneration: 3, phase: Succeeded, jobID: a, jobIDFinished: a, phaseTransitionTime: "2026-03-01T10:00:00Z"}`,
+			),
+			want: Health{Healthy: true, Revision: "1.2.0", AttemptedRevision: "1.2.0", Generation: 3, ReadySince: since},
 		},
 		{
 			name:   "succeeded with a component of its own",
@@ -345,9 +389,12 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 			want:   seen("its job is running, in phase Succeeded"),
 		},
 		{
-			name:   "failed",
-			object: installation(component, `{observedGeneration: 3, phase: Failed, jobID: a, jobIDFinished: a, lastError: {reason: Broken, message: it broke}}`),
-			want:   badEnd(seen("it is in phase Failed (Broken): it broke")),
+			name: "failed",
+			object: installation(
+				component,
+				`{observedGeneration: 3, phase: Failed, jobID: a, jobIDFinished: a, lastError: {reason: Broken, message: it broke}}`,
+			),
+			want: badEnd(seen("it is in phase Failed (Broken): it broke")),
 		},
 		{
 			name:   "a ready condition does not count",
@@ -366,8 +413,12 @@ func TestPIP04_HealthOfAnInstallation(t *testing.T) {
 		},
 		{
 			name: "an Installation of somebody else follows the scheme",
-			object: strings.Replace(installation(component, `{observedGeneration: 3, phase: Failed, lastAppliedRevision: x, conditions: [`+readyAt3+`]}`),
-				"landscaper.gardener.cloud/v1alpha1", "example.org/v1", 1),
+			object: strings.Replace(
+				installation(component, `{observedGeneration: 3, phase: Failed, lastAppliedRevision: x, conditions: [`+readyAt3+`]}`),
+				"landscaper.gardener.cloud/v1alpha1",
+				"example.org/v1",
+				1,
+			),
 			want: Health{Healthy: true, Revision: "x", Generation: 3, ReadySince: since},
 		},
 	})

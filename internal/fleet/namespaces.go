@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A list of a namespace that does not exist is empty, so for applications that are missing the namespace is asked for. Whoever may not read
-// namespaces learns only that the application is missing.
+// A list of a namespace that does not exist is empty, so for applications that are missing the namespace is asked for. Whoever may not
+// read namespaces learns only that the application is missing.
 
 // replace hands a list over to the feed, with the namespaces that do not exist.
 func (f *follower) replace(ctx context.Context, everything map[types.NamespacedName]record) {

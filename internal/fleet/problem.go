@@ -44,8 +44,13 @@ func namespaceMissing(application Application) Problem {
 
 func kindMissing(key feedKey) Problem {
 	return Problem{
-		Reason:  ReasonKindNotServed,
-		Message: fmt.Sprintf("%s does not serve the kind %s of %s: install its custom resource definition there, or correct spec.appRef", key.cluster, key.gvk.Kind, key.gvk.GroupVersion()),
+		Reason: ReasonKindNotServed,
+		Message: fmt.Sprintf(
+			"%s does not serve the kind %s of %s: install its custom resource definition there, or correct spec.appRef",
+			key.cluster,
+			key.gvk.Kind,
+			key.gvk.GroupVersion(),
+		),
 	}
 }
 
@@ -61,8 +66,16 @@ func followProblem(key feedKey, err error) Problem {
 		}
 	case apierrors.IsForbidden(err):
 		return Problem{
-			Reason:  ReasonForbidden,
-			Message: shorten(fmt.Sprintf("%s does not let us list and watch the kind %s: grant both to the user of the kubeconfig, in all namespaces or in %s: %v", key.cluster, key.gvk.Kind, key.namespace, statusOf(err))),
+			Reason: ReasonForbidden,
+			Message: shorten(
+				fmt.Sprintf(
+					"%s does not let us list and watch the kind %s: grant both to the user of the kubeconfig, in all namespaces or in %s: %v",
+					key.cluster,
+					key.gvk.Kind,
+					key.namespace,
+					statusOf(err),
+				),
+			),
 		}
 	}
 	return clusterProblem(key.cluster, err)
@@ -76,7 +89,10 @@ func clusterProblem(cluster ClusterKey, err error) Problem {
 	case errors.As(err, &told):
 		return told.problem
 	case apierrors.IsUnauthorized(err):
-		return Problem{Reason: ReasonUnauthorized, Message: fmt.Sprintf("%s does not accept the credential of its kubeconfig: renew it", cluster)}
+		return Problem{
+			Reason:  ReasonUnauthorized,
+			Message: fmt.Sprintf("%s does not accept the credential of its kubeconfig: renew it", cluster),
+		}
 	case reasonOf(err) != "":
 		return Problem{Reason: reasonOf(err), Message: shorten(fmt.Sprintf("%s cannot be connected to: %v", cluster, err))}
 	case errors.As(err, &unreachable):

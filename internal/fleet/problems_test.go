@@ -176,7 +176,11 @@ func TestPIP06_RightsThatBecomeFewer(t *testing.T) {
 		l.relay.Cut()
 	}
 	forbid("/v2/helmreleases")
-	w.traffic.Await(t, "watches by namespace", func(tr *traffic.Traffic) bool { return tr.Number("/namespaces/"+l.namespace+"/helmreleases?") >= 2 })
+	w.traffic.Await(
+		t,
+		"watches by namespace",
+		func(tr *traffic.Traffic) bool { return tr.Number("/namespaces/"+l.namespace+"/helmreleases?") >= 2 },
+	)
 	w.awaitHealthy(t, app, "1.0.0")
 	deploy(t, l.server, l.namespace, "app", "1.1.0")
 	w.awaitHealthy(t, app, "1.1.0")
@@ -261,7 +265,8 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
-			values[family.GetName()+" "+strings.TrimPrefix(metric.GetLabel()[0].GetValue(), "GitopsCluster/"+w.namespace+"/")] = metric.GetGauge().GetValue()
+			values[family.GetName()+" "+strings.TrimPrefix(metric.GetLabel()[0].GetValue(), "GitopsCluster/"+w.namespace+"/")] = metric.GetGauge().
+				GetValue()
 		}
 	}
 	for name, want := range map[string]float64{

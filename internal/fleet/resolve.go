@@ -87,7 +87,13 @@ func (r *resolver) find(ctx context.Context, key ClusterKey) (place, error) {
 	case key.Kind == pipelines.ClusterKindTarget:
 		return r.target(ctx, key)
 	}
-	return place{}, refuse(ReasonClusterNotFound, "clusterRef.kind is %q: use %s or %s", key.Kind, pipelines.ClusterKindGitopsCluster, pipelines.ClusterKindTarget)
+	return place{}, refuse(
+		ReasonClusterNotFound,
+		"clusterRef.kind is %q: use %s or %s",
+		key.Kind,
+		pipelines.ClusterKindGitopsCluster,
+		pipelines.ClusterKindTarget,
+	)
 }
 
 func (r *resolver) management() place {
@@ -140,7 +146,11 @@ func kubeconfigSecret(key ClusterKey, cluster *gitops.GitopsCluster) (name types
 		name.Name = spec.CAPIClusterRef.Name + capiSuffix
 		return name, capiKey, nil
 	}
-	return name, "", refuse(ReasonKubeconfigMissing, "%s names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them", key)
+	return name, "", refuse(
+		ReasonKubeconfigMissing,
+		"%s names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them",
+		key,
+	)
 }
 
 func (r *resolver) kubeconfig(ctx context.Context, key ClusterKey, name types.NamespacedName, dataKey string) ([]byte, error) {

@@ -23,8 +23,8 @@ type connection struct {
 	cluster *target.Cluster
 }
 
-// session is the time of a link with one connection: from reading a kubeconfig until there is another one, or no need for one. Its identity
-// is the token by which feeds know who may write to them.
+// session is the time of a link with one connection: from reading a kubeconfig until there is another one, or no need for one. Its
+// identity is the token by which feeds know who may write to them.
 type session struct {
 	connection
 	link   *link

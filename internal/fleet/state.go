@@ -23,7 +23,8 @@ type State struct {
 	Health
 }
 
-// Known reports whether the state is that of the application now. Otherwise Problem says why not, and nothing may be concluded from the rest.
+// Known reports whether the state is that of the application now. Otherwise Problem says why not, and nothing may be concluded from the
+// rest.
 func (s State) Known() bool { return s.Problem.Reason == "" }
 
 // Problem is why an application cannot be read.

@@ -94,7 +94,12 @@ func TestPIP02_OneCredentialHasOneConnection(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
 	text := l.kubeconfig(t, l.account(t, "follower", mayFollow()))
-	testkit.Create(t, w.host, testkit.Target(w.namespace, "a").Kubeconfig(text).Build(), testkit.Target(w.namespace, "b").Kubeconfig(text).Build())
+	testkit.Create(
+		t,
+		w.host,
+		testkit.Target(w.namespace, "a").Kubeconfig(text).Build(),
+		testkit.Target(w.namespace, "b").Kubeconfig(text).Build(),
+	)
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
 	var apps []Application
 	for _, name := range []string{"a", "b"} {
@@ -126,7 +131,19 @@ func TestPIP03_AnEventWakesExactlyThePipelinesOfTheApplication(t *testing.T) {
 	for _, name := range []string{"app", "other", "last"} {
 		deploy(t, l.server, l.namespace, name, "1.0.0")
 	}
-	app, other, last := helmReleaseIn(cluster, l.namespace, "app"), helmReleaseIn(cluster, l.namespace, "other"), helmReleaseIn(cluster, l.namespace, "last")
+	app, other, last := helmReleaseIn(
+		cluster,
+		l.namespace,
+		"app",
+	), helmReleaseIn(
+		cluster,
+		l.namespace,
+		"other",
+	), helmReleaseIn(
+		cluster,
+		l.namespace,
+		"last",
+	)
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.fleet.Refer(pipeline("b"), []Application{app, other})
 	w.fleet.Refer(pipeline("c"), []Application{other})

@@ -277,7 +277,11 @@ func (l *leaf) kubeconfig(t testing.TB, token string) string {
 // enrol creates a GitopsCluster that leads to the leaf with the usual rights, and returns how pipelines name it.
 func (w *world) enrol(t testing.TB, l *leaf, name string) ClusterKey {
 	t.Helper()
-	testkit.Create(t, w.host, secretWith(w.namespace, name, kubeconfigKey, l.kubeconfig(t, l.account(t, name, mayFollow(), mayReadNamespaces()))))
+	testkit.Create(
+		t,
+		w.host,
+		secretWith(w.namespace, name, kubeconfigKey, l.kubeconfig(t, l.account(t, name, mayFollow(), mayReadNamespaces()))),
+	)
 	w.gitopsCluster(t, name, gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}})
 	return w.clusterKey(name)
 }

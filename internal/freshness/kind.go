@@ -79,8 +79,8 @@ const (
 	isUncertain
 )
 
-// against compares what is remembered with what the cache shows. The cache had not come as far as the entry a moment before, if it is known
-// how far it comes.
+// against compares what is remembered with what the cache shows. The cache had not come as far as the entry a moment before, if it is
+// known how far it comes.
 func (e entry) against(shown client.Object, found, exact bool) verdict {
 	switch {
 	case e.gone && found && shown.GetUID() == e.uid:

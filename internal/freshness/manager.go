@@ -31,8 +31,8 @@ func Of(mgr ctrl.Manager, more ...string) ctrl.Manager {
 	return m
 }
 
-// Leading does the same for a manager that may take over from another process, and whose cache contains certain namespaces; none means all.
-// Its cache makes informers by the given ones.
+// Leading does the same for a manager that may take over from another process, and whose cache contains certain namespaces; none means
+// all. Its cache makes informers by the given ones.
 func Leading(mgr ctrl.Manager, informers *Informers, namespaces []string) ctrl.Manager {
 	m := over(mgr, informers)
 	m.client.handover = &handover{elected: mgr.Elected(), namespaces: namespaces}

@@ -66,7 +66,9 @@ func parseAddress(text string, mayBeClear func(host string) bool) (Address, erro
 	}
 	segments, ok := segmentsOf(parsed)
 	if !ok {
-		return Address{}, Misconfiguredf("url has a path with an empty part, a dot as a part, or a control character: write it as the Git server shows it")
+		return Address{}, Misconfiguredf(
+			"url has a path with an empty part, a dot as a part, or a control character: write it as the Git server shows it",
+		)
 	}
 	parsed.User = nil
 	return Address{Scheme: parsed.Scheme, Host: strings.ToLower(parsed.Host), CloneURL: parsed.String(), Segments: segments}, nil

@@ -112,7 +112,8 @@ func FuzzParseAddress(f *testing.F) {
 			}
 			return
 		}
-		if address.Scheme != "https" && !loopback || address.Host == "" || len(address.Segments) == 0 || strings.Contains(address.CloneURL, "@"+address.Host) {
+		if address.Scheme != "https" && !loopback || address.Host == "" || len(address.Segments) == 0 ||
+			strings.Contains(address.CloneURL, "@"+address.Host) {
 			t.Errorf("%q: %+v", text, address)
 		}
 		odd := func(s string) bool { return s == "" || s == "." || s == ".." || strings.ContainsAny(s, "/\n\r\x00") }

@@ -30,7 +30,8 @@ func TestCredentialsFromASecret(t *testing.T) {
 		"no certificate": {map[string][]byte{"token": []byte("canary"), "caFile": []byte("canary")}, `"caFile" of the Secret holds no certificate`},
 	} {
 		_, err := gitprovider.CredentialsFrom(c.data)
-		if gitprovider.ClassOf(err) != gitprovider.Misconfigured || !strings.Contains(err.Error(), c.part) || strings.Contains(err.Error(), "canary") {
+		if gitprovider.ClassOf(err) != gitprovider.Misconfigured || !strings.Contains(err.Error(), c.part) ||
+			strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

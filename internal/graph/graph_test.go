@@ -76,7 +76,8 @@ func TestInvalidGraphs(t *testing.T) {
 			if failure.KindOf(err) != failure.Terminal {
 				t.Error("a retry cannot mend an invalid graph, yet the error is not terminal")
 			}
-			if got := failure.DetailsOf(err); got.Reason != "InvalidDependencies" || !slices.Equal(got.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
+			if got := failure.DetailsOf(err); got.Reason != "InvalidDependencies" ||
+				!slices.Equal(got.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
 				t.Errorf("details = %+v", got)
 			}
 			var invalid *graph.InvalidError

@@ -55,7 +55,8 @@ var continuousRules = map[string]continuousRule{
 		return true
 	},
 	"what has nothing but another flow is neither updated nor asked for anything": func(o installation.Observed, d installation.Decision) bool {
-		asleep := o.FlowOnly && o.Entered && len(o.ImportsChanged) == 0 && o.ImportsMissing == nil && o.Operation == "" && o.Chosen == lsv1alpha1.FlowContinuous
+		asleep := o.FlowOnly && o.Entered && len(o.ImportsChanged) == 0 && o.ImportsMissing == nil && o.Operation == "" &&
+			o.Chosen == lsv1alpha1.FlowContinuous
 		for _, c := range o.Children {
 			asleep = asleep && c.Presence != installation.Gone
 		}
@@ -99,7 +100,8 @@ var continuousRules = map[string]continuousRule{
 				return true // what is below follows the flow
 			}
 		}
-		stays := o.Phase == lsv1alpha1.PhaseAborted && o.Own && o.Operation == "" && !o.Changed && !o.FlowOnly && !o.Deleting && o.Finalizer && !o.Updated
+		stays := o.Phase == lsv1alpha1.PhaseAborted && o.Own && o.Operation == "" && !o.Changed && !o.FlowOnly && !o.Deleting && o.Finalizer &&
+			!o.Updated
 		return !stays || o.Chosen == lsv1alpha1.FlowJob || d.Wait && len(d.Do) == 0 && d.Next == ""
 	},
 }
@@ -134,7 +136,8 @@ func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
 func TestCON14_PassesEndAndAUnchangedWorldIsLeftAlone(t *testing.T) {
 	n := 0
 	everyContinuous(func(o installation.Observed) {
-		wakes := !o.Finalizer && !o.Deleting || o.Operation == lsv1alpha1.OperationInterrupt || o.Deleting && o.Operation == lsv1alpha1.OperationAbort
+		wakes := !o.Finalizer && !o.Deleting || o.Operation == lsv1alpha1.OperationInterrupt ||
+			o.Deleting && o.Operation == lsv1alpha1.OperationAbort
 		if n++; n%23 != 0 || o.Updated || wakes {
 			return // A pass that ends with a write to the metadata is followed by another one.
 		}

@@ -43,7 +43,8 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 		return !o.Interrupt || !granted || o.StrayRequest || !does[installation.DropOperation](d)
 	},
 	"JOB-10 without a trigger nothing begins": func(o installation.Observed, d installation.Decision) bool {
-		triggered := o.Request.Asked || o.Request.GrantedID != "" || o.Deleting || o.IfChanged && o.Changed || !o.Automatic.Due.IsZero() || o.Job.Running()
+		triggered := o.Request.Asked || o.Request.GrantedID != "" || o.Deleting || o.IfChanged && o.Changed || !o.Automatic.Due.IsZero() ||
+			o.Job.Running()
 		return triggered || d.Next == "" && (len(d.Do) == 0 || does[installation.DropOperation](d) || o.Damaged())
 	},
 	"JOB-02 a nested installation begins only what was handed down": func(o installation.Observed, d installation.Decision) bool {
@@ -59,9 +60,10 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 		return !d.DeferStatusWrite || !o.Root && d.Wait && d.Next == "" && len(d.Do) == 0
 	},
 	"JOB-21 nothing is prepared before the predecessors have succeeded": func(o installation.Observed, d installation.Decision) bool {
-		return !does[installation.Prepare](d) || o.DependencyError == nil && !slices.ContainsFunc(o.Predecessors, func(p installation.Sibling) bool {
-			return p.Deleting || p.Job.Running() || p.Phase != lsv1alpha1.PhaseSucceeded
-		})
+		return !does[installation.Prepare](d) ||
+			o.DependencyError == nil && !slices.ContainsFunc(o.Predecessors, func(p installation.Sibling) bool {
+				return p.Deleting || p.Job.Running() || p.Phase != lsv1alpha1.PhaseSucceeded
+			})
 	},
 	"JOB-23 success needs all children to succeed": func(o installation.Observed, d installation.Decision) bool {
 		return d.Next != lsv1alpha1.PhaseCompleting || !slices.ContainsFunc(o.Children, func(c installation.Child) bool {
@@ -75,7 +77,8 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 		return o.Phase != lsv1alpha1.PhaseInitDelete || !does[installation.DeleteChildren](d) || o.IgnoreSuccessors || len(o.Successors) == 0
 	},
 	"JOB-44 the finalizer goes last": func(o installation.Observed, d installation.Decision) bool {
-		return !does[installation.RemoveFinalizer](d) || o.Phase.IsDeletion() && !slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
+		return !does[installation.RemoveFinalizer](d) ||
+			o.Phase.IsDeletion() && !slices.ContainsFunc(all(o), func(c installation.Child) bool { return c.Presence != installation.Gone })
 	},
 	"JOB-46 in a namespace that is being deleted nothing is begun": func(o installation.Observed, _ installation.Decision) bool {
 		o.NamespaceEnds = true
@@ -87,7 +90,8 @@ var rules = map[string]func(o installation.Observed, d installation.Decision) bo
 	"JOB-46 a job that only waits ends when the deletion is asked for": func(o installation.Observed, d installation.Decision) bool {
 		waits := o.Job.Running() && (o.Phase == lsv1alpha1.PhaseInit || o.Phase == lsv1alpha1.PhaseObjectsCreated) &&
 			!slices.ContainsFunc(all(o), func(c installation.Child) bool { return unfinished(o, c) })
-		return !o.DeletionAsked || o.StrayRequest || o.Damaged() || !waits || d.Next == lsv1alpha1.PhaseFailed && d.Why.Code == lsv1alpha1.ReasonInterrupted
+		return !o.DeletionAsked || o.StrayRequest || o.Damaged() || !waits ||
+			d.Next == lsv1alpha1.PhaseFailed && d.Why.Code == lsv1alpha1.ReasonInterrupted
 	},
 	"JOB-46 everybody at work learns of a deletion and of its manner": func(o installation.Observed, d installation.Decision) bool {
 		unaware := slices.ContainsFunc(all(o), func(c installation.Child) bool {

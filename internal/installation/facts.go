@@ -126,7 +126,8 @@ func changed(inst *lsv1alpha1.Installation) bool {
 // although it has another generation.
 func onlyFlowChanged(inst *lsv1alpha1.Installation) bool {
 	status := &inst.Status
-	return inst.Generation != status.ObservedGeneration && status.ObservedSpec != "" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)
+	return inst.Generation != status.ObservedGeneration && status.ObservedSpec != "" &&
+		status.ObservedSpec == specMark(inst, status.ObservedGeneration)
 }
 
 func specMark(inst *lsv1alpha1.Installation, generation int64) string {
@@ -152,7 +153,10 @@ func MayRestore(inst *lsv1alpha1.Installation) bool {
 	granted := run.ParseGrant(inst.Annotations[run.GrantAnnotation], string(inst.UID))
 	frozen := FlowOf(inst) == lsv1alpha1.FlowContinuous && inst.Annotations[lsv1alpha1.IgnoreAnnotation] == "true"
 	switch {
-	case !inst.DeletionTimestamp.IsZero(), inst.Annotations[lsv1alpha1.OperationAnnotation] != "", granted != "" && granted != status.JobIDRequested, frozen:
+	case !inst.DeletionTimestamp.IsZero(),
+		inst.Annotations[lsv1alpha1.OperationAnnotation] != "",
+		granted != "" && granted != status.JobIDRequested,
+		frozen:
 		return false
 	case status.Phase == "", status.Phase == lsv1alpha1.PhaseInit, status.Phase == lsv1alpha1.PhasePendingDependencies:
 		return false

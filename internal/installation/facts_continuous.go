@@ -39,8 +39,8 @@ func (o Observed) UpdateVersion() string { return o.attempt.ConfigGeneration }
 // below returns all children that may exist.
 func (o Observed) below() []Child { return present(everyChild(o)) }
 
-// Busy reports whether a child must not be touched in the continuous flow. One of the job flow does nothing without a job, whatever its phase
-// is and whichever spec it has seen.
+// Busy reports whether a child must not be touched in the continuous flow. One of the job flow does nothing without a job, whatever its
+// phase is and whichever spec it has seen.
 func (c Child) Busy() bool {
 	switch {
 	case c.Presence != Present:

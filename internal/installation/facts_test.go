@@ -211,11 +211,13 @@ func TestOnlyARootCanBeAsked(t *testing.T) {
 		}
 		i.UID = "uid"
 	}
-	if o := installation.NewObserved(installation.Snapshot{Installation: named("root", asked)}); o.Request != (run.Request{Asked: true, GrantedID: job}) || o.StrayRequest {
+	if o := installation.NewObserved(installation.Snapshot{Installation: named("root", asked)}); o.Request != (run.Request{Asked: true, GrantedID: job}) ||
+		o.StrayRequest {
 		t.Errorf("request of a root: %+v", o)
 	}
 	nested := func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} }
-	if o := installation.NewObserved(installation.Snapshot{Installation: named("child", asked, nested)}); o.Request != (run.Request{}) || !o.StrayRequest {
+	if o := installation.NewObserved(installation.Snapshot{Installation: named("child", asked, nested)}); o.Request != (run.Request{}) ||
+		!o.StrayRequest {
 		t.Errorf("request of a nested installation: %+v", o)
 	}
 }

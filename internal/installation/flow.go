@@ -76,8 +76,11 @@ func noteFlow(inst *lsv1alpha1.Installation, now time.Time) {
 	c := lsv1alpha1.Condition{
 		Type: ConditionFlow, Status: lsv1alpha1.ConditionFalse, Reason: run.ReasonFlowChangeRefused,
 		LastTransitionTime: metav1.NewTime(now), LastUpdateTime: metav1.NewTime(now), ObservedGeneration: inst.Generation,
-		Message: fmt.Sprintf("spec.flow cannot become %s while the installation is on its way: it goes on in the flow %s, and the change takes effect once its phase is Succeeded, Failed or Aborted",
-			chosen, present),
+		Message: fmt.Sprintf(
+			"spec.flow cannot become %s while the installation is on its way: it goes on in the flow %s, and the change takes effect once its phase is Succeeded, Failed or Aborted",
+			chosen,
+			present,
+		),
 	}
 	switch {
 	case at < 0:

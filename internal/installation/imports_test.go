@@ -55,7 +55,8 @@ func TestCON22_ImportsOfOthersHaveToBeGiven(t *testing.T) {
 			"DataObject": {DataObjects: []*lsv1alpha1.DataObject{object}}, "Target": {Targets: []*lsv1alpha1.Target{target}},
 		} {
 			err := installation.ForeignImports(scope, facts, test.exporters)
-			if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), kind+" "+object.Name+" "+test.want) || failure.KindOf(err) != failure.Waiting) {
+			if (err == nil) != (test.want == "") ||
+				err != nil && (!strings.Contains(err.Error(), kind+" "+object.Name+" "+test.want) || failure.KindOf(err) != failure.Waiting) {
 				t.Errorf("%s, %s: %v", name, kind, err)
 			}
 		}

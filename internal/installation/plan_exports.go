@@ -80,8 +80,8 @@ func Exports(inst *lsv1alpha1.Installation) bool {
 	return len(inst.Spec.Exports.Data)+len(inst.Spec.Exports.Targets) > 0
 }
 
-// ImportsChanged compares the imports with those that the job began with, and returns what is wrong if they differ. Of a job that an earlier
-// controller began it is not known which they were.
+// ImportsChanged compares the imports with those that the job began with, and returns what is wrong if they differ. Of a job that an
+// earlier controller began it is not known which they were.
 func ImportsChanged(in Inputs) error {
 	resolved, err := dataflow.Resolve(in.Scope, in.Installation.Spec.Imports, in.Facts)
 	if err != nil {

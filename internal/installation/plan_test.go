@@ -35,7 +35,11 @@ func TestWhatIsImportedIsWrittenFirst(t *testing.T) {
 		States:  []installation.StateWrite{{Name: "state"}},
 		Context: installation.ContextWrites{Targets: []installation.TargetWrite{{Wanted: target}}},
 		Subs: []installation.SubWrite{
-			sub("fruit", "flower", ""), sub("flower", "root", "flower"), sub("root", "", "root"), sub("egg", "hen", "egg"), sub("hen", "egg", "hen"),
+			sub(
+				"fruit",
+				"flower",
+				"",
+			), sub("flower", "root", "flower"), sub("root", "", "root"), sub("egg", "hen", "egg"), sub("hen", "egg", "hen"),
 		},
 		Execution: &installation.ExecutionWrite{Wanted: &lsv1alpha1.Execution{}},
 	}

@@ -120,11 +120,17 @@ func standard(o Observed) Decision {
 	if busy := o.busy(); len(busy) > 0 {
 		message := "waiting for " + listed(busy)
 		if why := o.outdated(); why != "" {
-			message += fmt.Sprintf("; %s, which has no effect before (annotation %s=%s does not wait)", why, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)
+			message += fmt.Sprintf(
+				"; %s, which has no effect before (annotation %s=%s does not wait)",
+				why,
+				lsv1alpha1.OperationAnnotation,
+				lsv1alpha1.OperationForceReconcile,
+			)
 		}
 		return waitIn(lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message))
 	}
-	retry := o.Operation == lsv1alpha1.OperationReconcile && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
+	retry := o.Operation == lsv1alpha1.OperationReconcile &&
+		(o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
 	switch {
 	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry:
 		return update(o)
@@ -287,8 +293,14 @@ func abort(o Observed) Decision {
 		d.Wait = !o.strays() && len(o.misfits(lsv1alpha1.FlowContinuous)) == 0
 		return d
 	}
-	d := Decision{Next: lsv1alpha1.PhaseAborted, Why: because(lsv1alpha1.ReasonAborted,
-		fmt.Sprintf("aborted by annotation %s=%s; a reconcile or a change of the spec goes on", lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationAbort))}
+	d := Decision{Next: lsv1alpha1.PhaseAborted, Why: because(
+		lsv1alpha1.ReasonAborted,
+		fmt.Sprintf(
+			"aborted by annotation %s=%s; a reconcile or a change of the spec goes on",
+			lsv1alpha1.OperationAnnotation,
+			lsv1alpha1.OperationAbort,
+		),
+	)}
 	running := filter(o.below(), func(c Child) bool {
 		return c.Presence == Present && !c.Deleting && c.Busy() && c.Operation != lsv1alpha1.OperationAbort
 	})

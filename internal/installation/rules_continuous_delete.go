@@ -22,7 +22,10 @@ func decideContinuousDeletion(o Observed) Decision {
 		return dropOperation(fmt.Sprintf("operation %s has no effect on a deletion", o.Operation), false)
 	case o.needed(staying):
 		return waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSuccessors, fmt.Sprintf(
-			"it is not deleted while others import from it: %s (annotation %s=true does not wait)", siblingNames(o.Successors), lsv1alpha1.DeleteIgnoreSuccessorsAnnotation)))
+			"it is not deleted while others import from it: %s (annotation %s=true does not wait)",
+			siblingNames(o.Successors),
+			lsv1alpha1.DeleteIgnoreSuccessorsAnnotation,
+		)))
 	case len(left) == 0:
 		return Decision{
 			Do: []Effect{CleanUp{}, RemoveFinalizer{}}, Wait: true, Why: because(run.ReasonDeleting, "everything below is gone"),
@@ -50,8 +53,14 @@ func beginDeletion(o Observed, staying []Child) Decision {
 	busy := filter(staying, func(c Child) bool { return c.Busy() && !o.onlyWaits(c) })
 	switch {
 	case len(busy) > 0 && !o.forced() && !o.WithoutUninstall:
-		return waitIn(o.Phase, because(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("before it is deleted, %s has to be completed (annotation %s=%s does not wait)",
-			listed(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile)))
+		return waitIn(
+			o.Phase,
+			because(
+				lsv1alpha1.ReasonWaitingForSubObjects,
+				fmt.Sprintf("before it is deleted, %s has to be completed (annotation %s=%s does not wait)",
+					listed(busy), lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationForceReconcile),
+			),
+		)
 	case len(staying) == len(o.below()) && (len(waiting) == 0 || o.forced()) && o.outdatedBelow():
 		return Decision{Do: []Effect{Prepare{}}, Why: because(run.ReasonUpdated, "what is below is updated before it is deleted")}
 	default:

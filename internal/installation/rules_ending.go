@@ -32,8 +32,8 @@ func decideEnding(o Observed) Decision {
 	}
 }
 
-// Damaged reports whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label is
-// needed until the end; a finalizer cannot be added any more once the deletion was asked for.
+// Damaged reports whether somebody has taken away from the installation what it needs in order to be deleted in an orderly way. The label
+// is needed until the end; a finalizer cannot be added any more once the deletion was asked for.
 func (o Observed) Damaged() bool {
 	return o.LabelLost && (o.Finalizer || !o.Deleting) || !o.Deleting && (len(o.Lost) > 0 || !o.Finalizer && o.Job.ID != "")
 }

@@ -89,8 +89,8 @@ func (o Observed) adopts() bool {
 	return o.Root && !o.beginsDeletion() && o.Job.Open(o.Request) == run.OpenByAdoption
 }
 
-// tellAfter is how long nobody is told that a nested installation has no job yet. Usually its parent hands one down at once, and telling of
-// it would cost a write.
+// tellAfter is how long nobody is told that a nested installation has no job yet. Usually its parent hands one down at once, and telling
+// of it would cost a write.
 const tellAfter = 30 * time.Second
 
 // awaitParent waits for a job of the parent. A nested installation that never had one says so; who has made it by hand is told at once.
@@ -103,7 +103,10 @@ func awaitParent(o Observed) Decision {
 		d.RequeueAfter = wait
 		return d
 	}
-	d.Why = because(run.ReasonNotRequested, fmt.Sprintf("No job handed down yet: installation %s, which this one is nested in, does that with its next job", o.Parent))
+	d.Why = because(
+		run.ReasonNotRequested,
+		fmt.Sprintf("No job handed down yet: installation %s, which this one is nested in, does that with its next job", o.Parent),
+	)
 	return d
 }
 

@@ -192,7 +192,10 @@ func decideProgress(o Observed) Decision {
 // finishes before them.
 func lost(o Observed, gone Child) Decision {
 	if busy := running(present(o.Children), o.Job.ID); len(busy) > 0 {
-		return wait(lsv1alpha1.ReasonWaitingForSubObjects, fmt.Sprintf("%s was deleted by somebody; waiting for %s%s", gone, names(busy), o.since()))
+		return wait(
+			lsv1alpha1.ReasonWaitingForSubObjects,
+			fmt.Sprintf("%s was deleted by somebody; waiting for %s%s", gone, names(busy), o.since()),
+		)
 	}
 	return fail(o, reasonSubObjectGone, fmt.Sprintf("%s was deleted while the job was running; request a new job to create it again", gone))
 }

@@ -67,12 +67,42 @@ func changed(o *installation.Observed) { o.Changed = true }
 
 func TestCON10_CON11_CON13_CON15_Entry(t *testing.T) {
 	play(t, map[string]scene{
-		"ignored":            {settled(lsv1alpha1.PhaseSucceeded, changed, func(o *installation.Observed) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
-		"ignored on its way": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Ignored = true }), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"no finalizer":       {settled("", changed, func(o *installation.Observed) { o.Finalizer = false }), []string{"add the finalizer"}, "", "finalizer"},
-		"a new spec":         {settled(lsv1alpha1.PhaseSucceeded, changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"reconcile":          {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationReconcile)), []string{"export", "remove the operation annotation"}, lsv1alpha1.PhaseSucceeded, ""},
-		"an unknown wish":    {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationInterrupt)), []string{"remove the operation annotation"}, lsv1alpha1.PhaseSucceeded, "no effect"},
+		"ignored": {
+			settled(lsv1alpha1.PhaseSucceeded, changed, func(o *installation.Observed) { o.Ignored = true }),
+			nil,
+			lsv1alpha1.PhaseSucceeded,
+			"freezes",
+		},
+		"ignored on its way": {
+			settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Ignored = true }),
+			[]string{"export"},
+			lsv1alpha1.PhaseSucceeded,
+			"installed",
+		},
+		"no finalizer": {
+			settled("", changed, func(o *installation.Observed) { o.Finalizer = false }),
+			[]string{"add the finalizer"},
+			"",
+			"finalizer",
+		},
+		"a new spec": {
+			settled(lsv1alpha1.PhaseSucceeded, changed),
+			[]string{"prepare", "export"},
+			lsv1alpha1.PhaseSucceeded,
+			"installed",
+		},
+		"reconcile": {
+			settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationReconcile)),
+			[]string{"export", "remove the operation annotation"},
+			lsv1alpha1.PhaseSucceeded,
+			"",
+		},
+		"an unknown wish": {
+			settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationInterrupt)),
+			[]string{"remove the operation annotation"},
+			lsv1alpha1.PhaseSucceeded,
+			"no effect",
+		},
 	})
 }
 
@@ -81,22 +111,56 @@ func TestCON14_CON20_CON24_StateOfWhatIsBelow(t *testing.T) {
 		"nothing new":        {settled(lsv1alpha1.PhaseSucceeded), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
 		"nothing below":      {settled(lsv1alpha1.PhaseSucceeded, below()), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
 		"nothing below, new": {settled("", below(), changed), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, "installed"},
-		"something works":    {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"something works": {
+			settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseProgressing))),
+			nil,
+			lsv1alpha1.PhaseProgressing,
+			"waiting for execution e",
+		},
 		"something cannot be seen": {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{
 			Kind:     installation.ChildExecution,
 			Name:     "e",
 			Presence: installation.Unseen,
 		})), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
-		"something has failed":    {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
-		"something has recovered": {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))), []string{"export"}, lsv1alpha1.PhaseSucceeded, "installed"},
+		"something has failed": {
+			settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseFailed))),
+			nil,
+			lsv1alpha1.PhaseFailed,
+			"execution e is in phase Failed",
+		},
+		"something has recovered": {
+			settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded))),
+			[]string{"export"},
+			lsv1alpha1.PhaseSucceeded,
+			"installed",
+		},
 		"something is gone": {settled(lsv1alpha1.PhaseSucceeded, below(installation.Child{
 			Kind:     installation.ChildExecution,
 			Name:     "e",
 			Presence: installation.Gone,
 		})), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting"},
-		"a new spec has to wait":   {settled(lsv1alpha1.PhaseProgressing, changed, below(child(lsv1alpha1.PhaseProgressing))), nil, lsv1alpha1.PhaseProgressing, "the spec has changed, which has no effect before"},
-		"successors are triggered": {settled(lsv1alpha1.PhaseProgressing, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Successors = []installation.Sibling{sibling("")} }), []string{"export", "request a job of s"}, lsv1alpha1.PhaseSucceeded, ""},
-		"its own failure stays":    {settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Own = true }), nil, lsv1alpha1.PhaseFailed, "until it is asked"},
+		"a new spec has to wait": {
+			settled(lsv1alpha1.PhaseProgressing, changed, below(child(lsv1alpha1.PhaseProgressing))),
+			nil,
+			lsv1alpha1.PhaseProgressing,
+			"the spec has changed, which has no effect before",
+		},
+		"successors are triggered": {
+			settled(
+				lsv1alpha1.PhaseProgressing,
+				below(child(lsv1alpha1.PhaseSucceeded)),
+				func(o *installation.Observed) { o.Successors = []installation.Sibling{sibling("")} },
+			),
+			[]string{"export", "request a job of s"},
+			lsv1alpha1.PhaseSucceeded,
+			"",
+		},
+		"its own failure stays": {
+			settled(lsv1alpha1.PhaseFailed, below(child(lsv1alpha1.PhaseSucceeded)), func(o *installation.Observed) { o.Own = true }),
+			nil,
+			lsv1alpha1.PhaseFailed,
+			"until it is asked",
+		},
 	})
 }
 
@@ -108,28 +172,107 @@ func TestCON21_CON22_CON23_Updates(t *testing.T) {
 	}
 	wait := lsv1alpha1.PhasePendingDependencies
 	play(t, map[string]scene{
-		"an import has changed":       {settled(lsv1alpha1.PhaseSucceeded, imports), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, ""},
-		"an import is missing":        {settled(lsv1alpha1.PhaseSucceeded, changed, missing), []string{"check siblings"}, wait, "DataObject ns/a"},
-		"failed, and reconcile":       {settled(lsv1alpha1.PhaseFailed, asks(lsv1alpha1.OperationReconcile)), []string{"prepare", "ask execution e to reconcile", "remove the operation annotation"}, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
-		"failed, and nothing":         {settled(lsv1alpha1.PhaseFailed), nil, lsv1alpha1.PhaseFailed, "nothing has changed"},
-		"a predecessor has failed":    {settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseFailed)), nil, wait, "installation s, which is in phase Failed"},
-		"a predecessor is behind":     {settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.UpToDate = false })), nil, wait, "has not taken its new spec"},
-		"a predecessor is queued":     {settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.Operation = lsv1alpha1.OperationReconcile })), nil, wait, "is asked to reconcile"},
-		"predecessors do not disturb": {settled(lsv1alpha1.PhaseSucceeded, after(lsv1alpha1.PhaseFailed)), nil, lsv1alpha1.PhaseSucceeded, "nothing has changed"},
-		"all is ready":                {settled(wait, after(lsv1alpha1.PhaseSucceeded), below(child(lsv1alpha1.PhaseSucceeded))), []string{"prepare", "export"}, lsv1alpha1.PhaseSucceeded, ""},
+		"an import has changed": {
+			settled(lsv1alpha1.PhaseSucceeded, imports),
+			[]string{"prepare", "export"},
+			lsv1alpha1.PhaseSucceeded,
+			"",
+		},
+		"an import is missing": {
+			settled(lsv1alpha1.PhaseSucceeded, changed, missing),
+			[]string{"check siblings"},
+			wait,
+			"DataObject ns/a",
+		},
+		"failed, and reconcile": {
+			settled(lsv1alpha1.PhaseFailed, asks(lsv1alpha1.OperationReconcile)),
+			[]string{"prepare", "ask execution e to reconcile", "remove the operation annotation"},
+			lsv1alpha1.PhaseProgressing,
+			"waiting for execution e",
+		},
+		"failed, and nothing": {settled(lsv1alpha1.PhaseFailed), nil, lsv1alpha1.PhaseFailed, "nothing has changed"},
+		"a predecessor has failed": {
+			settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseFailed)),
+			nil,
+			wait,
+			"installation s, which is in phase Failed",
+		},
+		"a predecessor is behind": {
+			settled(lsv1alpha1.PhaseSucceeded, changed, after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.UpToDate = false })),
+			nil,
+			wait,
+			"has not taken its new spec",
+		},
+		"a predecessor is queued": {
+			settled(
+				lsv1alpha1.PhaseSucceeded,
+				changed,
+				after(lsv1alpha1.PhaseSucceeded, func(s *installation.Sibling) { s.Operation = lsv1alpha1.OperationReconcile }),
+			),
+			nil,
+			wait,
+			"is asked to reconcile",
+		},
+		"predecessors do not disturb": {
+			settled(lsv1alpha1.PhaseSucceeded, after(lsv1alpha1.PhaseFailed)),
+			nil,
+			lsv1alpha1.PhaseSucceeded,
+			"nothing has changed",
+		},
+		"all is ready": {
+			settled(wait, after(lsv1alpha1.PhaseSucceeded), below(child(lsv1alpha1.PhaseSucceeded))),
+			[]string{"prepare", "export"},
+			lsv1alpha1.PhaseSucceeded,
+			"",
+		},
 	})
 }
 
 func TestCON25_Abort(t *testing.T) {
 	aborted := func(o *installation.Observed) { o.Own = true }
 	play(t, map[string]scene{
-		"on its way":        {settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort)), []string{"ask execution e to abort", "remove the operation annotation"}, lsv1alpha1.PhaseAborted, "aborted"},
-		"at rest":           {settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationAbort)), []string{"remove the operation annotation"}, lsv1alpha1.PhaseAborted, "aborted"},
-		"stays":             {settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed))), nil, lsv1alpha1.PhaseAborted, "until it is asked"},
-		"goes on":           {settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), asks(lsv1alpha1.OperationReconcile)), []string{"prepare", "ask execution e to reconcile", "remove the operation annotation"}, lsv1alpha1.PhaseProgressing, ""},
-		"new spec":          {settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), changed), []string{"prepare", "ask execution e to reconcile"}, lsv1alpha1.PhaseProgressing, ""},
-		"aborted below":     {settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseAborted, nested))), nil, lsv1alpha1.PhaseAborted, "is in phase Aborted"},
-		"no longer aborted": {settled(lsv1alpha1.PhaseAborted, below(child(lsv1alpha1.PhaseSucceeded, nested))), []string{"export"}, lsv1alpha1.PhaseSucceeded, ""},
+		"on its way": {
+			settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort)),
+			[]string{"ask execution e to abort", "remove the operation annotation"},
+			lsv1alpha1.PhaseAborted,
+			"aborted",
+		},
+		"at rest": {
+			settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationAbort)),
+			[]string{"remove the operation annotation"},
+			lsv1alpha1.PhaseAborted,
+			"aborted",
+		},
+		"stays": {
+			settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed))),
+			nil,
+			lsv1alpha1.PhaseAborted,
+			"until it is asked",
+		},
+		"goes on": {
+			settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), asks(lsv1alpha1.OperationReconcile)),
+			[]string{"prepare", "ask execution e to reconcile", "remove the operation annotation"},
+			lsv1alpha1.PhaseProgressing,
+			"",
+		},
+		"new spec": {
+			settled(lsv1alpha1.PhaseAborted, aborted, below(child(lsv1alpha1.PhaseFailed)), changed),
+			[]string{"prepare", "ask execution e to reconcile"},
+			lsv1alpha1.PhaseProgressing,
+			"",
+		},
+		"aborted below": {
+			settled(lsv1alpha1.PhaseSucceeded, below(child(lsv1alpha1.PhaseAborted, nested))),
+			nil,
+			lsv1alpha1.PhaseAborted,
+			"is in phase Aborted",
+		},
+		"no longer aborted": {
+			settled(lsv1alpha1.PhaseAborted, below(child(lsv1alpha1.PhaseSucceeded, nested))),
+			[]string{"export"},
+			lsv1alpha1.PhaseSucceeded,
+			"",
+		},
 	})
 }
 
@@ -143,7 +286,12 @@ func TestCON30_CON31_Force(t *testing.T) {
 		"at rest":      {settled(lsv1alpha1.PhaseSucceeded, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"while busy":   {settled(lsv1alpha1.PhaseProgressing, force), all, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"dependencies": {settled(lsv1alpha1.PhaseSucceeded, force, failed), all, lsv1alpha1.PhaseProgressing, ""},
-		"no imports":   {settled(lsv1alpha1.PhaseSucceeded, force, func(o *installation.Observed) { o.ImportsMissing = errMissing }), []string{"check siblings"}, lsv1alpha1.PhasePendingDependencies, "DataObject ns/a"},
+		"no imports": {
+			settled(lsv1alpha1.PhaseSucceeded, force, func(o *installation.Observed) { o.ImportsMissing = errMissing }),
+			[]string{"check siblings"},
+			lsv1alpha1.PhasePendingDependencies,
+			"DataObject ns/a",
+		},
 	})
 }
 
@@ -157,21 +305,71 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 	deleting := lsv1alpha1.PhaseDeleting
 	vanished := below(installation.Child{Kind: installation.ChildExecution, Name: "e", Presence: installation.Gone})
 	play(t, map[string]scene{
-		"nothing below":        {settled(lsv1alpha1.PhaseSucceeded, gone, below()), []string{"clean up", "remove the finalizer"}, lsv1alpha1.PhaseSucceeded, "gone"},
-		"imported":             {settled(lsv1alpha1.PhaseSucceeded, gone, imported), nil, deleting, "installation s"},
-		"imported, with force": {settled(lsv1alpha1.PhaseSucceeded, gone, imported, force), []string{"delete execution e"}, deleting, "waiting for the deletion of execution e"},
-		"then it goes":         {settled(deleting, gone, imported, vanished), []string{"clean up", "remove the finalizer"}, deleting, "gone"},
-		"busy":                 {settled(lsv1alpha1.PhaseProgressing, gone), nil, deleting, "execution e has to be completed"},
-		"busy, with force":     {settled(lsv1alpha1.PhaseProgressing, gone, force), []string{"delete execution e"}, deleting, ""},
-		"at rest":              {settled(lsv1alpha1.PhaseFailed, gone), []string{"delete execution e"}, deleting, "waiting for the deletion of execution e"},
-		"outdated":             {settled(lsv1alpha1.PhaseSucceeded, gone, changed), []string{"prepare", "delete execution e"}, deleting, ""},
-		"outdated, by force":   {settled(lsv1alpha1.PhaseSucceeded, gone, changed, force), []string{"prepare", "delete execution e"}, deleting, ""},
-		"outdated, no imports": {settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing), []string{"delete execution e"}, deleting, "waiting for the deletion of execution e"},
-		"the same, with force": {settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing, force), []string{"delete execution e"}, deleting, ""},
-		"force is passed on":   {settled(deleting, gone, imported, force, below(child(lsv1alpha1.PhaseProgressing, leaving))), []string{"ask execution e to force-reconcile", "remove the operation annotation"}, deleting, "waiting for the deletion of execution e"},
-		"could not be deleted": {settled(deleting, gone, below(child(lsv1alpha1.PhaseFailed, leaving))), nil, lsv1alpha1.PhaseFailed, "execution e is in phase Failed"},
-		"asked to try again":   {settled(lsv1alpha1.PhaseFailed, gone, below(child(lsv1alpha1.PhaseFailed, leaving)), asks(lsv1alpha1.OperationReconcile)), []string{"ask execution e to reconcile", "remove the operation annotation"}, deleting, "waiting"},
-		"ignored":              {settled(lsv1alpha1.PhaseSucceeded, gone, func(o *installation.Observed) { o.Ignored = true }), nil, lsv1alpha1.PhaseSucceeded, "freezes"},
+		"nothing below": {
+			settled(lsv1alpha1.PhaseSucceeded, gone, below()),
+			[]string{"clean up", "remove the finalizer"},
+			lsv1alpha1.PhaseSucceeded,
+			"gone",
+		},
+		"imported": {settled(lsv1alpha1.PhaseSucceeded, gone, imported), nil, deleting, "installation s"},
+		"imported, with force": {
+			settled(lsv1alpha1.PhaseSucceeded, gone, imported, force),
+			[]string{"delete execution e"},
+			deleting,
+			"waiting for the deletion of execution e",
+		},
+		"then it goes":     {settled(deleting, gone, imported, vanished), []string{"clean up", "remove the finalizer"}, deleting, "gone"},
+		"busy":             {settled(lsv1alpha1.PhaseProgressing, gone), nil, deleting, "execution e has to be completed"},
+		"busy, with force": {settled(lsv1alpha1.PhaseProgressing, gone, force), []string{"delete execution e"}, deleting, ""},
+		"at rest": {
+			settled(lsv1alpha1.PhaseFailed, gone),
+			[]string{"delete execution e"},
+			deleting,
+			"waiting for the deletion of execution e",
+		},
+		"outdated": {settled(lsv1alpha1.PhaseSucceeded, gone, changed), []string{"prepare", "delete execution e"}, deleting, ""},
+		"outdated, by force": {
+			settled(lsv1alpha1.PhaseSucceeded, gone, changed, force),
+			[]string{"prepare", "delete execution e"},
+			deleting,
+			"",
+		},
+		"outdated, no imports": {
+			settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing),
+			[]string{"delete execution e"},
+			deleting,
+			"waiting for the deletion of execution e",
+		},
+		"the same, with force": {
+			settled(lsv1alpha1.PhaseSucceeded, gone, changed, missing, force),
+			[]string{"delete execution e"},
+			deleting,
+			"",
+		},
+		"force is passed on": {
+			settled(deleting, gone, imported, force, below(child(lsv1alpha1.PhaseProgressing, leaving))),
+			[]string{"ask execution e to force-reconcile", "remove the operation annotation"},
+			deleting,
+			"waiting for the deletion of execution e",
+		},
+		"could not be deleted": {
+			settled(deleting, gone, below(child(lsv1alpha1.PhaseFailed, leaving))),
+			nil,
+			lsv1alpha1.PhaseFailed,
+			"execution e is in phase Failed",
+		},
+		"asked to try again": {
+			settled(lsv1alpha1.PhaseFailed, gone, below(child(lsv1alpha1.PhaseFailed, leaving)), asks(lsv1alpha1.OperationReconcile)),
+			[]string{"ask execution e to reconcile", "remove the operation annotation"},
+			deleting,
+			"waiting",
+		},
+		"ignored": {
+			settled(lsv1alpha1.PhaseSucceeded, gone, func(o *installation.Observed) { o.Ignored = true }),
+			nil,
+			lsv1alpha1.PhaseSucceeded,
+			"freezes",
+		},
 	})
 }
 
@@ -179,10 +377,25 @@ func TestCON12_CON40_CON41_CON42_CON43_CON44_Deletion(t *testing.T) {
 func TestChangingTheFlow(t *testing.T) {
 	jobs := func(o *installation.Observed) { o.Chosen = lsv1alpha1.FlowJob }
 	play(t, map[string]scene{
-		"leaves":             {settled(lsv1alpha1.PhaseSucceeded, jobs, changed), []string{"change the flow of execution e to Job", "leave the continuous flow"}, lsv1alpha1.PhaseSucceeded, "Job"},
+		"leaves": {
+			settled(lsv1alpha1.PhaseSucceeded, jobs, changed),
+			[]string{"change the flow of execution e to Job", "leave the continuous flow"},
+			lsv1alpha1.PhaseSucceeded,
+			"Job",
+		},
 		"not on its way":     {settled(lsv1alpha1.PhaseProgressing, jobs), nil, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
 		"nor with busy ones": {settled(lsv1alpha1.PhaseFailed, jobs, below(child(""))), nil, lsv1alpha1.PhaseFailed, "once it is completed"},
-		"enters":             {settled(lsv1alpha1.PhaseSucceeded, changed, below(child(lsv1alpha1.PhaseSucceeded, ofJobs)), func(o *installation.Observed) { o.Entered = false }), []string{"prepare"}, lsv1alpha1.PhaseProgressing, "waiting for execution e"},
+		"enters": {
+			settled(
+				lsv1alpha1.PhaseSucceeded,
+				changed,
+				below(child(lsv1alpha1.PhaseSucceeded, ofJobs)),
+				func(o *installation.Observed) { o.Entered = false },
+			),
+			[]string{"prepare"},
+			lsv1alpha1.PhaseProgressing,
+			"waiting for execution e",
+		},
 	})
 }
 

@@ -56,7 +56,8 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 		o.Prepared.warn(status, o.Now)
 		remember(status, *o.Prepared)
 		ObserveSpec(inst)
-		o.Updated, o.Entered, o.Changed, o.FlowOnly, o.ImportsChanged, o.UsedHash, o.Prepared = true, true, false, false, nil, status.ImportsHash, nil
+		o.Updated, o.Entered, o.Changed, o.FlowOnly = true, true, false, false
+		o.ImportsChanged, o.UsedHash, o.Prepared = nil, status.ImportsHash, nil
 		o.Stuck = nil
 	}
 	for _, effect := range d.Do {

@@ -37,7 +37,8 @@ func stuckOnes(parent *lsv1alpha1.Installation, subs []*lsv1alpha1.Installation)
 		grown = false
 		for _, sub := range subs {
 			hopeless := func(name string) bool { return ended[name] || stuck[name] }
-			if sub.Status.Phase == lsv1alpha1.PhasePendingDependencies && !stuck[sub.Name] && slices.ContainsFunc(related.Predecessors(sub.Name), hopeless) {
+			if sub.Status.Phase == lsv1alpha1.PhasePendingDependencies && !stuck[sub.Name] &&
+				slices.ContainsFunc(related.Predecessors(sub.Name), hopeless) {
 				stuck[sub.Name], grown = true, true
 			}
 		}
@@ -53,7 +54,8 @@ func endedBadly(sub *lsv1alpha1.Installation) bool {
 // StandsStill reports whether an installation says that nothing below it goes on by itself.
 func StandsStill(sub *lsv1alpha1.Installation) bool {
 	status := &sub.Status
-	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration && run.ReadyReason(&status.RunStatus) == run.ReasonStandstill
+	return status.Phase == lsv1alpha1.PhaseProgressing && sub.Generation == status.ObservedGeneration &&
+		run.ReadyReason(&status.RunStatus) == run.ReasonStandstill
 }
 
 // standstill reports whether the children that are busy only wait for what never comes.

@@ -144,11 +144,23 @@ func TestCompareDependencies(t *testing.T) {
 			"a.org/a": "v1.0.0",
 			"b.org/b": "v2.0.0",
 		}}, []string{"go.mod requires b.org/b v2.0.0, and nobody says why"}},
-		"stale":       {page, map[string]Dependencies{"go.mod": {}}, []string{"the page lists a.org/a, which go.mod does not require"}},
-		"old version": {page, map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.1"}}, []string{"go.mod requires a.org/a v1.0.1, the page says v1.0.0"}},
-		"no section":  {page, map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.0"}, "api/go.mod": {"c.org/c": "v1.0.0"}}, []string{"api/go.mod requires c.org/c v1.0.0, and nobody says why"}},
+		"stale": {page, map[string]Dependencies{"go.mod": {}}, []string{"the page lists a.org/a, which go.mod does not require"}},
+		"old version": {
+			page,
+			map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.1"}},
+			[]string{"go.mod requires a.org/a v1.0.1, the page says v1.0.0"},
+		},
+		"no section": {
+			page,
+			map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.0"}, "api/go.mod": {"c.org/c": "v1.0.0"}},
+			[]string{"api/go.mod requires c.org/c v1.0.0, and nobody says why"},
+		},
 		"old section": {page, map[string]Dependencies{}, []string{"the page has a section for go.mod, which does not exist"}},
-		"no reason":   {strings.Replace(page, "It is good.", " ", 1), map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.0"}}, []string{"go.mod: a.org/a is listed without a reason"}},
+		"no reason": {
+			strings.Replace(page, "It is good.", " ", 1),
+			map[string]Dependencies{"go.mod": {"a.org/a": "v1.0.0"}},
+			[]string{"go.mod: a.org/a is listed without a reason"},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,8 @@ var (
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
-		"deployer", "internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval", "internal/dial", "internal/taskgroup",
+		"deployer", "internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval",
+		"internal/dial", "internal/taskgroup",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -102,7 +103,8 @@ var layers = slices.Concat(
 		{
 			folders: []string{"deployer", "internal/deployer"},
 			sees: []string{
-				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential", "internal/decision", "internal/run", "internal/deployitem",
+				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential",
+				"internal/decision", "internal/run", "internal/deployitem",
 				"internal/loop", "internal/freshness", "internal/version", "internal/target", "internal/component", "internal/schedule",
 			},
 		},
@@ -121,7 +123,8 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{
-				"api", "internal/loop", "internal/freshness", "internal/version", "internal/controller", "deployer", "internal/deployer", "internal/deployitem",
+				"api", "internal/loop", "internal/freshness", "internal/version", "internal/controller",
+				"deployer", "internal/deployer", "internal/deployitem",
 				"internal/target", "internal/dial", "internal/approval", "internal/pipeline",
 			},
 		},
@@ -141,7 +144,15 @@ var layers = slices.Concat(
 
 func decisionLayers() []layer {
 	var result []layer
-	sees := []string{"api", "internal/run", "internal/graph", "internal/failure", "internal/decision", "internal/dataflow", "internal/schedule"}
+	sees := []string{
+		"api",
+		"internal/run",
+		"internal/graph",
+		"internal/failure",
+		"internal/decision",
+		"internal/dataflow",
+		"internal/schedule",
+	}
 	for _, folder := range decisions {
 		own := layer{folders: []string{folder}, sees: sees, libraries: apimachinery}
 		if folder == "internal/installation" {
@@ -162,7 +173,12 @@ var islands = []struct {
 	{folder: "cmd", complaint: "commands are the end of the line; nothing imports them"},
 	{folder: "test", complaint: "test suites are imported by nobody"},
 	{folder: testkitDir, testsMay: true, complaint: "the test kit is for tests", exceptions: []string{"test"}},
-	{folder: "internal/lint", testsMay: true, complaint: "the rules are run by their own tests", exceptions: []string{"internal/conformance"}},
+	{
+		folder:     "internal/lint",
+		testsMay:   true,
+		complaint:  "the rules are run by their own tests",
+		exceptions: []string{"internal/conformance"},
+	},
 	{folder: "internal/conformance", testsMay: true, complaint: "the conformance check is run by its own tests"},
 }
 
@@ -177,7 +193,15 @@ func findForbiddenImports(tree *Tree) []Offence {
 		}
 		if layerOf(file.Dir()) == nil && !homeless[file.Dir()] {
 			homeless[file.Dir()] = true
-			offences = append(offences, tree.offence(file, file.Go.Package, "folder %s belongs to no layer; give it a place in internal/lint/imports.go and docs/architecture.md", file.Dir()))
+			offences = append(
+				offences,
+				tree.offence(
+					file,
+					file.Go.Package,
+					"folder %s belongs to no layer; give it a place in internal/lint/imports.go and docs/architecture.md",
+					file.Dir(),
+				),
+			)
 		}
 	}
 	return offences

@@ -60,7 +60,10 @@ func findUndocumentedPackages(tree *Tree) []Offence {
 	for _, folder := range folders {
 		if !documented[folder] {
 			file := first[folder]
-			offences = append(offences, tree.offence(file, file.Go.Package, "package %s has no comment that begins with %q", file.Go.Name.Name, docOpening(file)))
+			offences = append(
+				offences,
+				tree.offence(file, file.Go.Package, "package %s has no comment that begins with %q", file.Go.Name.Name, docOpening(file)),
+			)
 		}
 	}
 	return offences

@@ -35,6 +35,7 @@ var Rules = []Rule{
 		Exemptable: true,
 		find:       findLongSignatures,
 	},
+	{Name: "width", Demand: "a line has at most 140 characters, unless a message makes it longer", find: findLongLines},
 	{Name: "package-doc", Demand: "every package says what it is for", find: findUndocumentedPackages},
 	{Name: "names", Demand: "names say what a thing is for", find: findVagueNames},
 	{Name: "header", Demand: "every Go file names its authors and its licence", find: findMissingHeaders},

@@ -4,16 +4,40 @@
 package lint
 
 import (
+	"bytes"
+	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 const (
 	maxLines      = 80
 	maxComplexity = 11
 	maxParameters = 4
+	maxWidth      = 140
 )
+
+// unbreakable is what may make a line long: a message, which nobody could search for in pieces, and a marker for generators.
+var unbreakable = regexp.MustCompile("[\"`][^\"`]{40,}|^// \\+")
+
+func findLongLines(tree *Tree) []Offence {
+	var offences []Offence
+	for _, file := range tree.goFiles(production) {
+		line := 0
+		for text := range bytes.Lines(file.Text) {
+			line++
+			width := utf8.RuneCount(bytes.TrimRight(text, "\n"))
+			if width > maxWidth && !unbreakable.Match(text) {
+				what := fmt.Sprintf("the line has %d characters, the limit is %d", width, maxWidth)
+				offences = append(offences, Offence{Path: file.Path, Line: line, Message: what})
+			}
+		}
+	}
+	return offences
+}
 
 func findLongFunctions(tree *Tree) []Offence {
 	return eachFunction(tree, func(file *File, function *ast.FuncDecl) []Offence {
@@ -31,7 +55,9 @@ func findComplexFunctions(tree *Tree) []Offence {
 		if complexity <= maxComplexity {
 			return nil
 		}
-		return []Offence{tree.offence(file, function.Pos(), "%s has complexity %d, the limit is %d", function.Name.Name, complexity, maxComplexity)}
+		return []Offence{
+			tree.offence(file, function.Pos(), "%s has complexity %d, the limit is %d", function.Name.Name, complexity, maxComplexity),
+		}
 	})
 }
 
@@ -41,7 +67,16 @@ func findLongSignatures(tree *Tree) []Offence {
 		if parameters <= maxParameters {
 			return nil
 		}
-		return []Offence{tree.offence(file, function.Pos(), "%s has %d parameters; more than %d deserve a struct", function.Name.Name, parameters, maxParameters)}
+		return []Offence{
+			tree.offence(
+				file,
+				function.Pos(),
+				"%s has %d parameters; more than %d deserve a struct",
+				function.Name.Name,
+				parameters,
+				maxParameters,
+			),
+		}
 	})
 }
 

@@ -29,15 +29,23 @@ func TestCrashAtEveryWrite(t *testing.T) {
 }
 
 func TestErrorAtEveryWrite(t *testing.T) {
-	faults.Sweep(t, faults.EachWrite(reference(t), faults.AnswerConflict, faults.AnswerTooMany, faults.AnswerInternalError, faults.AnswerUnavailable,
-		faults.AnswerGatewayTimeout, faults.Reset, faults.Timeout, faults.LoseAnswerByTimeout), liveThrough)
+	faults.Sweep(
+		t,
+		faults.EachWrite(reference(t), faults.AnswerConflict, faults.AnswerTooMany, faults.AnswerInternalError, faults.AnswerUnavailable,
+			faults.AnswerGatewayTimeout, faults.Reset, faults.Timeout, faults.LoseAnswerByTimeout),
+		liveThrough,
+	)
 }
 
 // Together with the writes these are all requests.
 func TestCrashAtEveryRead(t *testing.T) {
 	var plans []faults.Plan
 	for _, entry := range reference(t).Where(func(e faults.Entry) bool { return e.Write == 0 }) {
-		plans = append(plans, faults.MustParse(fmt.Sprintf("request:%d:before", entry.Number)), faults.MustParse(fmt.Sprintf("request:%d:after", entry.Number)))
+		plans = append(
+			plans,
+			faults.MustParse(fmt.Sprintf("request:%d:before", entry.Number)),
+			faults.MustParse(fmt.Sprintf("request:%d:after", entry.Number)),
+		)
 	}
 	faults.Sweep(t, plans, liveThrough)
 }

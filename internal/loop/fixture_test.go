@@ -126,7 +126,13 @@ func (g *fixture) eventually(t *testing.T, p *Sample, phase lsv1alpha1.Phase) *S
 	t.Helper()
 	return testkit.Eventually(t, g.APIServer, p, func(p *Sample) error {
 		if p.Status.Phase != phase || !p.Status.IsFinished() {
-			return fmt.Errorf("phase is %q, job %q, finished %q, want %s and finished", p.Status.Phase, p.Status.JobID, p.Status.JobIDFinished, phase)
+			return fmt.Errorf(
+				"phase is %q, job %q, finished %q, want %s and finished",
+				p.Status.Phase,
+				p.Status.JobID,
+				p.Status.JobIDFinished,
+				phase,
+			)
 		}
 		return nil
 	})

@@ -87,7 +87,8 @@ func TestATerminalErrorEndsTheJob(t *testing.T) {
 	g.start(t, g.Config(), nil)
 	p := g.eventually(t, g.create(t, "a", SampleSpec{Parts: []string{"rose"}, Fail: failForGood}), lsv1alpha1.PhaseFailed)
 	e := p.Status.LastError
-	if e == nil || e.Reason != "BadSoil" || e.Operation != "Sample" || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
+	if e == nil || e.Reason != "BadSoil" || e.Operation != "Sample" ||
+		!slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
 		t.Errorf("lastError = %+v", e)
 	}
 	if want := "sample the parts: spec.fail: the soil is bad"; e != nil && e.Message != want {

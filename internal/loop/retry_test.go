@@ -27,7 +27,10 @@ func TestARetryComesWhenTheErrorSaysSo(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := &Loop[*corev1.ConfigMap, int, string, string]{Name: "thing", Clock: clocktesting.NewFakePassiveClock(now)}
 	wrapped := func(next time.Time) error {
-		return errors.Join(errors.New("another"), fmt.Errorf("deploy: %w", failure.NewRetryable(failure.Details{Reason: "TargetUnreachable"}, outage{next})))
+		return errors.Join(
+			errors.New("another"),
+			fmt.Errorf("deploy: %w", failure.NewRetryable(failure.Details{Reason: "TargetUnreachable"}, outage{next})),
+		)
 	}
 	for name, c := range map[string]struct {
 		err    error

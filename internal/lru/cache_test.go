@@ -46,7 +46,8 @@ func TestWhatWasNotUsedIsForgotten(t *testing.T) {
 func TestFailuresAreNotKept(t *testing.T) {
 	c := NewCache[*string](1 << 20)
 	broken := errors.New("broken")
-	if value, err := c.Get(key("x"), func() (*string, int, error) { return new(string), 1, broken }); !errors.Is(err, broken) || value != nil {
+	if value, err := c.Get(key("x"), func() (*string, int, error) { return new(string), 1, broken }); !errors.Is(err, broken) ||
+		value != nil {
 		t.Errorf("got %v, %v", value, err)
 	}
 	if _, made := get(t, c, "x", 1); !made {

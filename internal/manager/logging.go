@@ -44,7 +44,12 @@ func DefaultLogOptions() LogOptions { return LogOptions{Format: LogJSON, Level: 
 // AddFlags binds the options to flags, with their present values as defaults.
 func (o *LogOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Format, "log-format", o.Format, "format of the log: json or console")
-	flags.StringVar(&o.Level, "log-level", o.Level, "what to log: error, info, debug, or a verbosity from 0 (info) to 10;\nbodies of requests and answers are never logged, so there is nothing more from 7 on")
+	flags.StringVar(
+		&o.Level,
+		"log-level",
+		o.Level,
+		"what to log: error, info, debug, or a verbosity from 0 (info) to 10;\nbodies of requests and answers are never logged, so there is nothing more from 7 on",
+	)
 }
 
 // NewLogger logs to w.
@@ -58,7 +63,13 @@ func NewLogger(w io.Writer, opts LogOptions) (logr.Logger, error) {
 		return logr.Discard(), err
 	}
 	// A stack tells where an error was logged, not where it arose, so each event stays one line.
-	return zap.New(zap.WriteTo(w), zap.Level(level), encoder, zap.StacktraceLevel(zapcore.PanicLevel), zap.RawZapOpts(uberzap.WrapCore(lowerRetries))), nil
+	return zap.New(
+		zap.WriteTo(w),
+		zap.Level(level),
+		encoder,
+		zap.StacktraceLevel(zapcore.PanicLevel),
+		zap.RawZapOpts(uberzap.WrapCore(lowerRetries)),
+	), nil
 }
 
 // reconcilerError is what controller-runtime says of every pass that ends with an error.

@@ -66,7 +66,9 @@ func TestEachEventIsOneLine(t *testing.T) {
 			t.Errorf("%s: a problem is told as %s", format, lines[0])
 		}
 		second := strings.ToLower(lines[1])
-		if !strings.Contains(second, "warn") || strings.Contains(second, strings.ToLower(reconcilerError)) || !strings.Contains(second, "tried again") || !strings.Contains(second, "not there yet") {
+		if !strings.Contains(second, "warn") || strings.Contains(second, strings.ToLower(reconcilerError)) ||
+			!strings.Contains(second, "tried again") ||
+			!strings.Contains(second, "not there yet") {
 			t.Errorf("%s: what is tried again is told as %s", format, lines[1])
 		}
 	}
@@ -81,7 +83,10 @@ func TestWarningsAreToldOnce(t *testing.T) {
 	w := &warnings{log: log}
 	tell := func(code int, text string) { w.HandleWarningHeaderWithContext(t.Context(), code, "-", text) }
 	for range 3 {
-		tell(299, `metadata.finalizers: "finalizer.landscaper.gardener.cloud": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`)
+		tell(
+			299,
+			`metadata.finalizers: "finalizer.landscaper.gardener.cloud": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`,
+		)
 		tell(299, "v1 Thing is deprecated")
 		tell(299, "")
 		tell(110, "stale")

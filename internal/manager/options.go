@@ -102,15 +102,45 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 // AddControllerFlags binds those options that say what the controllers do, wherever they run.
 func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.Controllers, "controllers", o.Controllers, "controllers to run: * for all, names, and -name for all but that one.\n"+describe(all))
+	flags.StringSliceVar(
+		&o.Controllers,
+		"controllers",
+		o.Controllers,
+		"controllers to run: * for all, names, and -name for all but that one.\n"+describe(all),
+	)
 	flags.IntVar(&o.Workers, "workers", o.Workers, "how many objects each controller works on at once")
 	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
 	flags.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "work only on objects in these namespaces (default: all)")
-	flags.StringSliceVar(&o.DefaultContextExcludeNamespaces, "default-context-exclude-namespaces", o.DefaultContextExcludeNamespaces, "namespaces that get no default Context")
-	flags.StringVar(&o.SystemNamespace, "system-namespace", o.SystemNamespace, "namespace for what the controllers keep for themselves (default: the namespace of the pod, or \"default\")")
-	flags.StringVar((*string)(&o.DeployItemPickupTimeout), "deploy-item-pickup-timeout", string(o.DeployItemPickupTimeout), "how long a deploy item may wait for a deployer before it fails; none for no limit")
-	flags.StringVar(&o.DeployerIdentity, "deployer-identity", o.DeployerIdentity, "tells apart several processes with deployers of the same type; each has a lease of its own")
-	flags.StringArrayVar(&o.DeployerTargetSelectors, "deployer-target-selector", o.DeployerTargetSelectors, "let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)")
+	flags.StringSliceVar(
+		&o.DefaultContextExcludeNamespaces,
+		"default-context-exclude-namespaces",
+		o.DefaultContextExcludeNamespaces,
+		"namespaces that get no default Context",
+	)
+	flags.StringVar(
+		&o.SystemNamespace,
+		"system-namespace",
+		o.SystemNamespace,
+		"namespace for what the controllers keep for themselves (default: the namespace of the pod, or \"default\")",
+	)
+	flags.StringVar(
+		(*string)(&o.DeployItemPickupTimeout),
+		"deploy-item-pickup-timeout",
+		string(o.DeployItemPickupTimeout),
+		"how long a deploy item may wait for a deployer before it fails; none for no limit",
+	)
+	flags.StringVar(
+		&o.DeployerIdentity,
+		"deployer-identity",
+		o.DeployerIdentity,
+		"tells apart several processes with deployers of the same type; each has a lease of its own",
+	)
+	flags.StringArrayVar(
+		&o.DeployerTargetSelectors,
+		"deployer-target-selector",
+		o.DeployerTargetSelectors,
+		"let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)",
+	)
 	o.Pipelines.addFlags(flags)
 }
 
@@ -120,9 +150,24 @@ func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
 	l := &o.LeaderElection
 	flags.BoolVar(&l.Enabled, "leader-elect", l.Enabled, "wait for a lease before working, so that several replicas may run")
-	flags.StringVar(&l.Namespace, "leader-elect-namespace", l.Namespace, "namespace of the lease (default: the namespace of the pod, or of the kubeconfig's context)")
-	flags.DurationVar(&l.LeaseDuration, "leader-elect-lease-duration", l.LeaseDuration, "how long others wait before they take over a lease that is not renewed")
-	flags.DurationVar(&l.RenewDeadline, "leader-elect-renew-deadline", l.RenewDeadline, "how long the leader tries to renew its lease before it gives up")
+	flags.StringVar(
+		&l.Namespace,
+		"leader-elect-namespace",
+		l.Namespace,
+		"namespace of the lease (default: the namespace of the pod, or of the kubeconfig's context)",
+	)
+	flags.DurationVar(
+		&l.LeaseDuration,
+		"leader-elect-lease-duration",
+		l.LeaseDuration,
+		"how long others wait before they take over a lease that is not renewed",
+	)
+	flags.DurationVar(
+		&l.RenewDeadline,
+		"leader-elect-renew-deadline",
+		l.RenewDeadline,
+		"how long the leader tries to renew its lease before it gives up",
+	)
 	flags.DurationVar(&l.RetryPeriod, "leader-elect-retry-period", l.RetryPeriod, "time between attempts to get or renew the lease")
 }
 

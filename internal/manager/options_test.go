@@ -35,13 +35,35 @@ func TestFlagsDefaultToDefaultOptions(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	opts := parse(t, "--controllers=-contexts", "--workers=3", "--concurrent=contexts=5", "--default-context-exclude-namespaces=a,b", "--namespaces=c,d",
-		"--deploy-item-pickup-timeout=none", "--deployer-identity=me", "--deployer-target-selector=labels=a in (b,c)", "--deployer-target-selector=targets=d",
-		"--events-address=http://e/", "--pull-request-poll-interval=5s", "--rollout-deadline=2h", "--approval-address=0", "--approval-tls-certificate=c",
-		"--approval-tls-key=k", "--approval-trusted-proxies=10.0.0.0/8", "--approval-legacy-signatures", "--approval-unsigned",
+	opts := parse(
+		t,
+		"--controllers=-contexts",
+		"--workers=3",
+		"--concurrent=contexts=5",
+		"--default-context-exclude-namespaces=a,b",
+		"--namespaces=c,d",
+		"--deploy-item-pickup-timeout=none",
+		"--deployer-identity=me",
+		"--deployer-target-selector=labels=a in (b,c)",
+		"--deployer-target-selector=targets=d",
+		"--events-address=http://e/",
+		"--pull-request-poll-interval=5s",
+		"--rollout-deadline=2h",
+		"--approval-address=0",
+		"--approval-tls-certificate=c",
+		"--approval-tls-key=k",
+		"--approval-trusted-proxies=10.0.0.0/8",
+		"--approval-legacy-signatures",
+		"--approval-unsigned",
 		"--application-kinds=App.apps.example,Site.sites.example",
-		"--metrics-address=0", "--health-probe-address=:1", "--leader-elect=false", "--leader-elect-namespace=n",
-		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
+		"--metrics-address=0",
+		"--health-probe-address=:1",
+		"--leader-elect=false",
+		"--leader-elect-namespace=n",
+		"--leader-elect-lease-duration=3s",
+		"--leader-elect-renew-deadline=2s",
+		"--leader-elect-retry-period=1s",
+	)
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
 		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, MetricsAddress: "0",

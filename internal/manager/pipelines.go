@@ -54,16 +54,61 @@ func defaultPipelineOptions() PipelineOptions {
 }
 
 func (o *PipelineOptions) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.EventsAddress, "events-address", o.EventsAddress, "URL of Flux's notification-controller, to which pipelines with the strategy notification send their events,\nfor example http://notification-controller.flux-system.svc.cluster.local./ (default: none; Kubernetes Events are always created)")
-	flags.DurationVar(&o.PollInterval, "pull-request-poll-interval", o.PollInterval, "how often a repository with open pull requests is asked for news; calls of its webhook make it sooner")
-	flags.DurationVar(&o.RolloutDeadline, "rollout-deadline", o.RolloutDeadline, "how long a promotion may take to arrive in an environment before it is called stalled")
-	flags.StringSliceVar(&o.ApplicationKinds, "application-kinds", o.ApplicationKinds, "kinds that spec.appRef of pipelines may name, each as KIND.GROUP; others are neither read nor watched")
-	flags.StringVar(&o.ApprovalAddress, "approval-address", o.ApprovalAddress, "where to take signed approvals and calls of Git servers; 0 for nowhere")
-	flags.StringVar(&o.ApprovalCertificate, "approval-tls-certificate", o.ApprovalCertificate, "file with the certificate of that server; together with --approval-tls-key it turns on TLS")
+	flags.StringVar(
+		&o.EventsAddress,
+		"events-address",
+		o.EventsAddress,
+		"URL of Flux's notification-controller, to which pipelines with the strategy notification send their events,\nfor example http://notification-controller.flux-system.svc.cluster.local./ (default: none; Kubernetes Events are always created)",
+	)
+	flags.DurationVar(
+		&o.PollInterval,
+		"pull-request-poll-interval",
+		o.PollInterval,
+		"how often a repository with open pull requests is asked for news; calls of its webhook make it sooner",
+	)
+	flags.DurationVar(
+		&o.RolloutDeadline,
+		"rollout-deadline",
+		o.RolloutDeadline,
+		"how long a promotion may take to arrive in an environment before it is called stalled",
+	)
+	flags.StringSliceVar(
+		&o.ApplicationKinds,
+		"application-kinds",
+		o.ApplicationKinds,
+		"kinds that spec.appRef of pipelines may name, each as KIND.GROUP; others are neither read nor watched",
+	)
+	flags.StringVar(
+		&o.ApprovalAddress,
+		"approval-address",
+		o.ApprovalAddress,
+		"where to take signed approvals and calls of Git servers; 0 for nowhere",
+	)
+	flags.StringVar(
+		&o.ApprovalCertificate,
+		"approval-tls-certificate",
+		o.ApprovalCertificate,
+		"file with the certificate of that server; together with --approval-tls-key it turns on TLS",
+	)
 	flags.StringVar(&o.ApprovalKey, "approval-tls-key", o.ApprovalKey, "file with the key of that certificate")
-	flags.StringSliceVar(&o.ApprovalTrustedProxies, "approval-trusted-proxies", o.ApprovalTrustedProxies, "networks such as 10.0.0.0/8 whose X-Forwarded-For tells whom a call comes from (default: none)")
-	flags.BoolVar(&o.LegacySignatures, "approval-legacy-signatures", o.LegacySignatures, "also accept approvals that are signed over the body alone; whoever has seen one can repeat it for anything")
-	flags.BoolVar(&o.UnsignedApprovals, "approval-unsigned", o.UnsignedApprovals, "accept approvals of promotions whose strategy names no Secret from everybody who reaches the server")
+	flags.StringSliceVar(
+		&o.ApprovalTrustedProxies,
+		"approval-trusted-proxies",
+		o.ApprovalTrustedProxies,
+		"networks such as 10.0.0.0/8 whose X-Forwarded-For tells whom a call comes from (default: none)",
+	)
+	flags.BoolVar(
+		&o.LegacySignatures,
+		"approval-legacy-signatures",
+		o.LegacySignatures,
+		"also accept approvals that are signed over the body alone; whoever has seen one can repeat it for anything",
+	)
+	flags.BoolVar(
+		&o.UnsignedApprovals,
+		"approval-unsigned",
+		o.UnsignedApprovals,
+		"accept approvals of promotions whose strategy names no Secret from everybody who reaches the server",
+	)
 }
 
 func (o *PipelineOptions) validate() error {
@@ -109,7 +154,10 @@ func (o *PipelineOptions) applicationKinds() ([]schema.GroupKind, error) {
 	for _, text := range o.ApplicationKinds {
 		kind := schema.ParseGroupKind(text)
 		if kind.Kind == "" || !strings.Contains(kind.Group, ".") {
-			return nil, fmt.Errorf("--application-kinds: %q is no kind of applications: write it as KIND.GROUP, for example HelmRelease.helm.toolkit.fluxcd.io", text)
+			return nil, fmt.Errorf(
+				"--application-kinds: %q is no kind of applications: write it as KIND.GROUP, for example HelmRelease.helm.toolkit.fluxcd.io",
+				text,
+			)
 		}
 		kinds = append(kinds, kind)
 	}

@@ -32,8 +32,22 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 	options.ProbeAddress = testkit.FreeAddress(t)
 	mgr := managed.Manager(t, server.Config(), options) // It needs no kind.
 	testkit.Run(t, mgr.Start)
-	awaitReadiness(t, options.ProbeAddress, "", http.StatusInternalServerError, "[-]installations failed", "[-]pipelines failed", "[+]caches ok")
-	awaitReadiness(t, options.ProbeAddress, "/pipelines", http.StatusInternalServerError, "pipelines waits until the cluster serves Pipeline of pipelines.weave.works/v1alpha1")
+	awaitReadiness(
+		t,
+		options.ProbeAddress,
+		"",
+		http.StatusInternalServerError,
+		"[-]installations failed",
+		"[-]pipelines failed",
+		"[+]caches ok",
+	)
+	awaitReadiness(
+		t,
+		options.ProbeAddress,
+		"/pipelines",
+		http.StatusInternalServerError,
+		"pipelines waits until the cluster serves Pipeline of pipelines.weave.works/v1alpha1",
+	)
 	if waiting := mgr.Waiting(); len(waiting) != len(manager.Controllers()) {
 		t.Errorf("of %d controllers wait %v", len(manager.Controllers()), waiting)
 	}
@@ -51,7 +65,8 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 	line := testkit.Pipeline(namespace, "shop").Environment("dev", namespace).EnvironmentOn("east", "prod", namespace).Build()
 	testkit.Create(t, server, line)
 	testkit.Eventually(t, server, line, testkit.Is("told that HelmReleases are not served", func(p *pipelines.Pipeline) bool {
-		return p.Status.ObservedGeneration == p.Generation && saysOf(p, "dev", "does not serve the kind HelmRelease") && saysOf(p, "prod", "does not serve the kind GitopsCluster")
+		return p.Status.ObservedGeneration == p.Generation && saysOf(p, "dev", "does not serve the kind HelmRelease") &&
+			saysOf(p, "prod", "does not serve the kind GitopsCluster")
 	}))
 	awaitReadiness(t, options.ProbeAddress, "", http.StatusOK, "ok")
 	if waiting := mgr.Waiting(); len(waiting) > 0 {
@@ -65,7 +80,10 @@ func TestControllersBeginOnceTheirKindsAreServed(t *testing.T) {
 }
 
 func saysOf(p *pipelines.Pipeline, environment, text string) bool {
-	return slices.ContainsFunc(p.Status.Environments[environment].Targets, func(target pipelines.TargetStatus) bool { return strings.Contains(target.Error, text) })
+	return slices.ContainsFunc(
+		p.Status.Environments[environment].Targets,
+		func(target pipelines.TargetStatus) bool { return strings.Contains(target.Error, text) },
+	)
 }
 
 func kindsOf(t *testing.T, group string) []*apiextensionsv1.CustomResourceDefinition {

@@ -190,7 +190,8 @@ func TestErrorKeepsKindAndCauses(t *testing.T) {
 	v := valuesOf("hunter2")
 	cause := errors.New("hunter2 is bad")
 	err := v.Error(failure.NewTerminal(failure.Details{Reason: "Bad"}, fmt.Errorf("look: %w", cause)))
-	if err.Error() != "look: "+Mask+" is bad" || failure.KindOf(err) != failure.Terminal || failure.DetailsOf(err).Reason != "Bad" || !errors.Is(err, cause) {
+	if err.Error() != "look: "+Mask+" is bad" || failure.KindOf(err) != failure.Terminal || failure.DetailsOf(err).Reason != "Bad" ||
+		!errors.Is(err, cause) {
 		t.Errorf("%v, %v, %+v", err, failure.KindOf(err), failure.DetailsOf(err))
 	}
 	waiting := v.Error(fmt.Errorf("look: %w", &failure.Wait{Reason: "Later", For: "Target hunter2"}))
@@ -206,7 +207,9 @@ func TestErrorKeepsKindAndCauses(t *testing.T) {
 func TestNothingIsShownThatCannotBeMasked(t *testing.T) {
 	v := Unknown(errors.New("read Secret a/b: forbidden"))
 	err := v.Error(failure.Terminalf(failure.Details{Reason: "Bad"}, "hunter2 is bad"))
-	if strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "read Secret a/b: forbidden") || failure.KindOf(err) != failure.Terminal || v.Known() {
+	if strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "read Secret a/b: forbidden") ||
+		failure.KindOf(err) != failure.Terminal ||
+		v.Known() {
 		t.Errorf("%v", err)
 	}
 }

@@ -137,7 +137,8 @@ var excerpts = []*regexp.Regexp{
 
 func withoutExcerpt(status metav1.Status) string {
 	text := status.Message
-	if status.Reason != metav1.StatusReasonBadRequest && status.Reason != metav1.StatusReasonInternalError && status.Reason != metav1.StatusReasonUnknown {
+	if status.Reason != metav1.StatusReasonBadRequest && status.Reason != metav1.StatusReasonInternalError &&
+		status.Reason != metav1.StatusReasonUnknown {
 		return text
 	}
 	text = excerpts[0].ReplaceAllString(text, "")

@@ -163,7 +163,12 @@ func (l *Library) Blueprint(ctx context.Context, of component.Coordinates, resou
 	if content, err := l.Content(ctx, of, resource.Access); err == nil {
 		return catalog.Unpack(content.Data)
 	}
-	return nil, catalog.NotFoundf("the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR", name, id, name)
+	return nil, catalog.NotFoundf(
+		"the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR",
+		name,
+		id,
+		name,
+	)
 }
 
 // Content implements catalog.Resources: blobs lie in the directory of components, beside the descriptor in the folder
@@ -177,7 +182,11 @@ func (l *Library) Content(_ context.Context, of component.Coordinates, access co
 	name := path.Join(folder, "blobs", strings.ReplaceAll(blob.Reference, ":", "."))
 	data, err := fs.ReadFile(l.directory, name)
 	if err != nil {
-		return component.Content{}, catalog.NotFoundf("the blob %s of component %s is not in the directory of components", blob.Reference, of.ID())
+		return component.Content{}, catalog.NotFoundf(
+			"the blob %s of component %s is not in the directory of components",
+			blob.Reference,
+			of.ID(),
+		)
 	}
 	return component.Content{Data: data, MediaType: blob.MediaType}, nil
 }

@@ -68,7 +68,8 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 		"the blob":             {"blobs/b": filepath.Join(outside, "blueprint.yaml")},
 	} {
 		_, err := renderText(t, tree(t, inside, links), app)
-		if err == nil || !strings.Contains(err.Error(), "spec.blueprint.ref.resourceName: the blueprint installer of component app:1.0.0 is not at hand") {
+		if err == nil ||
+			!strings.Contains(err.Error(), "spec.blueprint.ref.resourceName: the blueprint installer of component app:1.0.0 is not at hand") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -65,7 +65,8 @@ func TestGivenExports(t *testing.T) {
 		"a: {exports: hunter2}\n": "is of type string",
 	}
 	for text, want := range tests {
-		if _, err := parseExports("file", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if _, err := parseExports("file", []byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

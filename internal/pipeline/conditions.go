@@ -102,7 +102,9 @@ func progressOf(f facts, closed []barrier, l ledger, holds []pipelines.Hold) pro
 	for _, s := range f.steps {
 		p := l.of(s.name()).Promotion
 		if s.index > 0 && p != nil && p.State == pipelines.PromotionAttempting && len(closed[s.index].stops) == 0 {
-			return progress{moving: &told{reasonPromoting, fmt.Sprintf("revision %s is promoted to environment %s, attempt %d", p.Revision, s.name(), p.Attempts)}}
+			return progress{
+				moving: &told{reasonPromoting, fmt.Sprintf("revision %s is promoted to environment %s, attempt %d", p.Revision, s.name(), p.Attempts)},
+			}
 		}
 	}
 	var halted *told

@@ -9,8 +9,8 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
-// retire computes the status of a pipeline that is being deleted: what it still waits for, and which pull requests stay. Nothing of what it
-// waited for before is true any more.
+// retire computes the status of a pipeline that is being deleted: what it still waits for, and which pull requests stay. Nothing of what
+// it waited for before is true any more.
 func retire(f facts) outcome {
 	l, requests := answer(f, takeIn(f, openLedger(f)))
 	waits := withdrawals(l, nil)

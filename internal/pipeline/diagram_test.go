@@ -73,7 +73,8 @@ func arrows(t *testing.T, promotion *pipelines.Promotion) map[arrow]bool {
 	all := map[arrow]bool{}
 	note := func(s *scene, label string) {
 		for _, news := range s.announced {
-			byItself := news.To == pipelines.PromotionComplete && news.From != pipelines.PromotionSucceeded && news.From != pipelines.PromotionStalled
+			byItself := news.To == pipelines.PromotionComplete && news.From != pipelines.PromotionSucceeded &&
+				news.From != pipelines.PromotionStalled
 			superseded := news.To == pipelines.PromotionSuperseded || news.From == pipelines.PromotionSuperseded
 			if news.To != "" && news.To != news.From && !byItself && !superseded {
 				all[arrow{news.From, news.To, label}] = true

@@ -146,7 +146,8 @@ func TestEnvironmentThatBecomesTheFirst(t *testing.T) {
 	slices.Reverse(s.Spec.Environments)
 	slices.Reverse(s.Environments)
 	effects := s.look()
-	if !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) || !slices.Equal(promotions(effects), []string{"a:0"}) {
+	if !slices.ContainsFunc(effects, func(e Effect) bool { _, ok := e.(Withdraw); return ok }) ||
+		!slices.Equal(promotions(effects), []string{"a:0"}) {
 		t.Errorf("effects %v", effects)
 	}
 }
@@ -308,7 +309,10 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 		if attempts != MaxWithdrawals || s.Finalizer {
 			t.Errorf("%d attempts, finalizer %v", attempts, s.Finalizer)
 		}
-		if !slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == "PullRequestLeftOpen" && strings.Contains(n.Message, "pulls/1") }) {
+		if !slices.ContainsFunc(
+			s.announced,
+			func(n News) bool { return n.Reason == "PullRequestLeftOpen" && strings.Contains(n.Message, "pulls/1") },
+		) {
 			t.Errorf("nobody is told: %v", s.announced)
 		}
 	})
@@ -344,7 +348,8 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 		if s.Finalizer || s.record("b").PullRequest.State != pipelines.PullRequestClosed {
 			t.Errorf("finalizer %v, pull request %+v", s.Finalizer, s.record("b").PullRequest)
 		}
-		if len(s.announced) != 1 || s.announced[0].Reason != "BranchLeft" || !strings.Contains(s.announced[0].Message, s.record("b").PullRequest.Branch) {
+		if len(s.announced) != 1 || s.announced[0].Reason != "BranchLeft" ||
+			!strings.Contains(s.announced[0].Message, s.record("b").PullRequest.Branch) {
 			t.Errorf("told is %v", s.announced)
 		}
 	})
@@ -362,7 +367,8 @@ func TestPIP29_DeletionClosesPullRequests(t *testing.T) {
 				t.Errorf("%s says %q", place, message)
 			}
 		}
-		if s.Status.Holds[0].Until == nil || meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Reason != ReasonDeleting {
+		if s.Status.Holds[0].Until == nil ||
+			meta.FindStatusCondition(s.Status.Conditions, pipelines.ConditionReconciling).Reason != ReasonDeleting {
 			t.Errorf("holds %+v, conditions %+v", s.Status.Holds, s.Status.Conditions)
 		}
 	})

@@ -132,7 +132,11 @@ func soak(source view, healthy *pipelines.EnvironmentHealth, revision string, no
 		return nil
 	}
 	return []gate{{reason: pipelines.HoldSoaking, until: until, message: fmt.Sprintf(
-		"environment %s must be healthy for %s, and is since %s", source.name(), source.spec.MinHealthy, healthy.Since.UTC().Format(time.RFC3339))}}
+		"environment %s must be healthy for %s, and is since %s",
+		source.name(),
+		source.spec.MinHealthy,
+		healthy.Since.UTC().Format(time.RFC3339),
+	)}}
 }
 
 // openWindow is closed when the windows of the environment say so.

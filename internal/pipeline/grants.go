@@ -70,7 +70,17 @@ func (r Reference) isTo(to espalier.ReferenceGrantTo) bool {
 func (r Reference) Refused() Problem {
 	return Problem{Reason: pipelines.ReasonReferenceNotPermitted, Message: fmt.Sprintf(
 		"pipelines of namespace %s may not refer to %s: namespace %s must permit it by a ReferenceGrant of %s from %s/%s in namespace %s to %s/%s %s",
-		r.From, r.To, r.To.Namespace, espalier.GroupName, pipelines.GroupName, pipelineKind, r.From, r.To.Group, r.To.Kind, r.To.Name)}
+		r.From,
+		r.To,
+		r.To.Namespace,
+		espalier.GroupName,
+		pipelines.GroupName,
+		pipelineKind,
+		r.From,
+		r.To.Group,
+		r.To.Kind,
+		r.To.Name,
+	)}
 }
 
 // Manifest is a grant that permits the reference, and nothing more, for kubectl apply. What a pipeline says is quoted.
@@ -135,5 +145,8 @@ func KindRefused(app pipelines.AppReference, kinds []schema.GroupKind) Problem {
 	}
 	return Problem{Reason: pipelines.ReasonKindNotPermitted, Message: fmt.Sprintf(
 		"spec.appRef names the kind %q of %q, which is not among the kinds that pipelines may follow: name one of %s, or have the operator add the kind to --application-kinds",
-		app.Kind, app.APIVersion, strings.Join(names, ", "))}
+		app.Kind,
+		app.APIVersion,
+		strings.Join(names, ", "),
+	)}
 }

@@ -115,7 +115,8 @@ func TestPIP08_KindsAreAClosedSet(t *testing.T) {
 		if (problem == Problem{}) != test.permitted {
 			t.Errorf("%s of %s: %+v", test.kind, test.version, problem)
 		}
-		if !test.permitted && (!strings.Contains(problem.Message, test.kinds[0].String()) || !strings.Contains(problem.Message, fmt.Sprintf("%q", test.kind))) {
+		if !test.permitted &&
+			(!strings.Contains(problem.Message, test.kinds[0].String()) || !strings.Contains(problem.Message, fmt.Sprintf("%q", test.kind))) {
 			t.Errorf("it says %q", problem.Message)
 		}
 	}

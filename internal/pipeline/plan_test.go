@@ -102,7 +102,8 @@ func TestPIP12_NewRevisionSupersedesEverywhere(t *testing.T) {
 	closed := Attempt{State: AttemptDone, Result: Result{PullRequest: PullRequest{Number: 7, State: pipelines.PullRequestClosed}}}
 	s.finish(closed)
 	s.wantPromotions("c:2")
-	if old := s.Status.Environments["c"].History[0]; old.PullRequest.State != pipelines.PullRequestClosed || old.State != pipelines.PromotionSuperseded {
+	if old := s.Status.Environments["c"].History[0]; old.PullRequest.State != pipelines.PullRequestClosed ||
+		old.State != pipelines.PromotionSuperseded {
 		t.Errorf("the old record is %+v", old)
 	}
 }

@@ -83,7 +83,13 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 			Message:   fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment),
 		}, nil
 	case record.State == pipelines.PromotionRejected:
-		return refuse(RefusedDecided, "revision %s was rejected for environment %s%s; ask for a retry first", record.Revision, ask.Environment, by(decider(record)))
+		return refuse(
+			RefusedDecided,
+			"revision %s was rejected for environment %s%s; ask for a retry first",
+			record.Revision,
+			ask.Environment,
+			by(decider(record)),
+		)
 	case approved(record):
 		return Answer{
 			Already:   true,
@@ -91,7 +97,13 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 			Message:   fmt.Sprintf("revision %s was approved for environment %s before", record.Revision, ask.Environment),
 		}, nil
 	}
-	return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s does not wait for approval: it is %s", record.Revision, ask.Environment, record.State)
+	return refuse(
+		RefusedNothingWaits,
+		"the promotion of revision %s to environment %s does not wait for approval: it is %s",
+		record.Revision,
+		ask.Environment,
+		record.State,
+	)
 }
 
 // Reject forbids a promotion that has not begun.
@@ -117,7 +129,13 @@ func Reject(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 			Message:   fmt.Sprintf("revision %s was rejected for environment %s before", record.Revision, ask.Environment),
 		}, nil
 	}
-	return refuse(RefusedBegun, "the promotion of revision %s to environment %s has begun and is %s: close its pull request, or hold the environment", record.Revision, ask.Environment, record.State)
+	return refuse(
+		RefusedBegun,
+		"the promotion of revision %s to environment %s has begun and is %s: close its pull request, or hold the environment",
+		record.Revision,
+		ask.Environment,
+		record.State,
+	)
 }
 
 // PromoteNow lets a promotion happen now: it counts as approval, and neither minHealthy nor windows hold it. Suspension and
@@ -137,7 +155,13 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 			Message:   fmt.Sprintf("the promotion of revision %s to environment %s has begun before", record.Revision, ask.Environment),
 		}, nil
 	default:
-		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s is %s; ask for a retry", record.Revision, ask.Environment, record.State)
+		return refuse(
+			RefusedNothingWaits,
+			"the promotion of revision %s to environment %s is %s; ask for a retry",
+			record.Revision,
+			ask.Environment,
+			record.State,
+		)
 	}
 	record.Expedited = true
 	if !approved(record) {
@@ -173,7 +197,13 @@ func Retry(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 		e.Promotion = &next
 		*e = moveTo(*e, next.State, now)
 	default:
-		return refuse(RefusedNothingWaits, "the promotion of revision %s to environment %s needs no retry: it is %s", record.Revision, ask.Environment, record.State)
+		return refuse(
+			RefusedNothingWaits,
+			"the promotion of revision %s to environment %s needs no retry: it is %s",
+			record.Revision,
+			ask.Environment,
+			record.State,
+		)
 	}
 	p.Status.Environments[ask.Environment] = *e
 	return Answer{
@@ -189,7 +219,10 @@ func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error)
 		return nil, &Refusal{RefusedUnknownEnvironment, fmt.Sprintf("the pipeline has no environment %s", ask.Environment)}
 	}
 	if i == 0 {
-		return nil, &Refusal{RefusedUnknownEnvironment, fmt.Sprintf("nothing is promoted to environment %s: it is the first one", ask.Environment)}
+		return nil, &Refusal{
+			RefusedUnknownEnvironment,
+			fmt.Sprintf("nothing is promoted to environment %s: it is the first one", ask.Environment),
+		}
 	}
 	recorded := p.Status.Environments[ask.Environment]
 	e := recorded.DeepCopy()
@@ -198,18 +231,33 @@ func asked(p *pipelines.Pipeline, ask Ask) (*pipelines.EnvironmentStatus, error)
 	case record == nil || record.State == pipelines.PromotionSuperseded:
 		return nil, &Refusal{RefusedNothingWaits, fmt.Sprintf("there is no promotion to environment %s", ask.Environment)}
 	case record.Revision != ask.Revision:
-		return nil, &Refusal{RefusedStale, fmt.Sprintf("the promotion to environment %s is for revision %s, not %s", ask.Environment, record.Revision, ask.Revision)}
+		return nil, &Refusal{
+			RefusedStale,
+			fmt.Sprintf("the promotion to environment %s is for revision %s, not %s", ask.Environment, record.Revision, ask.Revision),
+		}
 	case ask.Run != 0 && record.Run != ask.Run:
-		return nil, &Refusal{RefusedStale, fmt.Sprintf("the promotion to environment %s is of run %d, not %d", ask.Environment, record.Run, ask.Run)}
+		return nil, &Refusal{
+			RefusedStale,
+			fmt.Sprintf("the promotion to environment %s is of run %d, not %d", ask.Environment, record.Run, ask.Run),
+		}
 	case !current(p, record):
-		return nil, &Refusal{RefusedStale, fmt.Sprintf("revision %s is not the current one any more: it is %s, of run %d", record.Revision, p.Status.Run.Revision, p.Status.Run.Number)}
+		return nil, &Refusal{
+			RefusedStale,
+			fmt.Sprintf(
+				"revision %s is not the current one any more: it is %s, of run %d",
+				record.Revision,
+				p.Status.Run.Revision,
+				p.Status.Run.Number,
+			),
+		}
 	}
 	return e, nil
 }
 
 // current reports whether a promotion is one of the current run. In the mode Pairwise each environment has its own.
 func current(p *pipelines.Pipeline, record *pipelines.PromotionStatus) bool {
-	return p.Spec.Mode.OrDefault() == pipelines.ModePairwise || p.Status.Run == nil || isFor(record, p.Status.Run.Revision, p.Status.Run.Number)
+	return p.Spec.Mode.OrDefault() == pipelines.ModePairwise || p.Status.Run == nil ||
+		isFor(record, p.Status.Run.Revision, p.Status.Run.Number)
 }
 
 func environmentOf(p *pipelines.Pipeline, name string) pipelines.Environment {
@@ -298,7 +346,12 @@ func carryOut(f facts, p *pipelines.Pipeline, request Request) (Answer, error) {
 	case pipelines.RequestRetry:
 		return Retry(p, ask)
 	}
-	return refuse(RefusedMalformed, "annotation %s asks for %q: it must be approve, reject, promote or retry", request.Annotation, request.Action)
+	return refuse(
+		RefusedMalformed,
+		"annotation %s asks for %q: it must be approve, reject, promote or retry",
+		request.Annotation,
+		request.Action,
+	)
 }
 
 // requestText is the value of an annotation by which somebody asks for something or holds something.

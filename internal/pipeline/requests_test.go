@@ -72,7 +72,8 @@ func TestPIP25_ApprovalIsVoidForANewRevision(t *testing.T) {
 		t.Errorf("the marker is %q", marker)
 	}
 	s.pass(time.Second).ask(pipelines.RequestApprove, "b", "1").wantPromotions()
-	if answer := s.Status.Requests[0]; answer.Accepted || !slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == "RequestRefused" && n.Warning }) {
+	if answer := s.Status.Requests[0]; answer.Accepted ||
+		!slices.ContainsFunc(s.announced, func(n News) bool { return n.Reason == "RequestRefused" && n.Warning }) {
 		t.Errorf("a stale approval is answered with %+v", answer)
 	}
 }

@@ -70,9 +70,9 @@ func (s source) version() string {
 	return s.name
 }
 
-// sameRevision reports whether two reports of revisions mean the same. They do if they have the same digest, however the one source and the
-// other came to it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But two versions are two, even if their
-// contents are the same, so that a release follows its candidate.
+// sameRevision reports whether two reports of revisions mean the same. They do if they have the same digest, however the one source and
+// the other came to it: what was seen as main@sha1:X is promoted as X, and is then reported as sha1:X. But two versions are two, even if
+// their contents are the same, so that a release follows its candidate.
 func sameRevision(a, b string) bool {
 	if a == b {
 		return true

@@ -50,8 +50,8 @@ type step struct {
 	settled *pipelines.Settlement
 }
 
-// attemptable reports whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision rolls
-// out: it may be on some targets only because the attempt was cut off before it came to the others, or to its own end.
+// attemptable reports whether an attempt may be made for a promotion. One that has begun is also brought to its end while the revision
+// rolls out: it may be on some targets only because the attempt was cut off before it came to the others, or to its own end.
 func (s step) attemptable(p *pipelines.PromotionStatus) bool {
 	begun := p.Attempts > 0 && (p.State == pipelines.PromotionAttempting || p.State == pipelines.PromotionFailed)
 	return s.verdict == verdictNeeded || s.verdict == verdictRollingOut && begun

@@ -60,7 +60,9 @@ func explainDeletion(holds []pipelines.Hold) []Explanation {
 		lines = append(lines, explainHold(hold))
 	}
 	if len(lines) == 0 {
-		return []Explanation{{Message: "the pipeline is being deleted and waits for none of its pull requests; see metadata.finalizers for who else keeps it"}}
+		return []Explanation{
+			{Message: "the pipeline is being deleted and waits for none of its pull requests; see metadata.finalizers for who else keeps it"},
+		}
 	}
 	return lines
 }

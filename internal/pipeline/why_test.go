@@ -156,7 +156,9 @@ func TestConditionsSayWhetherItMoves(t *testing.T) {
 				t.Errorf("Ready is %t with the reason %s", ready, reason(pipelines.ConditionReady))
 			}
 			got := conditions{
-				reason(pipelines.ConditionReady), reason(pipelines.ConditionReconciling), reason(pipelines.ConditionStalled), reason(pipelines.ConditionPromotionPending),
+				reason(
+					pipelines.ConditionReady,
+				), reason(pipelines.ConditionReconciling), reason(pipelines.ConditionStalled), reason(pipelines.ConditionPromotionPending),
 			}
 			if got != test.want || s.Status.ObservedGeneration != 5 {
 				t.Errorf("the conditions are %+v, want %+v", got, test.want)

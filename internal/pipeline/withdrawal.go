@@ -99,7 +99,8 @@ func postponeWithdrawal(f facts, r record, failed AttemptError) record {
 // hopeless reports whether another attempt to close the pull request would not help. Whoever deletes a pipeline does not bring its
 // credentials back.
 func hopeless(f facts, w *pipelines.Withdrawal, last Attempt) bool {
-	return last.State == AttemptFailed && (last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonNoCredentials)
+	return last.State == AttemptFailed &&
+		(last.Error.Permanent || w.Attempts >= MaxWithdrawals || f.Deleted && last.Error.Reason == ReasonNoCredentials)
 }
 
 // leavesRepository reports whether no other pull requests will be opened for the environment where this one is.
@@ -120,8 +121,8 @@ func repeatWithdrawal(r record, now metav1.Time) record {
 	return r
 }
 
-// endOf finds out whether the pull request has been closed or merged, be it by an attempt that failed afterwards or whose end is not known.
-// Closed is not the end of a withdrawal: the branch may be left.
+// endOf finds out whether the pull request has been closed or merged, be it by an attempt that failed afterwards or whose end is not
+// known. Closed is not the end of a withdrawal: the branch may be left.
 func endOf(requests []PullRequest, r record, last Attempt) (PullRequest, bool) {
 	if left := last.Result.PullRequest; last.State == AttemptFailed && left.State != "" && left.State != pipelines.PullRequestOpen {
 		return left, true

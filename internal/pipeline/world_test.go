@@ -317,7 +317,8 @@ func alwaysAReason(_, after *scene, _ []Effect) string {
 
 func conditionsAgree(_, after *scene, _ []Effect) string {
 	conditions := after.Status.Conditions
-	if meta.IsStatusConditionTrue(conditions, pipelines.ConditionReconciling) && meta.IsStatusConditionTrue(conditions, pipelines.ConditionStalled) {
+	if meta.IsStatusConditionTrue(conditions, pipelines.ConditionReconciling) &&
+		meta.IsStatusConditionTrue(conditions, pipelines.ConditionStalled) {
 		return "both Reconciling and Stalled"
 	}
 	for _, c := range conditions {
@@ -339,7 +340,8 @@ func withdrawsBeforeItOpens(before, after *scene, effects []Effect) string {
 			return ""
 		}
 		for _, old := range after.Status.Environments[e.ID.Environment].History {
-			if old.Key == p.Key && (old.PullRequest == nil || old.PullRequest.State == pipelines.PullRequestMerged || old.PullRequest.State == pipelines.PullRequestClosed) {
+			if old.Key == p.Key &&
+				(old.PullRequest == nil || old.PullRequest.State == pipelines.PullRequestMerged || old.PullRequest.State == pipelines.PullRequestClosed) {
 				return ""
 			}
 		}

@@ -42,8 +42,8 @@ const (
 	ReasonFlowChangeRefused = "FlowChangeRefused"
 )
 
-// EndedByItself reports whether a completed phase of the continuous flow is the object's own: it was aborted, or could not do its part. All
-// others follow from what is below.
+// EndedByItself reports whether a completed phase of the continuous flow is the object's own: it was aborted, or could not do its part.
+// All others follow from what is below.
 func EndedByItself(status *lsv1alpha1.RunStatus) bool {
 	if status.Phase != lsv1alpha1.PhaseFailed && status.Phase != lsv1alpha1.PhaseAborted {
 		return false
@@ -63,7 +63,8 @@ func ReadyReason(status *lsv1alpha1.RunStatus) string {
 
 // Asked reports whether an operation is one that the continuous flow answers.
 func Asked(operation lsv1alpha1.Operation) bool {
-	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile || operation == lsv1alpha1.OperationAbort
+	return operation == lsv1alpha1.OperationReconcile || operation == lsv1alpha1.OperationForceReconcile ||
+		operation == lsv1alpha1.OperationAbort
 }
 
 // SettleContinuously is the ladder of Settle for the continuous flow, in which there is no job to have a beginning and an end: the phases

@@ -314,7 +314,9 @@ func TestJOB11_ARequestTakesBackTheEndOfTheJobBefore(t *testing.T) {
 func TestJOB10_WhoNeverHadAJobSaysSoOnce(t *testing.T) {
 	status := &lsv1alpha1.RunStatus{}
 	run.AwaitRequest(status, "no job", now)
-	if diff := cmp.Diff(map[lsv1alpha1.ConditionType]string{"Ready": "False NoJobRequested"}, standing(status)); diff != "" || status.Phase != "" || status.JobID != "" {
+	if diff := cmp.Diff(map[lsv1alpha1.ConditionType]string{"Ready": "False NoJobRequested"}, standing(status)); diff != "" ||
+		status.Phase != "" ||
+		status.JobID != "" {
 		t.Errorf("%s: %+v", diff, status)
 	}
 	before := status.DeepCopy()

@@ -171,7 +171,10 @@ func (b *bundle) checkCycles() error {
 		return err
 	}
 	if cycle := g.Cycle(); cycle != nil {
-		return invalid("references lead back to where they came from: %v. Within one schema, refer to a part of it with #/...", &graph.CycleError{Cycle: cycle})
+		return invalid(
+			"references lead back to where they came from: %v. Within one schema, refer to a part of it with #/...",
+			&graph.CycleError{Cycle: cycle},
+		)
 	}
 	return nil
 }
@@ -188,7 +191,10 @@ func (b *bundle) checkReferences() error {
 		for _, start := range b.documents[identity].references {
 			ends, hops := b.follow(start)
 			if hops > b.limits.ReferenceHops {
-				return inDocument(b.documents[identity].name, invalid("the reference to %q leads from reference to reference without end", "#"+start.fragment))
+				return inDocument(
+					b.documents[identity].name,
+					invalid("the reference to %q leads from reference to reference without end", "#"+start.fragment),
+				)
 			}
 			if !ends || !usualPlace(start.fragment, b.documents[start.identity].draft) {
 				loose[start] = true
@@ -196,7 +202,10 @@ func (b *bundle) checkReferences() error {
 		}
 	}
 	if len(loose) > maxLooseReferences {
-		return invalid("it has more than %d references by $anchor, $id, $recursiveRef or $dynamicRef, or to places other than definitions and $defs", maxLooseReferences)
+		return invalid(
+			"it has more than %d references by $anchor, $id, $recursiveRef or $dynamicRef, or to places other than definitions and $defs",
+			maxLooseReferences,
+		)
 	}
 	return nil
 }

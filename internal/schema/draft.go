@@ -40,5 +40,8 @@ func draftFor(uri string) (draft, error) {
 	if found, known := drafts[name]; ok && known {
 		return found, nil
 	}
-	return draft{}, invalid("the version %q of JSON Schema is unknown: use, for example, https://json-schema.org/draft/2019-09/schema, or leave it out", uri)
+	return draft{}, invalid(
+		"the version %q of JSON Schema is unknown: use, for example, https://json-schema.org/draft/2019-09/schema, or leave it out",
+		uri,
+	)
 }

@@ -76,7 +76,11 @@ func doubling(n int, combine, draft string) string {
 		types = append(types, fmt.Sprintf(`"d%d":{"%s":[%s,%s]}`, i, combine, next, next))
 	}
 	types = append(types, fmt.Sprintf(`"d%d":{"type":"string"}`, n))
-	return fmt.Sprintf(`{"$schema":"http://json-schema.org/%s/schema#","$ref":"#/definitions/d0","definitions":{%s}}`, draft, strings.Join(types, ","))
+	return fmt.Sprintf(
+		`{"$schema":"http://json-schema.org/%s/schema#","$ref":"#/definitions/d0","definitions":{%s}}`,
+		draft,
+		strings.Join(types, ","),
+	)
 }
 
 func TestShortSchemasCannotDemandExponentialWork(t *testing.T) {

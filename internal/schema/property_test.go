@@ -131,7 +131,8 @@ func checkIndirection(t *testing.T, text string, value any) {
 	if again, same := verdict(text, schema.Sources{}, value); again != direct || same != message {
 		t.Fatalf("the answer changes: %q, then %q", message, same)
 	}
-	if direct != "" && direct != schema.ReasonSchemaValidationFailed && direct != schema.ReasonInvalidSchema && direct != schema.ReasonSchemaTooExpensive {
+	if direct != "" && direct != schema.ReasonSchemaValidationFailed && direct != schema.ReasonInvalidSchema &&
+		direct != schema.ReasonSchemaTooExpensive {
 		t.Fatalf("unexpected reason %q: %s", direct, message)
 	}
 	for ref, s := range map[string]schema.Sources{
@@ -192,7 +193,8 @@ func FuzzReference(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		reference, ours, err := schema.ParseReference(text)
 		if !ours {
-			if lower := strings.ToLower(text); strings.HasPrefix(lower, "local://") || strings.HasPrefix(lower, "blueprint://") || strings.HasPrefix(lower, "cd://") {
+			if lower := strings.ToLower(text); strings.HasPrefix(lower, "local://") || strings.HasPrefix(lower, "blueprint://") ||
+				strings.HasPrefix(lower, "cd://") {
 				t.Fatalf("%q was not recognised", text)
 			}
 			return

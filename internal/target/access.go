@@ -92,7 +92,10 @@ func chooseForm(document node) (field, error) {
 func wholeContent(document node) (*access, error) {
 	config, err := kubeconfigOf(node{yaml: document.yaml, path: keyKubeconfig})
 	if err != nil {
-		return nil, fmt.Errorf("the content has none of the keys kubeconfig, selfConfig and oidcConfig, so the whole of it was read as a kubeconfig: %w", err)
+		return nil, fmt.Errorf(
+			"the content has none of the keys kubeconfig, selfConfig and oidcConfig, so the whole of it was read as a kubeconfig: %w",
+			err,
+		)
 	}
 	return &access{kubeconfig: config}, nil
 }
@@ -141,7 +144,10 @@ func readOIDC(namespace string, value node) (*access, error) {
 		return nil, err
 	}
 	if len(oidc.Audience) == 0 {
-		return nil, invalid("%s.audience is missing: name the audience that the target cluster expects; a token without one would be valid for the cluster that holds the Target", value.path)
+		return nil, invalid(
+			"%s.audience is missing: name the audience that the target cluster expects; a token without one would be valid for the cluster that holds the Target",
+			value.path,
+		)
 	}
 	config := &rest.Config{Host: server, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: oidc.CAData}}
 	return &access{oidc: wish, server: config}, nil
@@ -185,7 +191,18 @@ func (a *access) fingerprint() fingerprint {
 	h := sha256.New()
 	if a.kubeconfig != nil {
 		c := a.kubeconfig
-		writeParts(h, "kubeconfig", c.Host, c.ServerName, string(c.CAData), string(c.CertData), string(c.KeyData), c.BearerToken, c.Username, c.Password)
+		writeParts(
+			h,
+			"kubeconfig",
+			c.Host,
+			c.ServerName,
+			string(c.CAData),
+			string(c.CertData),
+			string(c.KeyData),
+			c.BearerToken,
+			c.Username,
+			c.Password,
+		)
 	}
 	if a.server != nil {
 		writeParts(h, "server", a.server.Host, string(a.server.CAData))

@@ -122,7 +122,11 @@ func (c *Clusters) For(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, err
 
 func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluster, error) {
 	if t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster {
-		return nil, invalid("spec.type is %q, which is no Kubernetes cluster: use a Target of type %s", t.Spec.Type, lsv1alpha1.TargetTypeKubernetesCluster)
+		return nil, invalid(
+			"spec.type is %q, which is no Kubernetes cluster: use a Target of type %s",
+			t.Spec.Type,
+			lsv1alpha1.TargetTypeKubernetesCluster,
+		)
 	}
 	content, err := c.content(ctx, t)
 	if err != nil {

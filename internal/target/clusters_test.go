@@ -120,7 +120,11 @@ func TestAChangedSecretReplacesTheClient(t *testing.T) {
 	before := w.cluster(t, target)
 	mustList(t, before, w.namespace)
 	woken := make(chan struct{}, 100)
-	stop, err := before.Watch(corev1.SchemeGroupVersion.WithKind("Secret"), client.ObjectKeyFromObject(secret), func() { woken <- struct{}{} })
+	stop, err := before.Watch(
+		corev1.SchemeGroupVersion.WithKind("Secret"),
+		client.ObjectKeyFromObject(secret),
+		func() { woken <- struct{}{} },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +247,8 @@ func TestTargetsThatCannotBeUsed(t *testing.T) {
 			if err == nil || failure.KindOf(err) != c.kind || failure.DetailsOf(err).Reason != c.reason {
 				t.Fatalf("error = %v (%v, %+v)", err, failure.KindOf(err), failure.DetailsOf(err))
 			}
-			if !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "target "+w.namespace+"/a") || strings.Contains(err.Error(), canary) {
+			if !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "target "+w.namespace+"/a") ||
+				strings.Contains(err.Error(), canary) {
 				t.Errorf("error = %q, want it to contain %q and the Target", err, c.text)
 			}
 		})
@@ -272,7 +277,9 @@ func TestContentIsForAllTypes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := w.clusters.Content(t.Context(), testkit.Target(w.namespace, "a").Secret("none", "").Build()); failure.DetailsOf(err).Reason != ReasonSecretMissing {
+	if _, err := w.clusters.Content(t.Context(), testkit.Target(w.namespace, "a").Secret("none", "").Build()); failure.DetailsOf(
+		err,
+	).Reason != ReasonSecretMissing {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -296,7 +303,22 @@ func TestOtherKubeconfigsGetTheSameCare(t *testing.T) {
 
 func TestIdleClientsAreDropped(t *testing.T) {
 	w := newWorld(t)
-	idle, watched, busy := account(t, w.host, w.namespace, "idle"), account(t, w.host, w.namespace, "watched"), account(t, w.host, w.namespace, "busy")
+	idle, watched, busy := account(
+		t,
+		w.host,
+		w.namespace,
+		"idle",
+	), account(
+		t,
+		w.host,
+		w.namespace,
+		"watched",
+	), account(
+		t,
+		w.host,
+		w.namespace,
+		"busy",
+	)
 	target := func(name, token string) *lsv1alpha1.Target {
 		return testkit.Target(w.namespace, name).Kubeconfig(kubeconfigFor(t, w.host, "", token)).Build()
 	}
@@ -322,7 +344,9 @@ func TestIdleClientsAreDropped(t *testing.T) {
 func TestTheNumberOfClientsIsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.clusters.limit = 3
-	watched := testkit.Target(w.namespace, "watched").Kubeconfig(kubeconfigFor(t, w.host, "", account(t, w.host, w.namespace, "watched"))).Build()
+	watched := testkit.Target(w.namespace, "watched").
+		Kubeconfig(kubeconfigFor(t, w.host, "", account(t, w.host, w.namespace, "watched"))).
+		Build()
 	first := w.cluster(t, watched)
 	stop, err := first.Watch(corev1.SchemeGroupVersion.WithKind("ConfigMap"), client.ObjectKey{Namespace: w.namespace, Name: "x"}, func() {})
 	if err != nil {
@@ -357,7 +381,9 @@ func TestAClosedCacheStaysEmpty(t *testing.T) {
 
 func TestNoTokensAndSecretsWithoutAHost(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Host, o.HostConfig = nil, nil })
-	if _, err := w.clusters.For(t.Context(), testkit.Target(w.namespace, "a").Secret("access", "").Build()); failure.KindOf(err) != failure.Terminal {
+	if _, err := w.clusters.For(t.Context(), testkit.Target(w.namespace, "a").Secret("access", "").Build()); failure.KindOf(
+		err,
+	) != failure.Terminal {
 		t.Errorf("error = %v", err)
 	}
 	for _, key := range []string{"selfConfig", "oidcConfig"} {

@@ -54,14 +54,23 @@ func (c *Clusters) secretContent(ctx context.Context, namespace string, referenc
 		return nil, missing(ReasonSecretMissing, "the Secret %s/%s of spec.secretRef does not exist: create it", namespace, reference.Name)
 	}
 	if err != nil {
-		return nil, failure.NewRetryable(failure.Details{Operation: operationResolve}, fmt.Errorf("read the Secret %s/%s: %w", namespace, reference.Name, err))
+		return nil, failure.NewRetryable(
+			failure.Details{Operation: operationResolve},
+			fmt.Errorf("read the Secret %s/%s: %w", namespace, reference.Name, err),
+		)
 	}
 	if reference.Key == "" {
 		return allKeys(secret.Data)
 	}
 	content, ok := secret.Data[reference.Key]
 	if !ok {
-		return nil, missing(ReasonSecretMissing, "the Secret %s/%s of spec.secretRef has no key %q: add it", namespace, reference.Name, reference.Key)
+		return nil, missing(
+			ReasonSecretMissing,
+			"the Secret %s/%s of spec.secretRef has no key %q: add it",
+			namespace,
+			reference.Name,
+			reference.Key,
+		)
 	}
 	return content, nil
 }

@@ -102,7 +102,8 @@ func TestTheCurrentContextIsAllThatCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Host != "https://api.example.org:6443" || config.BearerToken != canary || config.ServerName != "api" || !slices.Equal(config.CAData, ca) {
+	if config.Host != "https://api.example.org:6443" || config.BearerToken != canary || config.ServerName != "api" ||
+		!slices.Equal(config.CAData, ca) {
 		t.Errorf("config = %v", config)
 	}
 	if config.QPS != -1 {
@@ -254,7 +255,8 @@ func assertRefused(t *testing.T, text []byte, want string) {
 		t.Errorf("the error reveals a value: %q", err)
 	}
 	details := failure.DetailsOf(err)
-	if failure.KindOf(err) != failure.Terminal || details.Reason != ReasonInvalid || !slices.Equal(details.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
+	if failure.KindOf(err) != failure.Terminal || details.Reason != ReasonInvalid ||
+		!slices.Equal(details.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
 		t.Errorf("the error is %v with %+v", failure.KindOf(err), details)
 	}
 }
@@ -302,7 +304,11 @@ func FuzzParseKubeconfig(f *testing.F) {
 	}
 	f.Add(full.text(f))
 	f.Add(ordinaryKubeconfig().text(f))
-	f.Add([]byte(`{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"clusters":[{"name":"a","cluster":{"server":"https://a"}}],"users":[{"name":"a","user":{"token":"t"}}]}`))
+	f.Add(
+		[]byte(
+			`{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"clusters":[{"name":"a","cluster":{"server":"https://a"}}],"users":[{"name":"a","user":{"token":"t"}}]}`,
+		),
+	)
 	f.Add([]byte("users: &a [*a]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		config, err := ParseKubeconfig(text)

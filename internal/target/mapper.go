@@ -92,32 +92,56 @@ func (m *mapper) remember(question string, err error) {
 
 // KindFor implements meta.RESTMapper.
 func (m *mapper) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	return lookup(m, "resource "+resource.String(), func(inner meta.RESTMapper) (schema.GroupVersionKind, error) { return inner.KindFor(resource) })
+	return lookup(
+		m,
+		"resource "+resource.String(),
+		func(inner meta.RESTMapper) (schema.GroupVersionKind, error) { return inner.KindFor(resource) },
+	)
 }
 
 // KindsFor implements meta.RESTMapper.
 func (m *mapper) KindsFor(resource schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	return lookup(m, "resource "+resource.String(), func(inner meta.RESTMapper) ([]schema.GroupVersionKind, error) { return inner.KindsFor(resource) })
+	return lookup(
+		m,
+		"resource "+resource.String(),
+		func(inner meta.RESTMapper) ([]schema.GroupVersionKind, error) { return inner.KindsFor(resource) },
+	)
 }
 
 // ResourceFor implements meta.RESTMapper.
 func (m *mapper) ResourceFor(input schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	return lookup(m, "resource "+input.String(), func(inner meta.RESTMapper) (schema.GroupVersionResource, error) { return inner.ResourceFor(input) })
+	return lookup(
+		m,
+		"resource "+input.String(),
+		func(inner meta.RESTMapper) (schema.GroupVersionResource, error) { return inner.ResourceFor(input) },
+	)
 }
 
 // ResourcesFor implements meta.RESTMapper.
 func (m *mapper) ResourcesFor(input schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	return lookup(m, "resource "+input.String(), func(inner meta.RESTMapper) ([]schema.GroupVersionResource, error) { return inner.ResourcesFor(input) })
+	return lookup(
+		m,
+		"resource "+input.String(),
+		func(inner meta.RESTMapper) ([]schema.GroupVersionResource, error) { return inner.ResourcesFor(input) },
+	)
 }
 
 // RESTMapping implements meta.RESTMapper.
 func (m *mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return lookup(m, kindQuestion(kind, versions), func(inner meta.RESTMapper) (*meta.RESTMapping, error) { return inner.RESTMapping(kind, versions...) })
+	return lookup(
+		m,
+		kindQuestion(kind, versions),
+		func(inner meta.RESTMapper) (*meta.RESTMapping, error) { return inner.RESTMapping(kind, versions...) },
+	)
 }
 
 // RESTMappings implements meta.RESTMapper.
 func (m *mapper) RESTMappings(kind schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	return lookup(m, kindQuestion(kind, versions), func(inner meta.RESTMapper) ([]*meta.RESTMapping, error) { return inner.RESTMappings(kind, versions...) })
+	return lookup(
+		m,
+		kindQuestion(kind, versions),
+		func(inner meta.RESTMapper) ([]*meta.RESTMapping, error) { return inner.RESTMappings(kind, versions...) },
+	)
 }
 
 // ResourceSingularizer implements meta.RESTMapper.

@@ -69,10 +69,19 @@ func (i *issuer) request(ctx context.Context, wish *tokenWish, audiences []strin
 		return nil, failure.NewRetryable(details, fmt.Errorf("the service account %s does not exist: create it", wish))
 	case apierrors.IsForbidden(err):
 		details.Codes = []string{string(lsv1alpha1.ErrorUnauthorized)}
-		return nil, failure.NewRetryable(details, fmt.Errorf("the controller may not create a token for the service account %s: allow it to create serviceaccounts/token in that namespace", wish))
+		return nil, failure.NewRetryable(
+			details,
+			fmt.Errorf(
+				"the controller may not create a token for the service account %s: allow it to create serviceaccounts/token in that namespace",
+				wish,
+			),
+		)
 	case apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		details.Codes = []string{string(lsv1alpha1.ErrorConfigurationProblem)}
-		return nil, failure.NewTerminal(details, fmt.Errorf("a token for the service account %s cannot be had with that audience and expirationSeconds: %w", wish, err))
+		return nil, failure.NewTerminal(
+			details,
+			fmt.Errorf("a token for the service account %s cannot be had with that audience and expirationSeconds: %w", wish, err),
+		)
 	}
 	return nil, failure.NewRetryable(details, fmt.Errorf("create a token for the service account %s: %w", wish, err))
 }
@@ -86,7 +95,9 @@ func (i *issuer) checkAudiences(ctx context.Context, wish *tokenWish) error {
 	}
 	for _, audience := range wish.audiences {
 		if slices.Contains(own, audience) {
-			return invalid("oidcConfig.audience contains an audience of the cluster that holds the Target: choose one that only the target cluster accepts, otherwise that cluster could use the token here")
+			return invalid(
+				"oidcConfig.audience contains an audience of the cluster that holds the Target: choose one that only the target cluster accepts, otherwise that cluster could use the token here",
+			)
 		}
 	}
 	return nil

@@ -43,7 +43,10 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 		g.rejected()
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		closeBody(response.Body)
-		return nil, fmt.Errorf("the target cluster %s redirects to another place, which no API server does: redirects are not followed", g.breaker.server)
+		return nil, fmt.Errorf(
+			"the target cluster %s redirects to another place, which no API server does: redirects are not followed",
+			g.breaker.server,
+		)
 	}
 	if !isStream(request) {
 		response.Body = &boundedBody{ReadCloser: response.Body, left: maxAnswer}

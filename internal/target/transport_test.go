@@ -107,7 +107,8 @@ func TestForbiddenAddressesAreTerminal(t *testing.T) {
 		cluster := w.cluster(t, testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, host+":6443", "token")).Build())
 		err := list(t.Context(), cluster, w.namespace)
 		details := failure.DetailsOf(err)
-		if failure.KindOf(err) != failure.Terminal || details.Reason != ReasonRefusedAddress || !slices.Equal(details.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
+		if failure.KindOf(err) != failure.Terminal || details.Reason != ReasonRefusedAddress ||
+			!slices.Equal(details.Codes, []string{"ERR_CONFIGURATION_PROBLEM"}) {
 			t.Errorf("%s: error = %v is %v with %+v", host, err, failure.KindOf(err), details)
 		}
 		if err := list(t.Context(), cluster, w.namespace); failure.KindOf(err) != failure.Terminal {
@@ -174,7 +175,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	server := strange(t, func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
 	})
-	if err := list(t.Context(), w.cluster(t, server.target(t, w.namespace)), w.namespace); err == nil || !strings.Contains(err.Error(), "redirect") {
+	if err := list(t.Context(), w.cluster(t, server.target(t, w.namespace)), w.namespace); err == nil ||
+		!strings.Contains(err.Error(), "redirect") {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -229,7 +231,8 @@ func TestBasicAuthenticationAndClientCertificates(t *testing.T) {
 	parts.cluster["server"] = server.URL
 	parts.cluster["certificate-authority-data"] = base64.StdEncoding.EncodeToString(server.authority())
 	parts.user = map[string]any{"username": "me", "password": canary}
-	if err := read(t.Context(), w.cluster(t, testkit.Target(w.namespace, "a").Kubeconfig(string(parts.text(t))).Build())); err != nil || w.clients() != 1 {
+	if err := read(t.Context(), w.cluster(t, testkit.Target(w.namespace, "a").Kubeconfig(string(parts.text(t))).Build())); err != nil ||
+		w.clients() != 1 {
 		t.Errorf("error = %v, %d clients", err, w.clients())
 	}
 	administrator := w.cluster(t, testkit.Target(w.namespace, "b").Cluster(t, w.host).Build())

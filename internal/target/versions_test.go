@@ -40,7 +40,10 @@ func TestFewKindsAreFoundWithoutAskingForAll(t *testing.T) {
 	if err := cluster.Client().List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace("default")); err != nil {
 		t.Fatal(err)
 	}
-	if paths, want := discoveries(w.traffic), []string{"/apis/target.example.org/v1", "/apis/target.example.org/v1", "/api/v1"}; !slices.Equal(paths, want) {
+	if paths, want := discoveries(w.traffic), []string{"/apis/target.example.org/v1", "/apis/target.example.org/v1", "/api/v1"}; !slices.Equal(
+		paths,
+		want,
+	) {
 		t.Errorf("asked for %q, want %q", paths, want)
 	}
 	mapping, err := cluster.Mapper().RESTMapping(sapling.GroupKind())

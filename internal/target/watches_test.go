@@ -188,7 +188,10 @@ func TestALostConnectionIsResumedAndWakes(t *testing.T) {
 	clusters := NewClusters(Options{Host: w.host.Client(), Dialer: w.clusters.options.Dialer, WrapTransport: w.traffic.Wrap})
 	clusters.timing = w.clusters.timing
 	defer clusters.Close()
-	cluster, err := clusters.For(t.Context(), testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.Address(), token)).Build())
+	cluster, err := clusters.For(
+		t.Context(),
+		testkit.Target(w.namespace, "a").Kubeconfig(kubeconfigFor(t, w.host, way.Address(), token)).Build(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

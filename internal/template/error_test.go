@@ -15,7 +15,25 @@ import (
 )
 
 func TestErrorTellsThePlace(t *testing.T) {
-	text := strings.Join([]string{"one", "two", "three", "four", "five", "six", "seven", "eight {{ .x }}", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"}, "\n")
+	text := strings.Join(
+		[]string{
+			"one",
+			"two",
+			"three",
+			"four",
+			"five",
+			"six",
+			"seven",
+			"eight {{ .x }}",
+			"nine",
+			"ten",
+			"eleven",
+			"twelve",
+			"thirteen",
+			"fourteen",
+		},
+		"\n",
+	)
 	source := template.Source{Engine: "GoTemplate", Execution: "deploy", File: "deploy.yaml", Text: text}
 	place := template.Place{Line: 8, Column: 10, Path: "a[0].b", Expression: "{{ .x }}"}
 	err := template.NewError(source, place, "there is no value", nil).WithInput(map[string]any{"imports": map[string]any{

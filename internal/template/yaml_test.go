@@ -118,9 +118,10 @@ func TestDecodeYAMLRefuses(t *testing.T) {
 
 func TestDecodeYAMLTellsPlaces(t *testing.T) {
 	var got []string
-	_, err := template.NewMeter(template.Limits{}).DecodeYAMLPlaces("a:\n  b: [x, 1, \"y\"]\nc:\n- d: |\n    z\n", func(value, path string, line, column int) {
-		got = append(got, fmt.Sprintf("%s %q %d:%d", path, value, line, column))
-	})
+	_, err := template.NewMeter(template.Limits{}).
+		DecodeYAMLPlaces("a:\n  b: [x, 1, \"y\"]\nc:\n- d: |\n    z\n", func(value, path string, line, column int) {
+			got = append(got, fmt.Sprintf("%s %q %d:%d", path, value, line, column))
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,9 @@ import (
 // addresses counts those that were given out.
 var addresses atomic.Int32
 
-// FreeAddress is a host and port that the code under test can listen on, several times in a row. Each has a host of its own within loopback,
-// where the system has more than one: what everybody else listens on is 127.0.0.1, and a port that is free there may be taken a moment later.
+// FreeAddress is a host and port that the code under test can listen on, several times in a row. Each has a host of its own within
+// loopback, where the system has more than one: what everybody else listens on is 127.0.0.1, and a port that is free there may be taken a
+// moment later.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	number := addresses.Add(1)

@@ -30,7 +30,8 @@ func oneOfEach(t *testing.T, namespace string) []client.Object {
 	return []client.Object{
 		testkit.Installation(namespace, "default-blueprint").Build(),
 		testkit.Installation(namespace, "inline").Context("c").Label("tier", "one").Annotate("note", "x").Finalizer(landscaper.Finalizer).
-			Blueprint("kind: Blueprint\n").BlueprintFile("templates/deploy/main.yaml", "deployItems: []\n").BlueprintFile("templates/readme.md", "text").
+			Blueprint("kind: Blueprint\n").
+			BlueprintFile("templates/deploy/main.yaml", "deployItems: []\n").BlueprintFile("templates/readme.md", "text").
 			ImportData("config", "shared-config").ImportSecret("password", "s", "key").ImportConfigMap("settings", "m", "").
 			ImportTarget("cluster", "t").ImportTargets("all", "t", "u").ImportTargets("none").
 			MapImport("size", "(( config.size ))").MapExport("address", map[string]any{"url": "(( url ))"}).

@@ -24,10 +24,11 @@
 // The binary is built on first use into the checkout's .cache folder, which takes minutes from a cold build cache; to do it ahead of the
 // tests, run the command in prebuild.
 //
-// Installation, Execution, DeployItem, DataObject, Target, Context and Pipeline begin builders; Build ends them, and Create stores objects.
+// Installation, Execution, DeployItem, DataObject, Target, Context and Pipeline begin builders; Build ends them, and Create stores
+// objects.
 //
-// Eventually, EventuallyGone and EventuallyFinished wait by watching. There is no opposite, because "never" cannot be awaited: to show that
-// nothing happens, bring about something that must come later, or wait for the Recorder to be Quiet.
+// Eventually, EventuallyGone and EventuallyFinished wait by watching. There is no opposite, because "never" cannot be awaited: to show
+// that nothing happens, bring about something that must come later, or wait for the Recorder to be Quiet.
 //
 // World is a namespace in the hands of one test, for packages to embed in worlds of their own. NewManager, Run and Start run controllers
 // that the test sets up; package managed, below this one, runs those of the product.
@@ -38,8 +39,8 @@
 //
 // Package parts, below this one, runs the programs of others that the product works with: Flux and Gitea.
 //
-// Package faults, also below, makes the connection of a controller fail as planned. Package relay stands between a client and a server that
-// is to go away, and package traffic sees what a client sends. Package diagram draws phases from decisions.
+// Package faults, also below, makes the connection of a controller fail as planned. Package relay stands between a client and a server
+// that is to go away, and package traffic sees what a client sends. Package diagram draws phases from decisions.
 //
 // # Rules
 //

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	defaultPatience = 3 * time.Minute // far more than anything takes, also on a machine that others use: nobody waits for it but a broken test
+	// defaultPatience is far more than anything takes, also on a machine that others use: nobody waits for it but a broken test.
+	defaultPatience = 3 * time.Minute
 	reportTime      = 5 * time.Second // kept back before the test binary's deadline, to say what was awaited
 )
 

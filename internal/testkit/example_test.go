@@ -55,7 +55,11 @@ func TestTheDocumentedTestWorks(t *testing.T) {
 	recorder := testkit.Record(t, server, namespace, testkit.Groups("landscaper.gardener.cloud"))
 	transport := faults.New(faults.MustParse("write:2:409"))
 	startManager(t, transport.Config(server.Config()), namespace)
-	installation := testkit.Installation(namespace, "app").Blueprint("kind: Blueprint\n").ImportData("config", "app-config").Reconcile().Build()
+	installation := testkit.Installation(namespace, "app").
+		Blueprint("kind: Blueprint\n").
+		ImportData("config", "app-config").
+		Reconcile().
+		Build()
 	testkit.Create(t, server, testkit.DataObject(namespace, "app-config", 42).Build(), installation)
 	testkit.EventuallyFinished(t, server, installation, landscaper.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)

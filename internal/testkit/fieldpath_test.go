@@ -97,9 +97,18 @@ func TestLeavesAreFoundUnderTheirPaths(t *testing.T) {
 
 func TestChangesAreTold(t *testing.T) {
 	before := parsed(t, someInstallation)
-	after := parsed(t, strings.NewReplacer("phase: Init", "phase: Done\n  jobID: j", "replicas: 3\n", "\n", `status: "False"`, `status: "True"`).Replace(someInstallation))
+	after := parsed(
+		t,
+		strings.NewReplacer("phase: Init", "phase: Done\n  jobID: j", "replicas: 3\n", "\n", `status: "False"`, `status: "True"`).
+			Replace(someInstallation),
+	)
 	after.SetResourceVersion("7")
-	want := []string{"spec.replicas: - 3", "status.conditions[type=Ready].status: False -> True", "status.jobID: + j", "status.phase: Init -> Done"}
+	want := []string{
+		"spec.replicas: - 3",
+		"status.conditions[type=Ready].status: False -> True",
+		"status.jobID: + j",
+		"status.phase: Init -> Done",
+	}
 	if got := changes(before, after); !slices.Equal(got, want) {
 		t.Errorf("changes %q, want %q", got, want)
 	}
@@ -129,7 +138,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	for name, text := range cases {
 		t.Run(name, func(t *testing.T) {
 			object := parsed(t, text)
-			if shown := toYAML(object); strings.Contains(shown, "CANARY") || strings.Contains(text, "CANARY") && !strings.Contains(shown, "masked") {
+			if shown := toYAML(object); strings.Contains(shown, "CANARY") ||
+				strings.Contains(text, "CANARY") && !strings.Contains(shown, "masked") {
 				t.Errorf("shows\n%s", shown)
 			}
 			if lines := strings.Join(changes(nil, object), "\n"); strings.Contains(lines, "CANARY") {

@@ -75,7 +75,13 @@ func TestYAMLIsTheSameInEveryRun(t *testing.T) {
 		)
 	}
 	first := run("ns-one", "abcde", "0a0a0a0a-0000-0000-0000-000000000001", "0b0b0b0b-0000-0000-0000-000000000001", "2024-01-02T03:04:05Z")
-	second := run("ns-two", "fedcb", "0c0c0c0c-0000-0000-0000-000000000001", "0d0d0d0d-0000-0000-0000-000000000001", "2025-06-07T08:09:10.123+02:00")
+	second := run(
+		"ns-two",
+		"fedcb",
+		"0c0c0c0c-0000-0000-0000-000000000001",
+		"0d0d0d0d-0000-0000-0000-000000000001",
+		"2025-06-07T08:09:10.123+02:00",
+	)
 	if first != second {
 		t.Errorf("printed\n%s\nand\n%s", first, second)
 	}

@@ -22,8 +22,8 @@ type Process struct {
 	err    error
 }
 
-// Start runs something, most often the Start of a manager, until the process is stopped or the context ends. Whoever starts it stops it, and
-// knows what it means if it ends with an error; Run is for everybody else.
+// Start runs something, most often the Start of a manager, until the process is stopped or the context ends. Whoever starts it stops it,
+// and knows what it means if it ends with an error; Run is for everybody else.
 func Start(ctx context.Context, run func(context.Context) error) *Process {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &Process{cancel: cancel, ended: make(chan struct{})}
@@ -68,8 +68,8 @@ func ShortGrace(o *ctrl.Options) {
 	o.GracefulShutdownTimeout = &grace
 }
 
-// NewManager builds a manager for controllers that a test sets up itself. It sees one namespace, or all of them if none is named, knows the
-// kinds of Scheme, listens nowhere and bears others beside it in this process.
+// NewManager builds a manager for controllers that a test sets up itself. It sees one namespace, or all of them if none is named, knows
+// the kinds of Scheme, listens nowhere and bears others beside it in this process.
 func NewManager(t testing.TB, config *rest.Config, namespace string, change ...func(*ctrl.Options)) ctrl.Manager {
 	t.Helper()
 	scheme, err := Scheme()

@@ -25,7 +25,8 @@ func (s *APIServer) Watches(t testing.TB, resource string) int {
 	}
 	number := 0
 	for line := range strings.Lines(string(metrics)) {
-		if !strings.HasPrefix(line, "apiserver_longrunning_requests{") || !strings.Contains(line, `resource="`+resource+`"`) || !strings.Contains(line, `verb="WATCH"`) {
+		if !strings.HasPrefix(line, "apiserver_longrunning_requests{") || !strings.Contains(line, `resource="`+resource+`"`) ||
+			!strings.Contains(line, `verb="WATCH"`) {
 			continue
 		}
 		var n int

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// World is a namespace of an API server, in the hands of one test. A package whose tests need more embeds it in a world of its own, and adds
-// its words. The methods fail the test if the server refuses.
+// World is a namespace of an API server, in the hands of one test. A package whose tests need more embeds it in a world of its own, and
+// adds its words. The methods fail the test if the server refuses.
 type World struct {
 	*testing.T
 	*APIServer

@@ -192,7 +192,10 @@ func (s *stand) update(b *testing.B, all []string) time.Duration {
 	for _, found := range list.Items {
 		before[found.Name] = found
 	}
-	ask := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile))
+	ask := client.RawPatch(
+		types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, lsv1alpha1.OperationAnnotation, lsv1alpha1.OperationReconcile),
+	)
 	return s.await(b, all, s.finished(before), func() {
 		each(b, all, func(ctx context.Context, name string) error {
 			if s.flow == lsv1alpha1.FlowContinuous {

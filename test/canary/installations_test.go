@@ -92,12 +92,16 @@ var paths = map[string]path{
 	"item-target-ns":     {blueprint: mock(`name: one, target: {name: x, namespace: "@"}`), want: "namespace"},
 	"item-config":        {blueprint: deployItem(`name: one, type: landscaper.gardener.cloud/mock, config: "@"`), want: "config"},
 	"item-config-kind": {
-		blueprint: deployItem(`name: one, type: landscaper.gardener.cloud/kubernetes-manifest, target: {import: cluster}, config: {apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2, kind: "K@"}`),
-		want:      "kind",
+		blueprint: deployItem(
+			`name: one, type: landscaper.gardener.cloud/kubernetes-manifest, target: {import: cluster}, config: {apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2, kind: "K@"}`,
+		),
+		want: "kind",
 	},
 	"item-config-version": {
-		blueprint: deployItem(`name: one, type: landscaper.gardener.cloud/kubernetes-manifest, target: {import: cluster}, config: {apiVersion: "x/@", kind: ProviderConfiguration}`),
-		want:      "apiVersion",
+		blueprint: deployItem(
+			`name: one, type: landscaper.gardener.cloud/kubernetes-manifest, target: {import: cluster}, config: {apiVersion: "x/@", kind: ProviderConfiguration}`,
+		),
+		want: "apiVersion",
 	},
 	"item-of-another-type": {blueprint: template("deployItems: '@'"), want: "deployItems"},
 	"item-number":          {blueprint: mock(`name: one, updateOnChangeOnly: "@"`), want: "updateOnChangeOnly"},
@@ -105,36 +109,48 @@ var paths = map[string]path{
 	"strategy":      {blueprint: manifests(`updateStrategy: "@"`), want: "updateStrategy"},
 	"unknown-field": {blueprint: manifests(`"@": x`), want: "unknown field"},
 	"policy": {
-		blueprint: manifests(`manifests: [{policy: "@", manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}}]`),
-		want:      "policy",
+		blueprint: manifests(
+			`manifests: [{policy: "@", manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NAMESPACE}}}]`,
+		),
+		want: "policy",
 	},
 	"patch-after": {
-		blueprint: manifests(`manifests: [{manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: patched, namespace: NAMESPACE}}, patchAfterDeployment: {data: {"@ /": "@"}}}]`),
-		want:      "data",
+		blueprint: manifests(
+			`manifests: [{manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: patched, namespace: NAMESPACE}}, patchAfterDeployment: {data: {"@ /": "@"}}}]`,
+		),
+		want: "data",
 	},
 	"repair-cron":  {blueprint: manifests(`continuousReconcile: {cron: "@"}`), want: "continuousReconcile"},
 	"repair-every": {blueprint: manifests(`continuousReconcile: {every: "@"}`), want: "config"},
 	"check-path": {
-		blueprint: manifests(`readinessChecks: {custom: [{name: x, resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: x}], requirements: [{jsonPath: ".[@", operator: exists}]}]}`),
-		want:      "jsonPath",
+		blueprint: manifests(
+			`readinessChecks: {custom: [{name: x, resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: x}], requirements: [{jsonPath: ".[@", operator: exists}]}]}`,
+		),
+		want: "jsonPath",
 	},
 	"check-operator": {
-		blueprint: manifests(`readinessChecks: {custom: [{name: x, resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: x}], requirements: [{jsonPath: .a, operator: "@"}]}]}`),
-		want:      "operator",
+		blueprint: manifests(
+			`readinessChecks: {custom: [{name: x, resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: x}], requirements: [{jsonPath: .a, operator: "@"}]}]}`,
+		),
+		want: "operator",
 	},
 	"check-object": {
-		blueprint: manifests(`readinessChecks: {custom: [{name: "@", resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: missing, namespace: NAMESPACE}], requirements: [{jsonPath: .a, operator: exists}]}]}`),
-		item:      true,
-		want:      "readiness check",
+		blueprint: manifests(
+			`readinessChecks: {custom: [{name: "@", resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: missing, namespace: NAMESPACE}], requirements: [{jsonPath: .a, operator: exists}]}]}`,
+		),
+		item: true,
+		want: "readiness check",
 	},
 	"export-path": {
 		blueprint: manifests(`exports: {exports: [{key: x, jsonPath: ".[@", fromResource: {apiVersion: v1, kind: ConfigMap, name: x}}]}`),
 		want:      "jsonPath",
 	},
 	"export-key": {
-		blueprint: manifests(`exports: {exports: [{key: "@", jsonPath: .data, fromResource: {apiVersion: v1, kind: ConfigMap, name: missing, namespace: NAMESPACE}}]}`),
-		item:      true,
-		want:      "export",
+		blueprint: manifests(
+			`exports: {exports: [{key: "@", jsonPath: .data, fromResource: {apiVersion: v1, kind: ConfigMap, name: missing, namespace: NAMESPACE}}]}`,
+		),
+		item: true,
+		want: "export",
 	},
 	"deletion-group": {blueprint: manifests(`deletionGroups: [{predefinedResourceGroup: {type: "@"}}]`), want: "deletionGroups"},
 	"object-kind":    {blueprint: object(`apiVersion: v1, kind: "@"`, named, "data: {}"), want: "kind"},
@@ -160,12 +176,20 @@ var paths = map[string]path{
 	},
 	"object-secret-data": {blueprint: object("apiVersion: v1, kind: Secret", named, `data: {x: "@!"}`), want: "Secret"},
 	"cronjob-schedule": {
-		blueprint: object("apiVersion: batch/v1, kind: CronJob", named, `spec: {schedule: "@", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, `+pod+`}}}}}`),
-		want:      "spec.schedule",
+		blueprint: object(
+			"apiVersion: batch/v1, kind: CronJob",
+			named,
+			`spec: {schedule: "@", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, `+pod+`}}}}}`,
+		),
+		want: "spec.schedule",
 	},
 	"cronjob-time-zone": {
-		blueprint: object("apiVersion: batch/v1, kind: CronJob", named, `spec: {schedule: "* * * * *", timeZone: "@", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, `+pod+`}}}}}`),
-		want:      "spec.timeZone",
+		blueprint: object(
+			"apiVersion: batch/v1, kind: CronJob",
+			named,
+			`spec: {schedule: "* * * * *", timeZone: "@", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, `+pod+`}}}}}`,
+		),
+		want: "spec.timeZone",
 	},
 	"restart-policy": {
 		blueprint: object("apiVersion: batch/v1, kind: Job", named, `spec: {template: {spec: {restartPolicy: "@", `+pod+`}}}`),
@@ -177,28 +201,40 @@ var paths = map[string]path{
 		want:      "selector",
 	},
 	"container-name": {
-		blueprint: deployment(`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: "@", image: i}]}}`),
-		want:      "containers[0].name",
+		blueprint: deployment(
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: "@", image: i}]}}`,
+		),
+		want: "containers[0].name",
 	},
 	"container-twice": {
-		blueprint: deployment(`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: "@", image: i}, {name: "@", image: i}]}}`),
-		want:      "containers",
+		blueprint: deployment(
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: "@", image: i}, {name: "@", image: i}]}}`,
+		),
+		want: "containers",
 	},
 	"pull-policy": {
-		blueprint: deployment(`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, imagePullPolicy: "@"}]}}`),
-		want:      "imagePullPolicy",
+		blueprint: deployment(
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, imagePullPolicy: "@"}]}}`,
+		),
+		want: "imagePullPolicy",
 	},
 	"env-name": {
-		blueprint: deployment(`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, env: [{name: "=@", value: x}]}]}}`),
-		want:      "env",
+		blueprint: deployment(
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, env: [{name: "=@", value: x}]}]}}`,
+		),
+		want: "env",
 	},
 	"volume-mount": {
-		blueprint: deployment(`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, volumeMounts: [{name: "@", mountPath: /a}]}]}}`),
-		want:      "volumeMounts",
+		blueprint: deployment(
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, volumeMounts: [{name: "@", mountPath: /a}]}]}}`,
+		),
+		want: "volumeMounts",
 	},
 	"quantity": {
-		blueprint: deployment(`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: "@"}}}]}}`),
-		want:      "Deployment",
+		blueprint: deployment(
+			`selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i, resources: {limits: {cpu: "@"}}}]}}`,
+		),
+		want: "Deployment",
 	},
 	"service-port": {
 		blueprint: object("apiVersion: v1, kind: Service", named, `spec: {ports: [{port: 1, targetPort: "@"}]}`),
@@ -217,8 +253,12 @@ var paths = map[string]path{
 		want:      "host",
 	},
 	"role-verb": {
-		blueprint: object("apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding", named, `roleRef: {apiGroup: rbac.authorization.k8s.io, kind: "@", name: "@"}`),
-		want:      "roleRef",
+		blueprint: object(
+			"apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding",
+			named,
+			`roleRef: {apiGroup: rbac.authorization.k8s.io, kind: "@", name: "@"}`,
+		),
+		want: "roleRef",
 	},
 	"custom-resource": {
 		blueprint: object("apiVersion: landscaper.gardener.cloud/v1alpha1, kind: DeployItem", named, `spec: {type: x, timeout: "@"}`),
@@ -403,13 +443,16 @@ func (w *world) told(t *testing.T, name string, item bool) string {
 			return i.Status.LastError.Message
 		}
 		for _, condition := range i.Status.Conditions {
-			if condition.Type == lsv1alpha1.ConditionReady && strings.HasPrefix(condition.Reason, "Waiting") || condition.Reason == lsv1alpha1.ReasonNoTargetFound {
+			if condition.Type == lsv1alpha1.ConditionReady && strings.HasPrefix(condition.Reason, "Waiting") ||
+				condition.Reason == lsv1alpha1.ReasonNoTargetFound {
 				return condition.Message
 			}
 		}
 		return ""
 	}
-	return message(testkit.Eventually(t, w.APIServer, deployItem, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool { return message(i) != "" })))
+	return message(
+		testkit.Eventually(t, w.APIServer, deployItem, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool { return message(i) != "" })),
+	)
 }
 
 // quiet waits until nobody has anything to say any more.

@@ -29,7 +29,8 @@ import (
 // gossip refuses everything, except for lists if it is told to, and quotes all that it was sent, with the credentials as they are meant.
 func gossip(lists bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if git := strings.Contains(r.URL.Path, "/info/refs") || strings.Contains(r.URL.Path, "git-upload-pack"); lists && !git && r.Method == http.MethodGet {
+		if git := strings.Contains(r.URL.Path, "/info/refs") || strings.Contains(r.URL.Path, "git-upload-pack"); lists && !git &&
+			r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, "[]")
 			return
@@ -162,6 +163,7 @@ func (w *world) refused(name string) {
 	p := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 	testkit.Eventually(w.T, w.APIServer, p, testkit.Is("refused", func(p *pipelines.Pipeline) bool {
 		said := strings.ToLower(asJSON(p.Status))
-		return strings.Contains(said, "403") || strings.Contains(said, "refuse") || strings.Contains(said, "forbidden") || strings.Contains(said, "denied")
+		return strings.Contains(said, "403") || strings.Contains(said, "refuse") || strings.Contains(said, "forbidden") ||
+			strings.Contains(said, "denied")
 	}))
 }

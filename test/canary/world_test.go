@@ -148,7 +148,12 @@ func (s span) SetAttributes(attributes ...attribute.KeyValue) { fmt.Fprintln(s.w
 // everythingSaid is all that can be read of what has happened, by the place where it is read.
 func (w *world) everythingSaid() map[string]string {
 	w.Helper()
-	said := map[string]string{"the log": w.log.String(), "the traces": w.spans.String(), "the metrics": w.metrics(), "the dashboard": w.page()}
+	said := map[string]string{
+		"the log":       w.log.String(),
+		"the traces":    w.spans.String(),
+		"the metrics":   w.metrics(),
+		"the dashboard": w.page(),
+	}
 	for _, list := range []client.ObjectList{
 		&lsv1alpha1.InstallationList{}, &lsv1alpha1.ExecutionList{}, &lsv1alpha1.DeployItemList{}, &pipelines.PipelineList{},
 	} {

@@ -130,7 +130,8 @@ func TestCase_WhatIsNeverReadyIsInterruptedOrTimesOut(t *testing.T) {
 	w.setData("wanted", "{state: absent, timeout: 1s}")
 	failed = w.rerun("app", lsv1alpha1.PhaseFailed)
 	item := w.items()["slow"]
-	if !slices.Contains(item.Status.LastError.Codes, lsv1alpha1.ErrorTimeout) || !strings.Contains(failed.Status.LastError.Message, "within 1s") {
+	if !slices.Contains(item.Status.LastError.Codes, lsv1alpha1.ErrorTimeout) ||
+		!strings.Contains(failed.Status.LastError.Message, "within 1s") {
 		t.Errorf("errors: %+v, %+v", item.Status.LastError, failed.Status.LastError)
 	}
 

@@ -88,6 +88,16 @@ func TestCase_TargetMapsAreForwardedPickedFromAndComposed(t *testing.T) {
 	w.wantDeployed("again-blue", "again-red", "composed-fresh", "composed-warm", "own-blue", "own-red", "single", "whole-blue", "whole-red")
 	w.apply("target-maps-grown.yaml")
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
-	w.wantDeployed("again-green", "again-red", "composed-fresh", "composed-warm", "own-green", "own-red", "single", "whole-green", "whole-red")
+	w.wantDeployed(
+		"again-green",
+		"again-red",
+		"composed-fresh",
+		"composed-warm",
+		"own-green",
+		"own-red",
+		"single",
+		"whole-green",
+		"whole-red",
+	)
 	w.wantNothingLeft("app")
 }

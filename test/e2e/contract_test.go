@@ -44,17 +44,22 @@ spec:
 	}
 	job := w.start(w.execution("bare"))
 	first := testkit.EventuallyFinished(t, w.APIServer, w.execution("bare"), lsv1alpha1.PhaseSucceeded)
-	if first.Status.JobID != job || first.Status.ExportReference == nil || w.data(first.Status.ExportReference.Name) != `{"a":{"word":"one"}}` {
+	if first.Status.JobID != job || first.Status.ExportReference == nil ||
+		w.data(first.Status.ExportReference.Name) != `{"a":{"word":"one"}}` {
 		t.Errorf("status %+v", first.Status)
 	}
 	before := w.items()
 
-	w.Patch(w.execution("bare"), `{"spec":{"deployItemsCompressed":null,"deployItems":[{"name":"a","type":"landscaper.gardener.cloud/mock","config":{
-		"apiVersion":"mock.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderConfiguration","export":{"word":"two"}}}]}}`)
+	w.Patch(
+		w.execution("bare"),
+		`{"spec":{"deployItemsCompressed":null,"deployItems":[{"name":"a","type":"landscaper.gardener.cloud/mock","config":{
+		"apiVersion":"mock.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderConfiguration","export":{"word":"two"}}}]}}`,
+	)
 	w.start(w.execution("bare"))
 	second := testkit.EventuallyFinished(t, w.APIServer, w.execution("bare"), lsv1alpha1.PhaseSucceeded)
 	after := w.items()
-	if after["b"] != nil || after["a"].UID != before["a"].UID || after["a"].Generation <= before["a"].Generation || after["a"].Status.ObservedGeneration != after["a"].Generation {
+	if after["b"] != nil || after["a"].UID != before["a"].UID || after["a"].Generation <= before["a"].Generation ||
+		after["a"].Status.ObservedGeneration != after["a"].Generation {
 		t.Errorf("items after the change: %+v", after)
 	}
 	if got := w.data(second.Status.ExportReference.Name); got != `{"a":{"word":"two"}}` {
@@ -129,9 +134,14 @@ spec:
             template: |
               exports: {page: {{ .values.deployitems.sheet.page }}}
 `)
-	running := testkit.Eventually(t, w.APIServer, w.installation("app"), testkit.Is("in phase Progressing", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseProgressing
-	}))
+	running := testkit.Eventually(
+		t,
+		w.APIServer,
+		w.installation("app"),
+		testkit.Is("in phase Progressing", func(i *lsv1alpha1.Installation) bool {
+			return i.Status.Phase == lsv1alpha1.PhaseProgressing
+		}),
+	)
 	testkit.Eventually(t, w.APIServer, w.execution("app"), testkit.Is("in phase Progressing", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.Phase == lsv1alpha1.PhaseProgressing
 	}))
@@ -139,8 +149,14 @@ spec:
 	if item.Status.JobID != running.Status.JobID || item.Annotations[lsv1alpha1.DeployerTypeAnnotation] != "example.com/paper" {
 		t.Fatalf("the item says %+v %v", item.Status, item.Annotations)
 	}
-	w.PatchStatus(item, fmt.Sprintf(`{"status":{"phase":"Progressing","lastReconcileTime":%q,"observedGeneration":%d,"deployer":{"identity":"p","name":"paper","version":"1"}}}`,
-		time.Now().UTC().Format(time.RFC3339), item.Generation))
+	w.PatchStatus(
+		item,
+		fmt.Sprintf(
+			`{"status":{"phase":"Progressing","lastReconcileTime":%q,"observedGeneration":%d,"deployer":{"identity":"p","name":"paper","version":"1"}}}`,
+			time.Now().UTC().Format(time.RFC3339),
+			item.Generation,
+		),
+	)
 	w.create(fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s-export}\nstringData: {config: 'page: 7'}", item.Name))
 	w.PatchStatus(item, fmt.Sprintf(`{"status":{"phase":"Succeeded","jobIDFinished":%q,"exportRef":{"name":"%s-export","namespace":%q}}}`,
 		item.Status.JobID, item.Name, w.Namespace))
@@ -161,7 +177,12 @@ spec:
 		t.Errorf("the reason did not come through: %+v", failed.Status.LastError)
 	}
 	w.request("app")
-	item = testkit.Eventually(t, w.APIServer, item, testkit.Is("asked again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }))
+	item = testkit.Eventually(
+		t,
+		w.APIServer,
+		item,
+		testkit.Is("asked again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }),
+	)
 	w.Patch(item, `{"metadata":{"finalizers":null}}`)
 	testkit.EventuallyGone(t, w.APIServer, w.installation("app"))
 }

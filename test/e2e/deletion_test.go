@@ -52,8 +52,8 @@ subinstallations:
 %s`, indented(blueprint, 8))
 }
 
-// A namespace is deleted while installations in it wait, work, are done, and cannot be deleted. All of it goes, and what stays elsewhere is
-// told.
+// A namespace is deleted while installations in it wait, work, are done, and cannot be deleted. All of it goes, and what stays elsewhere
+// is told.
 func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 	server := testkit.NewServer(t, testkit.ClusterControllers(), testkit.ProjectCRDs())
 	w := worldOn(t, server)
@@ -76,13 +76,23 @@ func TestJOB46_CON44_ANamespaceThatIsDeletedGoes(t *testing.T) {
 		"working":   lsv1alpha1.PhaseProgressing,
 		"following": lsv1alpha1.PhaseSucceeded,
 	} {
-		testkit.Eventually(t, server, w.installation(name), testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == phase }))
+		testkit.Eventually(
+			t,
+			server,
+			w.installation(name),
+			testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == phase }),
+		)
 	}
 	lost := &lsv1alpha1.Target{}
 	lost.Namespace, lost.Name = w.Namespace, "lost"
 	w.Delete(lost)
 	w.Delete(w.installation("stuck"))
-	testkit.Eventually(t, server, w.installation("stuck"), testkit.Is("being deleted", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleting }))
+	testkit.Eventually(
+		t,
+		server,
+		w.installation("stuck"),
+		testkit.Is("being deleted", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleting }),
+	)
 
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
 	w.Delete(namespace)
@@ -127,10 +137,21 @@ func (w *world) toldOf(item string) {
 // behind in silence, and names the way out.
 func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	w := newWorld(t)
-	w.create(strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1),
-		installationOf("app", "context: default", strings.Replace(deployed("cluster", w.Namespace, "one"), "      target:", "      timeout: none\n      target:", 1)))
+	w.create(
+		strings.Replace(clusterTarget, "KUBECONFIG", deadKubeconfig, 1),
+		installationOf(
+			"app",
+			"context: default",
+			strings.Replace(deployed("cluster", w.Namespace, "one"), "      target:", "      timeout: none\n      target:", 1),
+		),
+	)
 	w.request("app")
-	testkit.Eventually(t, w.APIServer, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	testkit.Eventually(
+		t,
+		w.APIServer,
+		w.execution("app"),
+		testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }),
+	)
 	away := func(phase lsv1alpha1.Phase) func(*lsv1alpha1.DeployItem) bool {
 		return func(i *lsv1alpha1.DeployItem) bool {
 			return i.Status.Phase == phase && i.Status.LastError != nil && i.Status.LastError.Reason == "TargetUnreachable"

@@ -168,7 +168,12 @@ func (w *world) removed(name string) {
 // nextJob waits until an installation has finished another job than the given one.
 func (w *world) nextJob(name, before string) *lsv1alpha1.Installation {
 	w.Helper()
-	return testkit.Eventually(w.T, w.APIServer, w.installation(name), testkit.Is("finished with another job", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.IsFinished() && i.Status.JobID != before
-	}))
+	return testkit.Eventually(
+		w.T,
+		w.APIServer,
+		w.installation(name),
+		testkit.Is("finished with another job", func(i *lsv1alpha1.Installation) bool {
+			return i.Status.IsFinished() && i.Status.JobID != before
+		}),
+	)
 }

@@ -109,11 +109,16 @@ imports:
 	w.finished("user", lsv1alpha1.PhaseSucceeded)
 
 	w.Delete(w.installation("maker"))
-	testkit.Eventually(t, w.APIServer, w.installation("maker"), testkit.Is("waiting for its successor", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseInitDelete && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
-			return c.Reason == lsv1alpha1.ReasonWaitingForSuccessors && strings.Contains(c.Message, "installation user")
-		})
-	}))
+	testkit.Eventually(
+		t,
+		w.APIServer,
+		w.installation("maker"),
+		testkit.Is("waiting for its successor", func(i *lsv1alpha1.Installation) bool {
+			return i.Status.Phase == lsv1alpha1.PhaseInitDelete && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool {
+				return c.Reason == lsv1alpha1.ReasonWaitingForSuccessors && strings.Contains(c.Message, "installation user")
+			})
+		}),
+	)
 	w.removed("user")
 	testkit.EventuallyGone(t, w.APIServer, w.installation("maker"))
 }
@@ -140,7 +145,13 @@ func TestJOB25_ExportsStayUntilThereAreNewOnes(t *testing.T) {
 	w.request("app")
 	w.finished("app", lsv1alpha1.PhaseSucceeded)
 	recorder := w.record()
-	w.create(installationOf("app", "exports: {data: [{name: word, dataRef: word}]}", exporter("word", "two")+mockItem("initialPhase: Progressing, phase: Succeeded")))
+	w.create(
+		installationOf(
+			"app",
+			"exports: {data: [{name: word, dataRef: word}]}",
+			exporter("word", "two")+mockItem("initialPhase: Progressing, phase: Succeeded"),
+		),
+	)
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
 	word := &lsv1alpha1.DataObject{}
 	word.Namespace, word.Name = w.Namespace, "word"
@@ -173,7 +184,14 @@ spec: {type: landscaper.gardener.cloud/kubernetes-cluster, secretRef: {name: cre
 // Landscaper gives a target type without a slash its prefix for single targets and lists, but not for maps, so that no target fits.
 func TestJOB20_TheShortNameOfATargetTypeHoldsForMaps(t *testing.T) {
 	w := newWorld(t)
-	w.create(clusterTarget, installationOf("app", "imports: {targets: [{name: places, targetMap: {here: cluster}}]}", "imports: [{name: places, type: targetMap, targetType: kubernetes-cluster}]"))
+	w.create(
+		clusterTarget,
+		installationOf(
+			"app",
+			"imports: {targets: [{name: places, targetMap: {here: cluster}}]}",
+			"imports: [{name: places, type: targetMap, targetType: kubernetes-cluster}]",
+		),
+	)
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
 }
 
@@ -217,7 +235,13 @@ exportExecutions:
 // In Landscaper no limit means that the time is up at once.
 func TestJOB74_NoTimeoutIsNoLimit(t *testing.T) {
 	w := newWorld(t)
-	w.create(installationOf("app", "context: default", strings.Replace(mockItem("initialPhase: Progressing, phase: Succeeded"), "      config:", "      timeout: none\n      config:", 1)))
+	w.create(
+		installationOf(
+			"app",
+			"context: default",
+			strings.Replace(mockItem("initialPhase: Progressing, phase: Succeeded"), "      config:", "      timeout: none\n      config:", 1),
+		),
+	)
 	w.rerun("app", lsv1alpha1.PhaseSucceeded)
 	if timeout := w.items()["one"].Spec.Timeout; timeout == nil || *timeout != "none" {
 		t.Errorf("the timeout is %v", timeout)
@@ -272,7 +296,12 @@ deployExecutions:
         - manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: deployed, namespace: NAMESPACE}}
 `))
 	w.request("app")
-	testkit.Eventually(t, w.APIServer, w.execution("app"), testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	testkit.Eventually(
+		t,
+		w.APIServer,
+		w.execution("app"),
+		testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }),
+	)
 	testkit.Eventually(t, w.APIServer, w.items()["one"], testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
 		return slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
 	}))

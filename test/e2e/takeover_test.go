@@ -68,7 +68,15 @@ func (w *world) checkTree(job string) {
 	for _, object := range w.tree() {
 		status, name := runStatus(object), object.GetName()
 		if status.JobID != job || !status.IsFinished() || status.Phase != lsv1alpha1.PhaseSucceeded || status.LastError != nil {
-			w.Errorf("%T %s: job %s finished %s, phase %s, error %+v", object, name, status.JobID, status.JobIDFinished, status.Phase, status.LastError)
+			w.Errorf(
+				"%T %s: job %s finished %s, phase %s, error %+v",
+				object,
+				name,
+				status.JobID,
+				status.JobIDFinished,
+				status.Phase,
+				status.LastError,
+			)
 		}
 	}
 	for name, uid := range w.uids {

@@ -106,7 +106,11 @@ func references(byName map[string]string) []any {
 
 // mockItem ends in the given phase with the given exports.
 func mockItem(name, phase string, exports map[string]any, dependsOn ...string) any {
-	config := map[string]any{"apiVersion": "mock.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "ProviderConfiguration", "phase": phase}
+	config := map[string]any{
+		"apiVersion": "mock.deployer.landscaper.gardener.cloud/v1alpha1",
+		"kind":       "ProviderConfiguration",
+		"phase":      phase,
+	}
 	if exports != nil {
 		config["export"] = exports
 	}

@@ -214,7 +214,11 @@ func runDry(t *testing.T, s *scene) {
 
 func takeRoot(t *testing.T, s *scene) {
 	low := blueprint{
-		items:   []any{mockItem("dig", succeeds, map[string]any{"depth": "deep"}), manifestItem("set", s.namespace, "set", "post"), endlessVersion("wait", "one")},
+		items: []any{
+			mockItem("dig", succeeds, map[string]any{"depth": "deep"}),
+			manifestItem("set", s.namespace, "set", "post"),
+			endlessVersion("wait", "one"),
+		},
 		exports: map[string]string{"depth": ofItem("dig", "depth")},
 	}
 	middle := blueprint{
@@ -225,7 +229,11 @@ func takeRoot(t *testing.T, s *scene) {
 		subs:    []any{sub("middle", middle, wiring{exports: map[string]string{"depth": "depth"}})},
 		exports: map[string]string{"depth": ofSub("depth")},
 	}
-	s.create(t, s.flow("stump", root).ExportData("depth", "depth").Build(), s.flow("fence", blueprint{imports: []string{"depth"}}, "depth").Build())
+	s.create(
+		t,
+		s.flow("stump", root).ExportData("depth", "depth").Build(),
+		s.flow("fence", blueprint{imports: []string{"depth"}}, "depth").Build(),
+	)
 	defer s.deploy(t, "wait")()
 	s.calm(t, "fence", lsv1alpha1.PhaseSucceeded)
 	s.rest(t, "rooted")
@@ -278,7 +286,9 @@ func overgrow(t *testing.T, s *scene) {
 // because of it.
 
 func seasonal(s *scene) blueprint {
-	leaf := blueprint{items: []any{manifestItem("leaves", s.namespace, "green", "leaves"), mockItem("blighted", string(lsv1alpha1.PhaseFailed), nil)}}
+	leaf := blueprint{
+		items: []any{manifestItem("leaves", s.namespace, "green", "leaves"), mockItem("blighted", string(lsv1alpha1.PhaseFailed), nil)},
+	}
 	branch := blueprint{subs: []any{sub("twig", leaf, wiring{})}, items: []any{mockItem("bark", succeeds, nil)}}
 	return blueprint{subs: []any{sub("branch", branch, wiring{})}, items: []any{mockItem("trunk", succeeds, nil)}}
 }
@@ -326,8 +336,10 @@ func (s *scene) followed(flow lsv1alpha1.Flow) bool {
 		if id.Kind != "Installation" && id.Kind != "Execution" && id.Kind != "DeployItem" || last.Change == testkit.Deleted {
 			continue
 		}
-		completed := lsv1alpha1.Phase(last.Field("status.phase")).IsCompleted() && last.Field("status.observedGeneration") == last.Field("metadata.generation")
-		if lsv1alpha1.Flow(last.Field("spec.flow")).OrDefault() != flow || !completed || last.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] != "" {
+		completed := lsv1alpha1.Phase(last.Field("status.phase")).IsCompleted() &&
+			last.Field("status.observedGeneration") == last.Field("metadata.generation")
+		if lsv1alpha1.Flow(last.Field("spec.flow")).OrDefault() != flow || !completed ||
+			last.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] != "" {
 			return false
 		}
 	}
@@ -359,7 +371,11 @@ func clogged(s *scene, health string) blueprint {
 	}
 	pipe := blueprint{imports: []string{"water"}, items: []any{manifestItem("lay", s.namespace, "{{ .imports.water }}", "pipe")}}
 	middle := blueprint{subs: []any{
-		sub("well", well, wiring{exports: map[string]string{"water": "water"}}), sub("pipe", pipe, wiring{imports: map[string]string{"water": "water"}}),
+		sub(
+			"well",
+			well,
+			wiring{exports: map[string]string{"water": "water"}},
+		), sub("pipe", pipe, wiring{imports: map[string]string{"water": "water"}}),
 	}}
 	return blueprint{subs: []any{sub("middle", middle, wiring{})}}
 }

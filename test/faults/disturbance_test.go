@@ -77,7 +77,10 @@ func parseDisturbance(text string) (disturbance, error) {
 		return disturbance{}, fmt.Errorf("%q is not the number of a write, or two with a plus between them", write)
 	}
 	d := disturbance{processFault: processFault(name), at: at, until: until}
-	if !slices.Contains(slices.Concat(userFaults, continuousFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}), d.processFault) {
+	if !slices.Contains(
+		slices.Concat(userFaults, continuousFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}),
+		d.processFault,
+	) {
 		return d, fmt.Errorf("there is no processFault %q", name)
 	}
 	return d, nil

@@ -79,8 +79,14 @@ func (s *scene) wantAgain(t *testing.T, wanted *lsv1alpha1.Installation) {
 // settles waits until an installation has finished a job, however it went, or is gone.
 func (s *scene) settles(t testing.TB, name string) {
 	t.Helper()
-	begun := testkit.Eventually(t, s.APIServer, s.installation(name), testkit.Is("there", func(*lsv1alpha1.Installation) bool { return true }))
-	events, err := s.Client().Watch(t.Context(), &lsv1alpha1.InstallationList{}, client.InNamespace(s.namespace), client.MatchingFields{"metadata.name": name})
+	begun := testkit.Eventually(
+		t,
+		s.APIServer,
+		s.installation(name),
+		testkit.Is("there", func(*lsv1alpha1.Installation) bool { return true }),
+	)
+	events, err := s.Client().
+		Watch(t.Context(), &lsv1alpha1.InstallationList{}, client.InNamespace(s.namespace), client.MatchingFields{"metadata.name": name})
 	if err != nil {
 		t.Fatalf("watch installation %s: %v", name, err)
 	}

@@ -93,7 +93,12 @@ func (s *scene) finishItem(t testing.TB, item string) {
 // letGo does what a deployer does when it has uninstalled everything.
 func (s *scene) letGo(t testing.TB, item string) {
 	t.Helper()
-	object := s.until(t, item, "to be deleted", func(i *lsv1alpha1.DeployItem) bool { return !i.DeletionTimestamp.IsZero() && !i.Status.IsFinished() })
+	object := s.until(
+		t,
+		item,
+		"to be deleted",
+		func(i *lsv1alpha1.DeployItem) bool { return !i.DeletionTimestamp.IsZero() && !i.Status.IsFinished() },
+	)
 	s.patch(t, object, `{"metadata":{"finalizers":null}}`)
 }
 

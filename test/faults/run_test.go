@@ -31,7 +31,10 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	s := newScene(t)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what the first process has sent:\n%s", s.processes.Log().Where(func(e faults.Entry) bool { return e.IsWrite() || e.Fault != "" }))
+			t.Logf(
+				"what the first process has sent:\n%s",
+				s.processes.Log().Where(func(e faults.Entry) bool { return e.IsWrite() || e.Fault != "" }),
+			)
 		}
 	})
 	d.arrange(t, s)

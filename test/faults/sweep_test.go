@@ -124,7 +124,9 @@ func forgetful(log faults.Log) []disturbance {
 	}
 	last := len(log.Writes())
 	return []disturbance{
-		{plan: faults.MustParse(fmt.Sprintf("watch:secrets:hold:1..%d", last))}, {plan: faults.MustParse(fmt.Sprintf("watch:secrets:relist:1..%d", last))},
+		{
+			plan: faults.MustParse(fmt.Sprintf("watch:secrets:hold:1..%d", last)),
+		}, {plan: faults.MustParse(fmt.Sprintf("watch:secrets:relist:1..%d", last))},
 	}
 }
 

@@ -323,11 +323,20 @@ func thirst(t *testing.T, s *scene) {
 		imports: []string{"rain"},
 		items:   []any{mockItem("bloom", succeeds, nil)},
 	}, "rain").Reconcile().Build())
-	testkit.Eventually(t, s.APIServer, s.installation("desert"), testkit.Is("waiting for rain", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil }))
+	testkit.Eventually(
+		t,
+		s.APIServer,
+		s.installation("desert"),
+		testkit.Is("waiting for rain", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil }),
+	)
 	well := blueprint{items: []any{endlessItem("dig")}, exports: map[string]string{"water": "wet"}}
 	palm := blueprint{imports: []string{"water"}, items: []any{mockItem("grow", succeeds, nil)}}
 	s.create(t, s.root("oasis", blueprint{subs: []any{
-		sub("well", well, wiring{exports: map[string]string{"water": "water"}}), sub("palm", palm, wiring{imports: map[string]string{"water": "water"}}),
+		sub(
+			"well",
+			well,
+			wiring{exports: map[string]string{"water": "water"}},
+		), sub("palm", palm, wiring{imports: map[string]string{"water": "water"}}),
 	}}).Reconcile().Build())
 	s.until(t, "dig", "handed a job", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobID != "" })
 	s.remove(t, "desert")

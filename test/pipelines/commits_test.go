@@ -26,11 +26,19 @@ func byCommit(t *testing.T, l leaves) {
 	application := gitea.Repository(t, content("one"))
 	first := application.Head(t, "main")
 	pinned := func(commit string) string {
-		return fmt.Sprintf("apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: app}\nspec:\n  interval: 1s\n  url: %s\n  secretRef: {name: app}\n  ref:\n"+
-			"    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n", application.CloneURL(), commit, w.Namespace)
+		return fmt.Sprintf(
+			"apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: app}\nspec:\n  interval: 1s\n  url: %s\n  secretRef: {name: app}\n  ref:\n"+
+				"    commit: %s # {\"$promotion\": \"%s:app:prod\"}\n",
+			application.CloneURL(),
+			commit,
+			w.Namespace,
+		)
 	}
 	fleet := gitea.Repository(t, map[string]string{"prod/source.yaml": pinned(first)})
-	testkit.Create(t, dev.leaf, append(externals.GitSource(dev.namespace, "app", application), externals.Kustomization(dev.namespace, "app", "app", "./app"))...)
+	testkit.Create(
+		t,
+		dev.leaf,
+		append(externals.GitSource(dev.namespace, "app", application), externals.Kustomization(dev.namespace, "app", "app", "./app"))...)
 	secret := externals.GitSource(prod.namespace, "app", application)[0]
 	testkit.Create(t, prod.leaf, append(externals.GitSource(prod.namespace, "fleet", fleet), secret,
 		externals.Kustomization(prod.namespace, "fleet", "fleet", "./prod"), externals.Kustomization(prod.namespace, "app", "app", "./app"))...)

@@ -132,7 +132,8 @@ func (e *estate) opened(environment, version string) externals.PullRequest {
 	e.Helper()
 	promotion := e.untilState("app", environment, version, pipelines.PromotionCreated)
 	pr := e.repository.PullRequest(e.T, int(promotion.PullRequest.Number))
-	if want := fmt.Sprintf("Promote %s/app in %s to %s", e.Namespace, environment, version); pr.Title != want || pr.State != "open" || pr.URL != promotion.PullRequest.URL {
+	if want := fmt.Sprintf("Promote %s/app in %s to %s", e.Namespace, environment, version); pr.Title != want || pr.State != "open" ||
+		pr.URL != promotion.PullRequest.URL {
 		e.Errorf("pull request %+v, want %q, open, at %s", pr, want, promotion.PullRequest.URL)
 	}
 	for _, other := range environments {

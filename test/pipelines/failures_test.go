@@ -16,7 +16,8 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-// A version that works in dev and fails in staging is rolled back there by Helm. It is not brought again, nor any further; the next one is.
+// A version that works in dev and fails in staging is rolled back there by Helm. It is not brought again, nor any further; the next one
+// is.
 func rolledBack(t *testing.T, l leaves) {
 	t.Parallel()
 	e := newEstate(t, l)
@@ -31,10 +32,12 @@ func rolledBack(t *testing.T, l leaves) {
 	}), testkit.Within(patience))
 	stalled := e.untilState("app", "staging", "1.1.0", pipelines.PromotionStalled)
 	p := e.until("app", "held", func(p *pipelines.Pipeline) bool { return holdIn(p, "staging", pipelines.HoldRolledBack) != "" })
-	if text := holdIn(p, "staging", pipelines.HoldRolledBack); !strings.Contains(text, "rolled back") || !strings.Contains(text, staging.namespace) {
+	if text := holdIn(p, "staging", pipelines.HoldRolledBack); !strings.Contains(text, "rolled back") ||
+		!strings.Contains(text, staging.namespace) {
 		t.Errorf("the hold says %q", text)
 	}
-	if p.Status.Environments["prod"].Promotion != nil || p.Status.Run.CompletionTime != nil || stalled.PullRequest.State != pipelines.PullRequestMerged {
+	if p.Status.Environments["prod"].Promotion != nil || p.Status.Run.CompletionTime != nil ||
+		stalled.PullRequest.State != pipelines.PullRequestMerged {
 		t.Errorf("prod %+v, run %+v, staging %+v", p.Status.Environments["prod"].Promotion, p.Status.Run, stalled)
 	}
 	if target := p.Status.Environments["staging"].Targets[0]; target.Ready || target.Revision != "1.0.0" {
@@ -58,7 +61,8 @@ func (e *estate) untilPublished(version string) {
 	e.Helper()
 	e.push(version)
 	p := e.until("app", "unsettled", func(p *pipelines.Pipeline) bool {
-		return strings.Contains(holdIn(p, "dev", pipelines.HoldUnsettled), "HelmChart") && meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionPromotionPending)
+		return strings.Contains(holdIn(p, "dev", pipelines.HoldUnsettled), "HelmChart") &&
+			meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionPromotionPending)
 	})
 	if p.Status.LatestRevision == version {
 		e.Errorf("the pipeline carries %s, which does not run anywhere", version)
@@ -79,9 +83,14 @@ func leafAway(t *testing.T, l leaves) {
 	e.publish("1.1.0")
 	e.push("1.1.0")
 	e.mergeInto("staging", "1.1.0")
-	p := e.until("app", "held at production", func(p *pipelines.Pipeline) bool { return holdIn(p, "prod", pipelines.HoldTargetNotReadable) != "" })
+	p := e.until(
+		"app",
+		"held at production",
+		func(p *pipelines.Pipeline) bool { return holdIn(p, "prod", pipelines.HoldTargetNotReadable) != "" },
+	)
 	prod := p.Status.Environments["prod"]
-	if target := prod.Targets[0]; target.Ready || target.Revision != "1.0.0" || target.UnreadableSince == nil || target.Error == "" || prod.Promotion != nil {
+	if target := prod.Targets[0]; target.Ready || target.Revision != "1.0.0" || target.UnreadableSince == nil || target.Error == "" ||
+		prod.Promotion != nil {
 		t.Errorf("the target is %+v, the promotion %+v", target, prod.Promotion)
 	}
 	l.south.Start(t)
@@ -115,7 +124,8 @@ func wentBack(t *testing.T, l leaves) {
 	p := e.until("app", "held", func(p *pipelines.Pipeline) bool {
 		return holdIn(p, "prod", pipelines.HoldRolledBack) != "" && p.Status.Environments["prod"].Targets[0].Ready
 	})
-	if meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionReconciling) || !meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionStalled) {
+	if meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionReconciling) ||
+		!meta.IsStatusConditionTrue(p.Status.Conditions, pipelines.ConditionStalled) {
 		t.Errorf("the conditions are %+v", p.Status.Conditions)
 	}
 	e.expect("1.1.0", "1.1.0", "1.0.0")

@@ -45,7 +45,8 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	answer := e.approve("app", "prod", "1.1.0")
 	opened := e.opened("prod", "1.1.0")
 	// An answer without the address is for machines that are too slow to have opened the pull request yet.
-	if location := answer.Header.Get("Location"); answer.StatusCode != http.StatusNoContent && (answer.StatusCode != http.StatusCreated || location != opened.URL) {
+	if location := answer.Header.Get("Location"); answer.StatusCode != http.StatusNoContent &&
+		(answer.StatusCode != http.StatusCreated || location != opened.URL) {
 		t.Errorf("the answer is %s with location %q, want %s", answer.Status, location, opened.URL)
 	}
 	e.mergeInto("prod", "1.1.0")
@@ -91,7 +92,10 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	}
 	e.expectRecords(done)
 	e.expectRest(recorder, func() { e.stir() })
-	if !slices.ContainsFunc(recorder.History(), func(r testkit.Revision) bool { return strings.HasSuffix(r.Field("message"), "approved by approvals") }) {
+	if !slices.ContainsFunc(
+		recorder.History(),
+		func(r testkit.Revision) bool { return strings.HasSuffix(r.Field("message"), "approved by approvals") },
+	) {
 		t.Error("no Event tells of the approval over HTTP")
 	}
 	if diff := cmp.Diff(wholeStory(), withoutRetries(told(recorder, "app"))); diff != "" {
@@ -99,8 +103,8 @@ func fromPushToProduction(t *testing.T, l leaves) {
 	}
 }
 
-// withoutRetries leaves out attempts that have failed, each of which is told and followed by another one: a machine may be so busy that Gitea
-// does not answer in time.
+// withoutRetries leaves out attempts that have failed, each of which is told and followed by another one: a machine may be so busy that
+// Gitea does not answer in time.
 func withoutRetries(story []string) []string {
 	for i := 0; i < len(story); i++ {
 		promotion, failed := strings.CutPrefix(story[i], "PromotionFailed: ")
@@ -183,7 +187,11 @@ func (e *estate) expectRecords(p *pipelines.Pipeline) {
 		}
 	}
 	want := map[string][]record{
-		"staging": {{"1.3.0", 4, pipelines.PromotionComplete, ""}, {"1.2.0", 3, pipelines.PromotionComplete, ""}, {"1.1.0", 2, pipelines.PromotionComplete, ""}},
+		"staging": {
+			{"1.3.0", 4, pipelines.PromotionComplete, ""},
+			{"1.2.0", 3, pipelines.PromotionComplete, ""},
+			{"1.1.0", 2, pipelines.PromotionComplete, ""},
+		},
 		"prod": {
 			{"1.3.0", 4, pipelines.PromotionComplete, "bob"}, {"1.2.0", 3, pipelines.PromotionSuperseded, "ann"},
 			{"1.1.0", 2, pipelines.PromotionComplete, "approvals"},

@@ -17,7 +17,10 @@ import (
 func TestPIP20_WhichStrategyCounts(t *testing.T) {
 	t.Parallel()
 	w, gitea := newWorld(t), externals.Gitea(t)
-	repository := gitea.Repository(t, map[string]string{"app.yaml": w.marked("both", "1.0.0") + w.marked("override", "1.0.0") + w.marked("only-there", "1.0.0")})
+	repository := gitea.Repository(
+		t,
+		map[string]string{"app.yaml": w.marked("both", "1.0.0") + w.marked("override", "1.0.0") + w.marked("only-there", "1.0.0")},
+	)
 	w.gitSecret("git", gitea)
 	pull := pipelines.PullRequestStrategy{
 		Type: pipelines.GitProviderGitea, URL: repository.URL, BaseBranch: "main", SecretRef: pipelines.LocalObjectReference{Name: "git"},
@@ -31,7 +34,9 @@ func TestPIP20_WhichStrategyCounts(t *testing.T) {
 	empty, _, _ := w.pair("empty")
 	w.Create(
 		both.PullRequest(pull).Notification().Build(),
-		override.PullRequest(wrong).Promotion(pipelines.Promotion{Strategy: pipelines.Strategy{Notification: &pipelines.NotificationStrategy{}}}).Build(),
+		override.PullRequest(wrong).
+			Promotion(pipelines.Promotion{Strategy: pipelines.Strategy{Notification: &pipelines.NotificationStrategy{}}}).
+			Build(),
 		there.Promotion(pipelines.Promotion{Strategy: pipelines.Strategy{PullRequest: &pull}}).Build(),
 		none.Build(),
 		empty.Promotion(pipelines.Promotion{}).Build(),

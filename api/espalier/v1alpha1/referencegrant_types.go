@@ -5,9 +5,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ReferenceGrant lets objects of other namespaces refer to objects of the namespace that it is in. It has the shape of the ReferenceGrant of
-// the Gateway API. Without a grant, a reference into another namespace does not hold: nothing there is read, watched or changed on
-// its account. Grants add up; each pair of one entry of from and one entry of to is permitted.
+// ReferenceGrant lets objects of other namespaces refer to objects of the namespace that it is in. It has the shape of the ReferenceGrant
+// of the Gateway API. Without a grant, a reference into another namespace does not hold: nothing there is read, watched or changed on its
+// account. Grants add up; each pair of one entry of from and one entry of to is permitted.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:categories=espalier

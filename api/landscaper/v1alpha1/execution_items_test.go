@@ -23,12 +23,14 @@ func items(count int) []v1alpha1.DeployItemTemplate {
 	list := make([]v1alpha1.DeployItemTemplate, count)
 	for i := range list {
 		list[i] = v1alpha1.DeployItemTemplate{
-			Name:          fmt.Sprintf("item-%d", i),
-			Type:          v1alpha1.DeployItemTypeMock,
-			Target:        &v1alpha1.ObjectReference{Name: "cluster", Namespace: "default"},
-			Labels:        map[string]string{"number": fmt.Sprint(i)},
-			Configuration: &runtime.RawExtension{Raw: []byte(`{"apiVersion":"mock.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderConfiguration"}`)},
-			Timeout:       &timeout,
+			Name:   fmt.Sprintf("item-%d", i),
+			Type:   v1alpha1.DeployItemTypeMock,
+			Target: &v1alpha1.ObjectReference{Name: "cluster", Namespace: "default"},
+			Labels: map[string]string{"number": fmt.Sprint(i)},
+			Configuration: &runtime.RawExtension{
+				Raw: []byte(`{"apiVersion":"mock.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderConfiguration"}`),
+			},
+			Timeout: &timeout,
 		}
 		if i > 0 {
 			list[i].DependsOn = []string{list[i-1].Name}

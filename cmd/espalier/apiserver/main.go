@@ -77,7 +77,12 @@ func parse(args []string) (settings, error) {
 	flags.StringVar(&s.DataDir, "data-dir", "", "keep the data in this `directory` (default: a temporary one, removed at the end)")
 	flags.IntVar(&s.Port, "port", 0, "listen on this `port` of 127.0.0.1 (0: any free one)")
 	flags.StringVar(&s.Kubeconfig, "kubeconfig", "", "write the administrator's kubeconfig to this `file` when ready (required)")
-	flags.BoolVar(&s.ClusterControllers, "cluster-controllers", false, "run namespace deletion, garbage collection and cluster role aggregation")
+	flags.BoolVar(
+		&s.ClusterControllers,
+		"cluster-controllers",
+		false,
+		"run namespace deletion, garbage collection and cluster role aggregation",
+	)
 	flags.BoolVar(&s.exitWithStdin, "exit-with-stdin", false, "stop when standard input ends")
 	flags.BoolVar(&s.verbose, "verbose", false, "log to standard error")
 	if err := flags.Parse(args); err != nil {

@@ -71,7 +71,9 @@ func validate(opts validateOptions) error {
 	}
 	switch {
 	case len(checked) == 0:
-		return errors.New("there is no blueprint in what was given: name the directory of a blueprint, or a file with Installations whose blueprint is inline")
+		return errors.New(
+			"there is no blueprint in what was given: name the directory of a blueprint, or a file with Installations whose blueprint is inline",
+		)
 	case faulty > 0:
 		return fmt.Errorf("%d of %d blueprints cannot be accepted", faulty, len(checked))
 	}

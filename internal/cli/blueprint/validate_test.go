@@ -65,18 +65,30 @@ func TestValidate(t *testing.T) {
 		stdout []string
 		stderr string
 	}{
-		"sound":        {"", []string{"sound"}, 0, []string{"sound: ok\n"}, ""},
-		"the file":     {"", []string{"sound/blueprint.yaml"}, 0, []string{"sound/blueprint.yaml: ok\n"}, ""},
-		"odd":          {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "jsonSchema": it has no effect`}, ""},
-		"odd, strict":  {"", []string{"odd", "--strict"}, 1, []string{"odd: warning"}, "1 of 1 blueprints cannot be accepted"},
-		"empty":        {"", []string{"empty"}, 1, []string{`empty: error: there is no file "blueprint.yaml"`}, "1 of 1"},
-		"several":      {"", []string{"sound", "odd", "empty"}, 1, []string{"sound: ok", "odd: warning", "empty: error"}, "1 of 3"},
-		"installation": {"", []string{"inst.yaml"}, 1, []string{"inst.yaml, document 1: Installation hello: error: imports[0].name: is required"}, "1 of 1"},
-		"stdin":        {installation, []string{"-"}, 1, []string{"standard input, document 1: Installation hello: error: imports[0]"}, "1 of 1"},
-		"nothing":      {"", []string{"-"}, 1, nil, "there is no blueprint in what was given"},
-		"missing":      {"", []string{"nowhere"}, 1, nil, "nowhere"},
-		"format":       {"", []string{"sound", "-o", "xml"}, 1, nil, `unknown output format "xml"`},
-		"no argument":  {"", nil, 1, nil, "requires at least 1 arg"},
+		"sound":       {"", []string{"sound"}, 0, []string{"sound: ok\n"}, ""},
+		"the file":    {"", []string{"sound/blueprint.yaml"}, 0, []string{"sound/blueprint.yaml: ok\n"}, ""},
+		"odd":         {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "jsonSchema": it has no effect`}, ""},
+		"odd, strict": {"", []string{"odd", "--strict"}, 1, []string{"odd: warning"}, "1 of 1 blueprints cannot be accepted"},
+		"empty":       {"", []string{"empty"}, 1, []string{`empty: error: there is no file "blueprint.yaml"`}, "1 of 1"},
+		"several":     {"", []string{"sound", "odd", "empty"}, 1, []string{"sound: ok", "odd: warning", "empty: error"}, "1 of 3"},
+		"installation": {
+			"",
+			[]string{"inst.yaml"},
+			1,
+			[]string{"inst.yaml, document 1: Installation hello: error: imports[0].name: is required"},
+			"1 of 1",
+		},
+		"stdin": {
+			installation,
+			[]string{"-"},
+			1,
+			[]string{"standard input, document 1: Installation hello: error: imports[0]"},
+			"1 of 1",
+		},
+		"nothing":     {"", []string{"-"}, 1, nil, "there is no blueprint in what was given"},
+		"missing":     {"", []string{"nowhere"}, 1, nil, "nowhere"},
+		"format":      {"", []string{"sound", "-o", "xml"}, 1, nil, `unknown output format "xml"`},
+		"no argument": {"", nil, 1, nil, "requires at least 1 arg"},
 		"wrong": {"", []string{"wrong"}, 1, []string{
 			`error: imports[1].name: "a" is taken by imports[0] already`,
 			`error: imports[0].schema: `,
@@ -115,7 +127,8 @@ func TestFormats(t *testing.T) {
 		if err := decode([]byte(stdout), &got); err != nil || code != 1 {
 			t.Fatalf("%s: %v, exit code %d: %s", format, err, code, stdout)
 		}
-		if len(got.Blueprints) != 2 || got.Blueprints[0].Source != "odd" || len(got.Blueprints[0].Warnings) != 1 || len(got.Blueprints[1].Errors) != 1 {
+		if len(got.Blueprints) != 2 || got.Blueprints[0].Source != "odd" || len(got.Blueprints[0].Warnings) != 1 ||
+			len(got.Blueprints[1].Errors) != 1 {
 			t.Errorf("%s: %+v", format, got)
 		}
 	}

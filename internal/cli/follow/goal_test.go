@@ -26,7 +26,9 @@ type revision struct {
 }
 
 func (r revision) object() *lsv1alpha1.Installation {
-	i := &lsv1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: types.UID("uid" + r.uid), Annotations: map[string]string{}}}
+	i := &lsv1alpha1.Installation{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: types.UID("uid" + r.uid), Annotations: map[string]string{}},
+	}
 	if r.asked {
 		i.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
 	}

@@ -54,7 +54,15 @@ has not come here), Triggered (it has, and work on it has not begun).
 	flags := cmd.Flags()
 	flags.StringVarP(&opts.selector, "selector", "l", "", "only installations with these labels, such as team=shop")
 	flags.BoolVar(&opts.nested, "nested", false, "list nested installations, too")
-	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatTree, display.FormatJSON, display.FormatYAML, display.FormatName)
+	opts.format = display.AddFormatFlag(
+		cmd,
+		display.FormatTable,
+		display.FormatWide,
+		display.FormatTree,
+		display.FormatJSON,
+		display.FormatYAML,
+		display.FormatName,
+	)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)

@@ -28,7 +28,13 @@ func garden(t *testing.T) (*testkit.APIServer, string) {
 	clitest.Blog(t, server, namespace)
 	outdated := testkit.Installation(namespace, "outdated").Build()
 	outdated.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded, func(s *lsv1alpha1.RunStatus) { s.ObservedGeneration = 0 })
-	clitest.Store(t, server, testkit.Installation(namespace, "fresh").Build(), testkit.Installation(namespace, "asked").Reconcile().Build(), outdated)
+	clitest.Store(
+		t,
+		server,
+		testkit.Installation(namespace, "fresh").Build(),
+		testkit.Installation(namespace, "asked").Reconcile().Build(),
+		outdated,
+	)
 	return server, namespace
 }
 
@@ -62,7 +68,10 @@ func TestSeveralLines(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	broken := testkit.Installation(namespace, "broken").Build()
-	broken.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("TemplateError", "line 1: no import\ntemplate:\n>    1 | a: {{ .b }}\n       |       ^"))
+	broken.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseFailed,
+		clitest.Error("TemplateError", "line 1: no import\ntemplate:\n>    1 | a: {{ .b }}\n       |       ^"),
+	)
 	clitest.Store(t, server, broken, testkit.Installation(namespace, "fresh").Build())
 	for name, args := range map[string][]string{"lines-in-list": nil, "lines-by-name": {"broken", "fresh"}} {
 		got := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: args})
@@ -96,7 +105,8 @@ func TestObjects(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(got.Stdout), &one); err != nil {
 		t.Fatalf("%v in %s", err, got.Stdout)
 	}
-	if one.Kind != "Installation" || one.APIVersion != "landscaper.gardener.cloud/v1alpha1" || one.Status.JobID != clitest.Job || len(one.ManagedFields) > 0 {
+	if one.Kind != "Installation" || one.APIVersion != "landscaper.gardener.cloud/v1alpha1" || one.Status.JobID != clitest.Job ||
+		len(one.ManagedFields) > 0 {
 		t.Errorf("got %+v", one)
 	}
 }

@@ -27,7 +27,9 @@ func (o options) table(printer display.Printer, nodes []*objecttree.Node, wide b
 		}},
 	}
 	if o.access.AllNamespaces() {
-		columns = append([]column{{"NAMESPACE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Namespace()} }}}, columns...)
+		columns = append(
+			[]column{{"NAMESPACE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.Cell{Text: n.Namespace()} }}},
+			columns...)
 	}
 	if wide {
 		columns = append(columns, wideColumns...)

@@ -217,7 +217,8 @@ func (n *Node) Peers() []*Node {
 	}
 	var peers []*Node
 	for _, candidate := range candidates {
-		if candidate.Kind == Installation && n.Kind == Installation && candidate.Namespace() == n.Namespace() && ParentOf(candidate.Object) == ParentOf(n.Object) {
+		if candidate.Kind == Installation && n.Kind == Installation && candidate.Namespace() == n.Namespace() &&
+			ParentOf(candidate.Object) == ParentOf(n.Object) {
 			peers = append(peers, candidate)
 		}
 	}

@@ -46,7 +46,14 @@ and what it waits for. Without NAME, all pipelines of the namespace.
 		},
 	}
 	cmd.Flags().StringVarP(&opts.selector, "selector", "l", "", "only pipelines with these labels, such as team=shop")
-	opts.format = display.AddFormatFlag(cmd, display.FormatTable, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName)
+	opts.format = display.AddFormatFlag(
+		cmd,
+		display.FormatTable,
+		display.FormatWide,
+		display.FormatJSON,
+		display.FormatYAML,
+		display.FormatName,
+	)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompletePipelines(false)

@@ -104,7 +104,12 @@ func mermaidText(lines ...string) string {
 func dot(v view) []string {
 	lines := []string{"digraph " + dotText(v.Name) + " {", "  rankdir=LR;", "  compound=true;", "  node [shape=box];"}
 	for i, e := range v.Environments {
-		lines = append(lines, fmt.Sprintf("  subgraph cluster_%d {", i), "    label="+dotText(e.Name)+";", fmt.Sprintf("    e%d [shape=point, style=invis];", i))
+		lines = append(
+			lines,
+			fmt.Sprintf("  subgraph cluster_%d {", i),
+			"    label="+dotText(e.Name)+";",
+			fmt.Sprintf("    e%d [shape=point, style=invis];", i),
+		)
 		for t, target := range e.Targets {
 			lines = append(lines, fmt.Sprintf("    e%dt%d [label=%s];", i, t, dotText(nameOf(target), orDash(target.Revision), stateOf(target))))
 		}

@@ -138,7 +138,8 @@ func TestExitCodesTellHowAPipelineStands(t *testing.T) {
 	})
 	expect("shop", cli.ExitOK)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: pipeline.New, Args: []string{"why", "shop"}})
-	if got.Code != cli.ExitOK || !strings.HasPrefix(got.Stdout, "Pipeline/shop: revision 1.3.0 has reached all environments\n") || strings.Contains(got.Stdout, "Next:") {
+	if got.Code != cli.ExitOK || !strings.HasPrefix(got.Stdout, "Pipeline/shop: revision 1.3.0 has reached all environments\n") ||
+		strings.Contains(got.Stdout, "Next:") {
 		t.Errorf("%+v", got)
 	}
 }

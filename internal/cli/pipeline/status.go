@@ -117,7 +117,9 @@ func targetRows(printer display.Printer, e environmentView) [][]display.Cell {
 			since = display.Cell{Text: printer.Age(t.UnreadableSince.Time), Style: display.Faint}
 		}
 		rows = append(rows, []display.Cell{
-			{Text: branch + display.Clean(nameOf(t))}, {Text: stateOf(t)}, display.OrDash(display.Clean(t.Revision)), {}, {}, since, {Text: display.Clean(cmp.Or(t.Error, t.Message))},
+			{
+				Text: branch + display.Clean(nameOf(t)),
+			}, {Text: stateOf(t)}, display.OrDash(display.Clean(t.Revision)), {}, {}, since, {Text: display.Clean(cmp.Or(t.Error, t.Message))},
 		})
 	}
 	return rows
@@ -126,11 +128,21 @@ func targetRows(printer display.Printer, e environmentView) [][]display.Cell {
 // Reasons by what they ask of people.
 var (
 	broken = []pipelines.HoldReason{
-		pipelines.HoldFailed, pipelines.HoldAbandoned, pipelines.HoldRejected, pipelines.HoldRolledBack, pipelines.HoldStalled, pipelines.HoldInvalid,
+		pipelines.HoldFailed,
+		pipelines.HoldAbandoned,
+		pipelines.HoldRejected,
+		pipelines.HoldRolledBack,
+		pipelines.HoldStalled,
+		pipelines.HoldInvalid,
 	}
 	needsSomebody = []pipelines.HoldReason{
-		pipelines.HoldSuspended, pipelines.HoldWaitingForApproval, pipelines.HoldWaitingForMerge, pipelines.HoldNoStrategy, pipelines.HoldNoTargets,
-		pipelines.HoldReferenceNotPermitted, pipelines.HoldNeverDeployed,
+		pipelines.HoldSuspended,
+		pipelines.HoldWaitingForApproval,
+		pipelines.HoldWaitingForMerge,
+		pipelines.HoldNoStrategy,
+		pipelines.HoldNoTargets,
+		pipelines.HoldReferenceNotPermitted,
+		pipelines.HoldNeverDeployed,
 		pipelines.HoldHeld,
 	}
 )
@@ -163,7 +175,11 @@ func styleOfState(state pipelines.PromotionState) display.Style {
 	switch state {
 	case pipelines.PromotionComplete, pipelines.PromotionSucceeded:
 		return display.Green
-	case pipelines.PromotionFailed, pipelines.PromotionAbandoned, pipelines.PromotionRejected, pipelines.PromotionRolledBack, pipelines.PromotionStalled:
+	case pipelines.PromotionFailed,
+		pipelines.PromotionAbandoned,
+		pipelines.PromotionRejected,
+		pipelines.PromotionRolledBack,
+		pipelines.PromotionStalled:
 		return display.Red
 	}
 	return display.Yellow

@@ -169,7 +169,10 @@ func (a explanation) commands(cause pipeline.Explanation) []string {
 	case pipelines.HoldHeld:
 		for _, hold := range pipeline.ReadHolds(p.Annotations) {
 			if hold.Environment == "" || hold.Environment == cause.Environment {
-				commands = append(commands, a.access.Suggest(p.Namespace, slices.DeleteFunc([]string{"hold", p.Name, hold.Environment, "--release"}, isEmpty)...))
+				commands = append(
+					commands,
+					a.access.Suggest(p.Namespace, slices.DeleteFunc([]string{"hold", p.Name, hold.Environment, "--release"}, isEmpty)...),
+				)
 			}
 		}
 	case pipelines.HoldTargetNotReadable, pipelines.HoldUnsettled, pipelines.HoldRollingOut:

@@ -70,7 +70,9 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 			}
 			call := clitest.Call{Command: test.command, Args: append([]string{"shop", "production", "-m", "checked"}, asJo...)}
 			got := clitest.Run(t, server, namespace, call)
-			if want := "pipeline shop is asked to " + name + " revision 1.3.0 for environment production\n"; got.Code != cli.ExitOK || got.Stdout != want || got.Stderr != "" {
+			if want := "pipeline shop is asked to " + name + " revision 1.3.0 for environment production\n"; got.Code != cli.ExitOK ||
+				got.Stdout != want ||
+				got.Stderr != "" {
 				t.Fatalf("%+v, want %q", got, want)
 			}
 			requests := requestsIn(t, server, line)
@@ -85,7 +87,8 @@ func TestPIP25_ADecisionBecomesARequest(t *testing.T) {
 				t.Errorf("the request has the ID %q:\n%s", r.ID, diff)
 			}
 			again := clitest.Run(t, server, namespace, call)
-			if again.Code != cli.ExitOK || !strings.Contains(again.Stdout, "was asked already to "+name) || requestsIn(t, server, line)[0].ID != r.ID {
+			if again.Code != cli.ExitOK || !strings.Contains(again.Stdout, "was asked already to "+name) ||
+				requestsIn(t, server, line)[0].ID != r.ID {
 				t.Errorf("asked again: %+v", again)
 			}
 		})
@@ -123,7 +126,12 @@ func TestWaitingForTheAnswer(t *testing.T) {
 			server := testkit.Server(t)
 			namespace := server.Namespace(t)
 			line := clitest.Line(t, server, namespace)
-			running := clitest.Start(t, server, namespace, clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait"}})
+			running := clitest.Start(
+				t,
+				server,
+				namespace,
+				clitest.Call{Command: command("approve"), Args: []string{"shop", "production", "--wait"}},
+			)
 			running.Until(t, "pipeline shop is asked to approve revision 1.3.0")
 			id := requestsIn(t, server, line)[0].ID
 			answered := func(p *pipelines.Pipeline, id string) {
@@ -150,7 +158,8 @@ func TestWaitingForTheAnswer(t *testing.T) {
 			Command: command("approve"),
 			Args:    []string{"shop", "production", "--wait", "--timeout=1ms"},
 		})
-		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "have not answered within 1ms; the request stays") || !strings.Contains(got.Stderr, "espalier pipeline status shop") {
+		if got.Code != cli.ExitTimeout || !strings.Contains(got.Stderr, "have not answered within 1ms; the request stays") ||
+			!strings.Contains(got.Stderr, "espalier pipeline status shop") {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -79,7 +79,12 @@ exports that are not known (all others are printed), 1 for any other error.`,
 	flags.StringVarP(&opts.namespace, "namespace", "n", "default", "namespace of manifests that name none")
 	flags.BoolVarP(&opts.recursive, "recursive", "r", false, "render nested installations too")
 	flags.StringVar(&opts.components, "components", "", "directory with component descriptors")
-	flags.StringArrayVar(&opts.blueprints, "blueprint", nil, "directory of a blueprint, as [COMPONENT[:VERSION]//]RESOURCE=DIR; may be repeated")
+	flags.StringArrayVar(
+		&opts.blueprints,
+		"blueprint",
+		nil,
+		"directory of a blueprint, as [COMPONENT[:VERSION]//]RESOURCE=DIR; may be repeated",
+	)
 	flags.StringVar(&opts.exports, "exports", "", "file that says what installations export")
 	flags.StringVarP(&opts.format, "output", "o", offline.FormatYAML, "output format: yaml or json")
 	flags.BoolVar(&opts.showSecrets, "show-secrets", false, "print values of Secrets, kubeconfigs and states instead of masking them")

@@ -72,12 +72,16 @@ func TestDeleteWaitsUntilItIsGone(t *testing.T) {
 	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait", "--without-uninstall"))
 	command.Until(t, "Installation/shop is being deleted")
 	clitest.Controller{Server: server}.Write(t, root, func(s *lsv1alpha1.RunStatus) {
-		*s = clitest.Status(lsv1alpha1.PhaseDeleting, clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of everything below"))
+		*s = clitest.Status(
+			lsv1alpha1.PhaseDeleting,
+			clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of everything below"),
+		)
 	})
 	command.Until(t, "Installation/shop Deleting: waiting for the deletion of everything below")
 	release(t, server, root)
 	got := command.Wait(t)
-	if got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" || !strings.HasSuffix(got.Stderr, "Installation/shop is gone\n") {
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop has been deleted\n" ||
+		!strings.HasSuffix(got.Stderr, "Installation/shop is gone\n") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -90,7 +94,8 @@ func TestDeleteWaitsForADeletionThatFails(t *testing.T) {
 		*s = clitest.Status(lsv1alpha1.PhaseDeleteFailed, clitest.Error("SubObjectFailed", "execution shop is in phase DeleteFailed"))
 	})
 	got := command.Wait(t)
-	if got.Code != cli.ExitFailed || !strings.Contains(got.Stderr, "installation shop could not be deleted: execution shop is in phase DeleteFailed") {
+	if got.Code != cli.ExitFailed ||
+		!strings.Contains(got.Stderr, "installation shop could not be deleted: execution shop is in phase DeleteFailed") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -118,7 +123,8 @@ func TestJOB46_GiveUpWhatCouldNotBeDeleted(t *testing.T) {
 	}
 	command := clitest.Start(t, server, root.Namespace, deletion("shop", "--wait", "--without-uninstall"))
 	command.Until(t, "Installation/shop could not be deleted before, and is let go")
-	if marked := currentRoot(t, server, root); marked.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" || marked.Annotations[lsv1alpha1.OperationAnnotation] != "" {
+	if marked := currentRoot(t, server, root); marked.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] != "true" ||
+		marked.Annotations[lsv1alpha1.OperationAnnotation] != "" {
 		t.Errorf("annotations %v", marked.Annotations)
 	}
 	clitest.Controller{Server: server}.Write(t, root, func(s *lsv1alpha1.RunStatus) {

@@ -31,7 +31,8 @@ func TestInterrupt(t *testing.T) {
 	clitest.Shop(t, server, namespace)
 	clitest.Blog(t, server, namespace)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: request.NewInterrupt, Args: []string{"shop", "blog"}})
-	if got.Code != cli.ExitOK || got.Stdout != "installation shop is interrupted\ninstallation blog has no job to interrupt\n" || got.Stderr != "" {
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop is interrupted\ninstallation blog has no job to interrupt\n" ||
+		got.Stderr != "" {
 		t.Errorf("%+v", got)
 	}
 	if operation(t, server, namespace, "shop") != "interrupt" || operation(t, server, namespace, "blog") != "" {
@@ -48,7 +49,8 @@ func TestTheContinuousFlowIsAborted(t *testing.T) {
 	done.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded, clitest.Of(""))
 	clitest.Store(t, server, busy, done)
 	got := clitest.Run(t, server, namespace, clitest.Call{Command: request.NewInterrupt, Args: []string{"busy", "done"}})
-	if got.Code != cli.ExitOK || got.Stdout != "installation busy is interrupted\ninstallation done has no job to interrupt\n" || got.Stderr != "" {
+	if got.Code != cli.ExitOK || got.Stdout != "installation busy is interrupted\ninstallation done has no job to interrupt\n" ||
+		got.Stderr != "" {
 		t.Errorf("%+v", got)
 	}
 	if asked := operation(t, server, namespace, "busy"); asked != "abort" {

@@ -119,7 +119,11 @@ func (r *Requester) untilTaken(parent context.Context, installation *lsv1alpha1.
 	ctx, cancel := context.WithTimeout(parent, takingTime)
 	defer cancel()
 	pending := operationOf(installation)
-	r.Access.Tell("Waiting until the controllers have taken the operation %q of installation %s ...", display.Clean(string(pending)), installation.Name)
+	r.Access.Tell(
+		"Waiting until the controllers have taken the operation %q of installation %s ...",
+		display.Clean(string(pending)),
+		installation.Name,
+	)
 	for {
 		watcher, err := r.Client.Watch(ctx, &lsv1alpha1.InstallationList{}, &client.ListOptions{
 			Namespace: r.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", installation.Name),
@@ -147,7 +151,11 @@ func (r *Requester) notTaken(ctx context.Context, installation *lsv1alpha1.Insta
 		Code:  cli.ExitError,
 		Where: r.Access.Where(r.Namespace),
 		Cause: errors.Join(ctx.Err()),
-		What:  fmt.Sprintf("the controllers have not taken the operation %q that installation %s was asked for before: they do not run, or do not see this namespace", pending, installation.Name),
-		Next:  []string{r.Access.Suggest(r.Namespace, "get", installation.Name, "-o", "yaml")},
+		What: fmt.Sprintf(
+			"the controllers have not taken the operation %q that installation %s was asked for before: they do not run, or do not see this namespace",
+			pending,
+			installation.Name,
+		),
+		Next: []string{r.Access.Suggest(r.Namespace, "get", installation.Name, "-o", "yaml")},
 	}
 }

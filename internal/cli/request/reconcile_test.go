@@ -90,8 +90,16 @@ func TestReconcileWaitFails(t *testing.T) {
 	s.controller.Adopt(t, s.root, nextJob)
 	execution := clitest.ExecutionOf(s.root)
 	item := clitest.ItemOf(execution, "nginx")
-	execution.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Of(nextJob), clitest.Error("SubObjectFailed", "deploy item nginx failed"))
-	item.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Of(nextJob), clitest.Error("InvalidManifest", "manifest 2 has no kind"))
+	execution.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseFailed,
+		clitest.Of(nextJob),
+		clitest.Error("SubObjectFailed", "deploy item nginx failed"),
+	)
+	item.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseFailed,
+		clitest.Of(nextJob),
+		clitest.Error("InvalidManifest", "manifest 2 has no kind"),
+	)
 	clitest.Store(t, s.server, execution, item)
 	s.controller.Settle(t, s.root, lsv1alpha1.PhaseFailed, "SubObjectFailed", "execution shop failed")
 	got := command.Wait(t)
@@ -105,7 +113,8 @@ func TestReconcileWaitFails(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil {
 		t.Fatalf("%v in %s", err, got.Stdout)
 	}
-	if got.Code != cli.ExitFailed || len(printed.Results) != 1 || printed.Results[0].ExitCode != cli.ExitFailed || printed.Results[0].JobID != nextJob {
+	if got.Code != cli.ExitFailed || len(printed.Results) != 1 || printed.Results[0].ExitCode != cli.ExitFailed ||
+		printed.Results[0].JobID != nextJob {
 		t.Errorf("exit code %d: %s", got.Code, got.Stdout)
 	}
 	if causes := printed.Results[0].Causes; len(causes) != 1 || causes[0].Name != "shop-nginx" || causes[0].Reason != "InvalidManifest" {
@@ -138,7 +147,8 @@ func TestReconcileWaitEndsWhenTheTimeIsUp(t *testing.T) {
 func TestReconcileWaitNamesWhoHasToAct(t *testing.T) {
 	s := set(t, running, clitest.Waits(lsv1alpha1.ReasonWaitingForImports, "DataObject address does not exist"))
 	got := s.start(t, "--wait", "--timeout=300ms").Wait(t)
-	if got.Code != cli.ExitNeedsSomebody || !strings.Contains(got.Stderr, "DataObject address does not exist") || !strings.Contains(got.Stderr, "kubectl get dataobjects,targets") {
+	if got.Code != cli.ExitNeedsSomebody || !strings.Contains(got.Stderr, "DataObject address does not exist") ||
+		!strings.Contains(got.Stderr, "kubectl get dataobjects,targets") {
 		t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
 	}
 }
@@ -198,7 +208,10 @@ func TestReconcileShowsTheTree(t *testing.T) {
 	command.Until(t, "Requested")
 	s.controller.Adopt(t, s.root, nextJob)
 	s.controller.Settle(t, s.root, lsv1alpha1.PhaseProgressing, lsv1alpha1.ReasonWaitingForSubObjects, "waiting for execution shop")
-	command.Until(t, "\x1b[2A\x1b[JNAME                PHASE         SINCE   MESSAGE\nInstallation/shop   Progressing   0s      waiting for execution shop\n")
+	command.Until(
+		t,
+		"\x1b[2A\x1b[JNAME                PHASE         SINCE   MESSAGE\nInstallation/shop   Progressing   0s      waiting for execution shop\n",
+	)
 	s.controller.Settle(t, s.root, lsv1alpha1.PhaseSucceeded, lsv1alpha1.ReasonSucceeded, "")
 	got := command.Wait(t)
 	if got.Code != cli.ExitOK || !strings.HasSuffix(got.Stderr, "Installation/shop   Succeeded   0s\n") {

@@ -66,7 +66,11 @@ func (r *Requester) nested(ctx context.Context, installation *lsv1alpha1.Install
 	problem := &cli.Problem{
 		Code:  cli.ExitError,
 		Where: r.Access.Where(r.Namespace),
-		What:  fmt.Sprintf("installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone", installation.Name, verb[0]),
+		What: fmt.Sprintf(
+			"installation %s is nested in another one, and jobs run through whole trees: cannot %s it alone",
+			installation.Name,
+			verb[0],
+		),
 	}
 	root := installation.DeepCopy()
 	for depth := 0; objecttree.ParentOf(root) != "" && depth < maxDepth; depth++ {

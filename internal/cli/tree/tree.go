@@ -48,7 +48,14 @@ no specs.
 		},
 	}
 	cmd.Flags().BoolVar(&opts.failed, "failed", false, "only what has failed or meets errors, and the objects above it")
-	opts.format = display.AddFormatFlag(cmd, display.FormatTree, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName)
+	opts.format = display.AddFormatFlag(
+		cmd,
+		display.FormatTree,
+		display.FormatWide,
+		display.FormatJSON,
+		display.FormatYAML,
+		display.FormatName,
+	)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)

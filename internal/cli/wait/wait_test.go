@@ -25,7 +25,10 @@ func TestExitCodes(t *testing.T) {
 	done := testkit.Installation(namespace, "done").Build()
 	done.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded)
 	missing := testkit.Installation(namespace, "missing-import").Build()
-	missing.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseInit, clitest.Waits(lsv1alpha1.ReasonWaitingForImports, "DataObject address does not exist"))
+	missing.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseInit,
+		clitest.Waits(lsv1alpha1.ReasonWaitingForImports, "DataObject address does not exist"),
+	)
 	clitest.Store(t, server, done, missing, testkit.Installation(namespace, "fresh").Build())
 	for name, test := range map[string]struct {
 		args   []string

@@ -67,7 +67,10 @@ func (g garden) store(t *testing.T, s scene) {
 }
 
 var (
-	waitsForPods  = clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available")
+	waitsForPods = clitest.Waits(
+		lsv1alpha1.ReasonWaitingForReadiness,
+		"waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available",
+	)
 	waitsForBelow = clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for execution shop")
 	manifestWrong = clitest.Error("InvalidManifest", "manifest 2: spec.replicas must be a number")
 )
@@ -124,7 +127,10 @@ func dependencies(t *testing.T, s scene) {
 	t.Helper()
 	source := s.root("source").Continuous().Finalizer(lsv1alpha1.Finalizer).ExportData("word", "word").Build()
 	mill := s.root("mill").Continuous().Finalizer(lsv1alpha1.Finalizer).ImportData("word", "word").Build()
-	source.Status.RunStatus = flowing(lsv1alpha1.PhaseFailed, clitest.Error("TemplateError", "deployExecutions[0]: line 3: there is no import \"size\""))
+	source.Status.RunStatus = flowing(
+		lsv1alpha1.PhaseFailed,
+		clitest.Error("TemplateError", "deployExecutions[0]: line 3: there is no import \"size\""),
+	)
 	source.Status.ConfigGeneration = "1"
 	mill.Status.RunStatus = flowing(lsv1alpha1.PhasePendingDependencies)
 	clitest.Store(t, s.server, source, mill)

@@ -91,7 +91,10 @@ func TestAnswers(t *testing.T) {
 func notStarted(t *testing.T, s scene) {
 	t.Helper()
 	outdated := s.root("outdated").Build()
-	outdated.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded, func(status *lsv1alpha1.RunStatus) { status.ObservedGeneration = 0 })
+	outdated.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseSucceeded,
+		func(status *lsv1alpha1.RunStatus) { status.ObservedGeneration = 0 },
+	)
 	clitest.Store(t, s.server, s.root("fresh").Build(), s.root("asked").Reconcile().Build(), outdated)
 }
 
@@ -99,14 +102,20 @@ func notStarted(t *testing.T, s scene) {
 func missingImport(t *testing.T, s scene) {
 	t.Helper()
 	shop := s.root("shop").ImportData("address", "address").Build()
-	shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseInit, clitest.Waits(lsv1alpha1.ReasonWaitingForImports, "waiting for DataObject "+s.namespace+"/address"))
+	shop.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseInit,
+		clitest.Waits(lsv1alpha1.ReasonWaitingForImports, "waiting for DataObject "+s.namespace+"/address"),
+	)
 	clitest.Store(t, s.server, shop)
 }
 
 func retrying(t *testing.T, s scene) {
 	t.Helper()
 	shop := s.root("shop").Build()
-	shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseInit, clitest.Error("RegistryUnreachable", "read the component: connection refused"))
+	shop.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseInit,
+		clitest.Error("RegistryUnreachable", "read the component: connection refused"),
+	)
 	clitest.Store(t, s.server, shop)
 }
 
@@ -125,7 +134,10 @@ func predecessor(t *testing.T, s scene) {
 	execution := clitest.ExecutionOf(database, "postgres")
 	execution.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing)
 	item := clitest.ItemOf(execution, "postgres")
-	item.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing, clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for StatefulSet db/postgres in target cluster: 0 of 1 pods are ready"))
+	item.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseProgressing,
+		clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for StatefulSet db/postgres in target cluster: 0 of 1 pods are ready"),
+	)
 	clitest.Store(t, s.server, shop, database, web, execution, item)
 	testkit.Create(t, s.server, testkit.Target(s.namespace, "cluster").Build())
 }
@@ -133,9 +145,15 @@ func predecessor(t *testing.T, s scene) {
 func predecessorFailed(t *testing.T, s scene) {
 	t.Helper()
 	database := s.root("database").ExportData("address", "address").Build()
-	database.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("TemplateError", "deployExecutions[0]: line 3: there is no import \"size\""))
+	database.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseFailed,
+		clitest.Error("TemplateError", "deployExecutions[0]: line 3: there is no import \"size\""),
+	)
 	web := s.root("web").ImportData("address", "address").Build()
-	web.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("PredecessorFailed", "installation database, from which this one imports, is in phase Failed"))
+	web.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseFailed,
+		clitest.Error("PredecessorFailed", "installation database, from which this one imports, is in phase Failed"),
+	)
 	clitest.Store(t, s.server, database, web)
 }
 
@@ -143,8 +161,10 @@ func predecessorFailed(t *testing.T, s scene) {
 func badTemplate(t *testing.T, s scene) {
 	t.Helper()
 	shop := s.root("shop").Build()
-	shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("TemplateError",
-		"deploy execution \"items\", line 3: there is no import \"size\"\ntemplate:\n     2 | deployItems:\n>    3 | - name: {{ .size }}\x1b[2J\n       |            ^"))
+	shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error(
+		"TemplateError",
+		"deploy execution \"items\", line 3: there is no import \"size\"\ntemplate:\n     2 | deployItems:\n>    3 | - name: {{ .size }}\x1b[2J\n       |            ^",
+	))
 	clitest.Store(t, s.server, shop)
 }
 
@@ -200,7 +220,10 @@ func several(t *testing.T, s scene) {
 	clitest.Store(t, s.server, shop, execution)
 	for _, name := range strings.Fields("a b c d e f g h") {
 		item := clitest.ItemOf(execution, name)
-		item.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing, clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment "+name))
+		item.Status.RunStatus = clitest.Status(
+			lsv1alpha1.PhaseProgressing,
+			clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment "+name),
+		)
 		if name == "f" {
 			item.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseFailed, clitest.Error("ProgressingTimeout", "it took too long"))
 		}
@@ -214,7 +237,10 @@ func behind(t *testing.T, s scene) {
 	t.Helper()
 	shop := s.root("shop").Build()
 	web := clitest.Nested(shop, "web").Build()
-	shop.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing, clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for 1 nested installations"))
+	shop.Status.RunStatus = clitest.Status(
+		lsv1alpha1.PhaseProgressing,
+		clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for 1 nested installations"),
+	)
 	web.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded)
 	clitest.Store(t, s.server, shop, web)
 }
@@ -238,7 +264,16 @@ func doomed(t *testing.T, s scene, phase lsv1alpha1.Phase, told func(*lsv1alpha1
 	execution := clitest.ExecutionOf(shop, "web")
 	item := clitest.ItemOf(execution, "web")
 	item.Spec.Timeout = &unlimited
-	shop.Status.RunStatus, execution.Status.RunStatus, item.Status.RunStatus = clitest.Status(phase, told), clitest.Status(phase, told), clitest.Status(phase, told)
+	shop.Status.RunStatus, execution.Status.RunStatus, item.Status.RunStatus = clitest.Status(
+		phase,
+		told,
+	), clitest.Status(
+		phase,
+		told,
+	), clitest.Status(
+		phase,
+		told,
+	)
 	item.Status.ObservedGeneration = 1
 	objects := []client.Object{shop, execution, item}
 	for _, object := range objects {
@@ -258,7 +293,12 @@ func doomed(t *testing.T, s scene, phase lsv1alpha1.Phase, told func(*lsv1alpha1
 func deletionDuringAJob(t *testing.T, s scene) {
 	t.Helper()
 	testkit.Create(t, s.server, testkit.Target(s.namespace, "cluster").Build())
-	doomed(t, s, lsv1alpha1.PhaseProgressing, clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"))
+	doomed(
+		t,
+		s,
+		lsv1alpha1.PhaseProgressing,
+		clitest.Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"),
+	)
 }
 
 func deletionWithoutTarget(t *testing.T, s scene) {

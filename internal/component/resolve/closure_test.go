@@ -102,7 +102,11 @@ func TestClosureIsDeterministic(t *testing.T) {
 func TestClosureNamesAllThatIsMissing(t *testing.T) {
 	root := component.Coordinates{Name: "a", Version: "1.0.0"}
 	root.RepositoryContext, _ = component.NewRepositoryContext(map[string]any{"type": "ociRegistry", "baseUrl": "r.example.com"})
-	_, err := Closure(t.Context(), memory(t, named(t, "a", "b", "c"), named(t, "b", "x", "y"), named(t, "c", "z")), component.ClosureOptions{Root: root})
+	_, err := Closure(
+		t.Context(),
+		memory(t, named(t, "a", "b", "c"), named(t, "b", "x", "y"), named(t, "c", "z")),
+		component.ClosureOptions{Root: root},
+	)
 	if !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}

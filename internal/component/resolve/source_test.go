@@ -131,9 +131,18 @@ func TestReadDirectoryRefuses(t *testing.T) {
 		directory fstest.MapFS
 		want      []string
 	}{
-		"a broken descriptor":  {fstest.MapFS{"x/component-descriptor.yaml": {Data: []byte("a: b")}}, []string{"x/component-descriptor.yaml: component descriptor: it needs meta.schemaVersion"}},
-		"one component twice":  {fstest.MapFS{"a/component-descriptor.yaml": {Data: []byte(text("c"))}, "b/component-descriptor.yaml": {Data: []byte(text("c"))}}, []string{"b/component-descriptor.yaml: component c:1.0.0 is described in a/component-descriptor.yaml already"}},
-		"a file that is large": {fstest.MapFS{"component-descriptor.yaml": {Data: []byte(text("c") + strings.Repeat("#", 200))}}, []string{"component-descriptor.yaml: the file has", "at most 200"}},
+		"a broken descriptor": {
+			fstest.MapFS{"x/component-descriptor.yaml": {Data: []byte("a: b")}},
+			[]string{"x/component-descriptor.yaml: component descriptor: it needs meta.schemaVersion"},
+		},
+		"one component twice": {
+			fstest.MapFS{"a/component-descriptor.yaml": {Data: []byte(text("c"))}, "b/component-descriptor.yaml": {Data: []byte(text("c"))}},
+			[]string{"b/component-descriptor.yaml: component c:1.0.0 is described in a/component-descriptor.yaml already"},
+		},
+		"a file that is large": {
+			fstest.MapFS{"component-descriptor.yaml": {Data: []byte(text("c") + strings.Repeat("#", 200))}},
+			[]string{"component-descriptor.yaml: the file has", "at most 200"},
+		},
 		"a link": {fstest.MapFS{"component-descriptor.yaml": {
 			Data: []byte("x"),
 			Mode: 0o777 | 1<<27,

@@ -75,8 +75,8 @@ var continuous = []Mutant{
 	},
 	{
 		ID: "CON-16", Breaks: "a change of the flow there and back is another spec", File: "internal/installation/facts.go",
-		Old: "return inst.Generation != status.ObservedGeneration && status.ObservedSpec != \"\" && ",
-		New: "return false && inst.Generation != status.ObservedGeneration && status.ObservedSpec != \"\" && ",
+		Old: "return inst.Generation != status.ObservedGeneration && status.ObservedSpec != \"\" &&",
+		New: "return false && inst.Generation != status.ObservedGeneration && status.ObservedSpec != \"\" &&",
 	},
 	{
 		ID: "CON-20", Breaks: "what is below and unseen is not awaited", File: continuousFacts,

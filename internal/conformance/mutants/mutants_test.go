@@ -26,7 +26,13 @@ func TestEveryMutantCanBeMade(t *testing.T) {
 			t.Errorf("%s: %v", m.ID, err)
 		}
 		if count := strings.Count(string(text), m.Old); count != 1 || m.Old == m.New || m.Breaks == "" {
-			t.Errorf("%s: %s has the text %d times, so the mutant cannot be made: write it anew for the code as it is now\n%s", m.ID, m.File, count, m.Old)
+			t.Errorf(
+				"%s: %s has the text %d times, so the mutant cannot be made: write it anew for the code as it is now\n%s",
+				m.ID,
+				m.File,
+				count,
+				m.Old,
+			)
 		}
 	}
 	ids := func(a, b mutants.Mutant) int { return strings.Compare(a.ID, b.ID) }

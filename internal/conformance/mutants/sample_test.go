@@ -10,8 +10,8 @@ import (
 	"espalier.dev/internal/conformance/mutants"
 )
 
-// sampleOf chooses mutants for a day. Days in a row go through all of them, so none is met more often than another. Neighbours, whose tests
-// are alike, fall on different days, and who comes first, should there not be time for all, changes with the day.
+// sampleOf chooses mutants for a day. Days in a row go through all of them, so none is met more often than another. Neighbours, whose
+// tests are alike, fall on different days, and who comes first, should there not be time for all, changes with the day.
 func sampleOf(all []mutants.Mutant, size, day int) []mutants.Mutant {
 	size = min(size, len(all))
 	stride := strideOf(len(all))

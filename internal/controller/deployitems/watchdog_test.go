@@ -76,7 +76,12 @@ func TestJOB74_ItemThatNoDeployerPicksUpFails(t *testing.T) {
 	w := newWorld(t)
 	patient := w.started(testkit.DeployItem(w.ns, "patient").Build())
 	stop := w.run("none", deployitems.Name)
-	noted := testkit.Eventually(t, w.APIServer, patient, testkit.Is("noted", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobIDGenerationTime != nil }))
+	noted := testkit.Eventually(
+		t,
+		w.APIServer,
+		patient,
+		testkit.Is("noted", func(i *lsv1alpha1.DeployItem) bool { return i.Status.JobIDGenerationTime != nil }),
+	)
 	if noted.Status.Phase != "" || noted.Status.IsFinished() {
 		t.Errorf("without a limit: %+v", noted.Status)
 	}
@@ -84,7 +89,8 @@ func TestJOB74_ItemThatNoDeployerPicksUpFails(t *testing.T) {
 	stop = w.run("1ms", deployitems.Name)
 	item := testkit.EventuallyFinished(t, w.APIServer, patient, lsv1alpha1.PhaseFailed)
 	e := item.Status.LastError
-	if e.Operation != lsv1alpha1.OperationWaitingForPickup || e.Reason != lsv1alpha1.ReasonPickupTimeout || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) {
+	if e.Operation != lsv1alpha1.OperationWaitingForPickup || e.Reason != lsv1alpha1.ReasonPickupTimeout ||
+		!slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) {
 		t.Errorf("last error %+v", e)
 	}
 	if item.Status.FirstError == nil || len(item.Status.LastErrors) != 1 {
@@ -160,7 +166,8 @@ func TestJOB74_ATimeoutSaysWhatWasWaitedFor(t *testing.T) {
 func (w *world) told(item *lsv1alpha1.DeployItem, cause string) {
 	w.t.Helper()
 	e := item.Status.LastError
-	if e == nil || e.Reason != lsv1alpha1.ReasonProgressingTimeout || !strings.Contains(e.Message, cause) || !strings.Contains(e.Message, "since 20") {
+	if e == nil || e.Reason != lsv1alpha1.ReasonProgressingTimeout || !strings.Contains(e.Message, cause) ||
+		!strings.Contains(e.Message, "since 20") {
 		w.t.Errorf("%s failed with %+v", item.Name, e)
 	}
 	for _, c := range item.Status.Conditions {

@@ -50,7 +50,8 @@ func TestJOB46_ANamespaceThatIsDeletedIsRecognised(t *testing.T) {
 	if err == nil {
 		t.Fatal("something can be created in a namespace that is being deleted")
 	}
-	if wait := ending.Refused(fmt.Errorf("create: %w", err)); failure.KindOf(wait) != failure.Waiting || !strings.Contains(wait.Error(), "the end of the namespace") {
+	if wait := ending.Refused(fmt.Errorf("create: %w", err)); failure.KindOf(wait) != failure.Waiting ||
+		!strings.Contains(wait.Error(), "the end of the namespace") {
 		t.Errorf("%v became %v", err, wait)
 	}
 }

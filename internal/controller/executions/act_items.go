@@ -121,8 +121,12 @@ func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execut
 	if existing.Labels[lsv1alpha1.ExecutionManagedByLabel] == e.Name || metav1.IsControlledBy(&existing, e) {
 		return item, stale("deployitems", item.Name, err)
 	}
-	return item, failure.Terminalf(configurationProblem,
-		"deploy item %s of another owner has the name that deploy item %q of this execution needs: delete it or rename the execution", existing.Name, i.Name)
+	return item, failure.Terminalf(
+		configurationProblem,
+		"deploy item %s of another owner has the name that deploy item %q of this execution needs: delete it or rename the execution",
+		existing.Name,
+		i.Name,
+	)
 }
 
 func (k *kind) updateItem(ctx context.Context, i execution.Item) (*lsv1alpha1.DeployItem, error) {

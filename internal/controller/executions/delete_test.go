@@ -73,7 +73,8 @@ func (s *stage) lookedBeforeLettingGo(t *testing.T, log faults.Log) {
 	})
 	looked := log.Where(func(e faults.Entry) bool { return e.Resource == "deployitems" && e.Verb == "list" })
 	written := log.Where(func(e faults.Entry) bool { return e.Resource == "deployitems" && e.Write > 0 })
-	if len(looked) != 2 || len(letGo) != 2 || len(written) == 0 || looked[1].Number < written[len(written)-1].Number || letGo[1].Number < looked[1].Number {
+	if len(looked) != 2 || len(letGo) != 2 || len(written) == 0 || looked[1].Number < written[len(written)-1].Number ||
+		letGo[1].Number < looked[1].Number {
 		t.Errorf("the server was not asked between the last write to an item and the end:\n%s", log)
 	}
 }
@@ -87,7 +88,12 @@ func TestJOB41_JOB44_WhatCannotBeDeletedFailsTheDeletionUntilTheNextJob(t *testi
 	s.script("c", script{hold: true})
 
 	s.remove(t, e)
-	testkit.Eventually(t, s.APIServer, s.item(e, "b"), testkit.Is("failed", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleteFailed }))
+	testkit.Eventually(
+		t,
+		s.APIServer,
+		s.item(e, "b"),
+		testkit.Is("failed", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseDeleteFailed }),
+	)
 	e = testkit.Eventually(t, s.APIServer, e, testkit.Is("waiting for c", func(e *lsv1alpha1.Execution) bool {
 		return strings.Contains(condition(e, lsv1alpha1.ConditionReady).Message, `"c"`)
 	}))

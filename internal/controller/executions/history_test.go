@@ -102,7 +102,8 @@ func (w *witness) seeItem(r testkit.Revision) error {
 func (w *witness) mayStart(r testkit.Revision, job string) error {
 	for _, needed := range dependsOn(r) {
 		if !w.any(func(item testkit.Revision) bool {
-			return nameOf(item) == needed && item.Field("status.jobIDFinished") == job && item.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded)
+			return nameOf(item) == needed && item.Field("status.jobIDFinished") == job &&
+				item.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded)
 		}) {
 			return fmt.Errorf("JOB-70: it is started before %s has succeeded", needed)
 		}

@@ -39,7 +39,15 @@ func (s *stage) interrupted(t *testing.T, e *lsv1alpha1.Execution, done ...strin
 			}
 		}
 		if item.Status.Phase != want || item.Status.JobIDFinished != e.Status.JobID || item.Status.JobID != e.Status.JobID {
-			t.Errorf("%s is %s, job %s, finished %s, want %s and %s", name, item.Status.Phase, item.Status.JobID, item.Status.JobIDFinished, want, e.Status.JobID)
+			t.Errorf(
+				"%s is %s, job %s, finished %s, want %s and %s",
+				name,
+				item.Status.Phase,
+				item.Status.JobID,
+				item.Status.JobIDFinished,
+				want,
+				e.Status.JobID,
+			)
 		}
 		if reason != "" && (item.Status.LastError == nil || item.Status.LastError.Reason != reason ||
 			!strings.Contains(item.Status.LastError.Message, "landscaper.gardener.cloud/operation=interrupt")) {
@@ -57,7 +65,12 @@ func TestJOB50_JOB51_AnInterruptEndsWhatHasNotFinished(t *testing.T) {
 	s.start(t, s.Config())
 	e := s.launch(t, diamond(s.ns).Build())
 	working := s.started(t, e, "b")
-	testkit.Eventually(t, s.APIServer, s.item(e, "c"), testkit.Is("done", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }))
+	testkit.Eventually(
+		t,
+		s.APIServer,
+		s.item(e, "c"),
+		testkit.Is("done", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }),
+	)
 
 	s.interrupt(t, e)
 	e = s.interrupted(t, e, "a", "c")
@@ -71,7 +84,12 @@ func TestJOB50_JOB51_AnInterruptEndsWhatHasNotFinished(t *testing.T) {
 	s.script("b", script{})
 	e = s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
 	s.interrupt(t, e)
-	testkit.Eventually(t, s.APIServer, e, testkit.Is("rid of the annotation", func(e *lsv1alpha1.Execution) bool { return e.Annotations[lsv1alpha1.OperationAnnotation] == "" }))
+	testkit.Eventually(
+		t,
+		s.APIServer,
+		e,
+		testkit.Is("rid of the annotation", func(e *lsv1alpha1.Execution) bool { return e.Annotations[lsv1alpha1.OperationAnnotation] == "" }),
+	)
 	s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
 }
 

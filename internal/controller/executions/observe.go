@@ -77,7 +77,13 @@ func (k *kind) readEnding(ctx context.Context, s *execution.Snapshot) error {
 // somebody has taken away their label and their owner.
 func (k *kind) seenItems(ctx context.Context, e *lsv1alpha1.Execution) ([]lsv1alpha1.DeployItem, error) {
 	var list lsv1alpha1.DeployItemList
-	err := k.cluster.List(ctx, &list, client.InNamespace(e.Namespace), client.MatchingFields{itemsOfExecution: e.Name}, client.UnsafeDisableDeepCopy)
+	err := k.cluster.List(
+		ctx,
+		&list,
+		client.InNamespace(e.Namespace),
+		client.MatchingFields{itemsOfExecution: e.Name},
+		client.UnsafeDisableDeepCopy,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("list the deploy items: %w", err)
 	}

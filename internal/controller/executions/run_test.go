@@ -73,7 +73,12 @@ func TestJOB71_AFailureStopsWhatDependsOnItAndAwaitsTheRest(t *testing.T) {
 	s.start(t, s.Config())
 	e := s.launch(t, diamond(s.ns).MockItem("free", anything).Build())
 
-	testkit.Eventually(t, s.APIServer, s.item(e, "a"), testkit.Is("finished", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseFailed }))
+	testkit.Eventually(
+		t,
+		s.APIServer,
+		s.item(e, "a"),
+		testkit.Is("finished", func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == lsv1alpha1.PhaseFailed }),
+	)
 	s.started(t, e, "free")
 	e = testkit.Eventually(t, s.APIServer, e, testkit.Is("waiting for free", func(e *lsv1alpha1.Execution) bool {
 		return strings.Contains(condition(e, lsv1alpha1.ConditionReady).Message, "free")
@@ -211,7 +216,12 @@ func ownedByAnInstallation(e *lsv1alpha1.Execution) *lsv1alpha1.Execution {
 // inPhase waits until a phase of an execution is stored.
 func (s *stage) inPhase(t *testing.T, e *lsv1alpha1.Execution, phase lsv1alpha1.Phase) {
 	t.Helper()
-	testkit.Eventually(t, s.APIServer, e, testkit.Is("in phase "+string(phase), func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == phase }))
+	testkit.Eventually(
+		t,
+		s.APIServer,
+		e,
+		testkit.Is("in phase "+string(phase), func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == phase }),
+	)
 }
 
 func TestJOB71_ExportsAreCollectedInOneObject(t *testing.T) {
@@ -273,7 +283,8 @@ func TestJOB20_JOB70_OrphansGoFirstInReverseOrder(t *testing.T) {
 
 	s.script("d", script{})
 	e = s.finished(t, s.run(t, e), lsv1alpha1.PhaseSucceeded)
-	if left := slices.Sorted(maps.Keys(s.items(t))); !slices.Equal(left, []string{"a", "b"}) || len(e.Status.DeployItemCache.OrphanedDIs) > 0 {
+	if left := slices.Sorted(maps.Keys(s.items(t))); !slices.Equal(left, []string{"a", "b"}) ||
+		len(e.Status.DeployItemCache.OrphanedDIs) > 0 {
 		t.Errorf("left are %q, recorded %+v", left, e.Status.DeployItemCache)
 	}
 	s.goneInOrder(t, recorder, "d", "c")
@@ -331,7 +342,12 @@ func TestJOB71_AnItemThatVanishesCountsAsFailed(t *testing.T) {
 	if err := s.client.Delete(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	a = testkit.Eventually(t, s.APIServer, a, testkit.Is("deleted", func(i *lsv1alpha1.DeployItem) bool { return i.DeletionTimestamp != nil }))
+	a = testkit.Eventually(
+		t,
+		s.APIServer,
+		a,
+		testkit.Is("deleted", func(i *lsv1alpha1.DeployItem) bool { return i.DeletionTimestamp != nil }),
+	)
 	a.Finalizers = nil
 	if err := s.client.Update(t.Context(), a); err != nil {
 		t.Fatal(err)

@@ -76,7 +76,10 @@ type news = loop.News[*lsv1alpha1.Execution, lsv1alpha1.Phase]
 func remarkableTo(announce func(context.Context, news)) func(context.Context, news) {
 	return func(ctx context.Context, n news) {
 		status := &n.Object.Status
-		changed := slices.ContainsFunc(n.Transitions, func(t loop.Transition[lsv1alpha1.Phase]) bool { return t.Why.Code == run.ReasonChangedBelow })
+		changed := slices.ContainsFunc(
+			n.Transitions,
+			func(t loop.Transition[lsv1alpha1.Phase]) bool { return t.Why.Code == run.ReasonChangedBelow },
+		)
 		if !changed && (!status.Phase.IsFinal() || status.Phase == lsv1alpha1.PhaseSucceeded) {
 			return
 		}

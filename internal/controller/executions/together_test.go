@@ -32,7 +32,8 @@ func TestJOB70_JOB71_JOB72_WithTheMockDeployer(t *testing.T) {
 		return testkit.Execution(s.ns, "app").MockItem("a", port).MockItem("b", second, "a").MockItem("c", anything, "b").Build()
 	}
 	e := s.finished(t, s.launch(t, build(mockapi.ProviderConfiguration{Phase: &failed})), lsv1alpha1.PhaseFailed)
-	if !strings.Contains(e.Status.LastError.Message, `"b"`) || !strings.Contains(e.Status.LastError.Message, "not started because of that: c") {
+	if !strings.Contains(e.Status.LastError.Message, `"b"`) ||
+		!strings.Contains(e.Status.LastError.Message, "not started because of that: c") {
 		t.Errorf("last error %+v", e.Status.LastError)
 	}
 	e = s.finished(t, s.run(t, s.respec(t, e, build(anything).Spec.DeployItems)), lsv1alpha1.PhaseSucceeded)

@@ -73,7 +73,13 @@ func executionsOf(reader client.Reader) handler.MapFunc {
 
 func recordersOf(ctx context.Context, reader client.Reader, item client.Object) []string {
 	var list lsv1alpha1.ExecutionList
-	err := reader.List(ctx, &list, client.InNamespace(item.GetNamespace()), client.MatchingFields{executionsOfItem: item.GetName()}, client.UnsafeDisableDeepCopy)
+	err := reader.List(
+		ctx,
+		&list,
+		client.InNamespace(item.GetNamespace()),
+		client.MatchingFields{executionsOfItem: item.GetName()},
+		client.UnsafeDisableDeepCopy,
+	)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "Cannot find the execution of a deploy item", "deployItem", item.GetName())
 	}
@@ -140,5 +146,6 @@ func continuousNews(before, after *lsv1alpha1.DeployItem) bool {
 	if after.Spec.Flow != lsv1alpha1.FlowContinuous {
 		return false
 	}
-	return execution.InWork(before) != execution.InWork(after) || before.Status.Phase != after.Status.Phase || before.Generation != after.Generation
+	return execution.InWork(before) != execution.InWork(after) || before.Status.Phase != after.Status.Phase ||
+		before.Generation != after.Generation
 }

@@ -235,7 +235,8 @@ func (k *kind) deleteChildren(
 	for i, c := range children {
 		objects[i] = objectOf(inst, c)
 	}
-	if err := child.Each(ctx, objects, func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }); err != nil {
+	remove := func(ctx context.Context, object client.Object) error { return k.deleteChild(ctx, inst, object) }
+	if err := child.Each(ctx, objects, remove); err != nil {
 		return o, err
 	}
 	for i, before := range children {

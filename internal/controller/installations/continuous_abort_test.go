@@ -35,7 +35,12 @@ func (w *world) itemOf(level string, phase lsv1alpha1.Phase) *lsv1alpha1.DeployI
 	item := &lsv1alpha1.DeployItem{}
 	name := map[string]string{"root": "top", "middle": "mid", "leaf": "low"}[level]
 	item.Namespace, item.Name = w.namespace, execution.ItemName(w.level(level), name)
-	return testkit.Eventually(w.T, w.server, item, testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == phase }))
+	return testkit.Eventually(
+		w.T,
+		w.server,
+		item,
+		testkit.Is("in phase "+string(phase), func(i *lsv1alpha1.DeployItem) bool { return i.Status.Phase == phase }),
+	)
 }
 
 func (w *world) executionOf(level string) *lsv1alpha1.Execution {
@@ -54,7 +59,12 @@ type abortion struct {
 }
 
 var abortions = map[string]abortion{
-	"the lowest deploy item is in work": {value("1"), endless, lsv1alpha1.PhaseAborted, map[string]string{"leaf": lsv1alpha1.ReasonInterrupted}},
+	"the lowest deploy item is in work": {
+		value("1"),
+		endless,
+		lsv1alpha1.PhaseAborted,
+		map[string]string{"leaf": lsv1alpha1.ReasonInterrupted},
+	},
 	"both lower deploy items are in work": {endless, endless, lsv1alpha1.PhaseAborted,
 		map[string]string{"leaf": lsv1alpha1.ReasonInterrupted, "middle": lsv1alpha1.ReasonInterrupted}},
 	"one has failed, the other is in work": {endless, failing, lsv1alpha1.PhaseFailed,
@@ -148,8 +158,13 @@ func TestCON24_CON25_AnAbortedInstallationIsNotTriggeredByWhatItImports(t *testi
 	w := newWorld(t)
 	recorder := w.recorded()
 	exporter := func(word string) string { return header + exports("word: "+word, "word") }
-	w.create(w.installation("exporter", exporter("old")).Continuous().ExportData("word", "word").Build(),
-		w.installation("importer", header+imports("word")+deploy(item("only", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
+	w.create(
+		w.installation("exporter", exporter("old")).Continuous().ExportData("word", "word").Build(),
+		w.installation("importer", header+imports("word")+deploy(item("only", value("{{ .imports.word }}")))).
+			Continuous().
+			ImportData("word", "word").
+			Build(),
+	)
 	w.completed("importer", lsv1alpha1.PhaseSucceeded)
 	w.operate("importer", lsv1alpha1.OperationAbort)
 	w.completed("importer", lsv1alpha1.PhaseAborted)

@@ -67,7 +67,8 @@ func (w *world) flowsAre(flow lsv1alpha1.Flow) {
 	}
 	for i := range all.Items {
 		w.eventually(all.Items[i].Name, "at rest in flow "+string(flow), func(i *lsv1alpha1.Installation) bool {
-			return i.Spec.Flow.OrDefault() == flow && i.Status.Phase.IsCompleted() && installation.Entered(&i.Status) == (flow == lsv1alpha1.FlowContinuous)
+			return i.Spec.Flow.OrDefault() == flow && i.Status.Phase.IsCompleted() &&
+				installation.Entered(&i.Status) == (flow == lsv1alpha1.FlowContinuous)
 		})
 	}
 }

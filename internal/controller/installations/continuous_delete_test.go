@@ -62,8 +62,12 @@ const stubborn = `    - name: low
 func (w *world) play(item *lsv1alpha1.DeployItem, phase lsv1alpha1.Phase) {
 	w.Helper()
 	w.get(item)
-	status := fmt.Sprintf(`{"status":{"phase":%q,"observedGeneration":%d,"lastError":{"operation":"Delete","reason":"Stuck","message":"it is stuck",`+
-		`"lastTransitionTime":"2026-05-04T12:00:00Z","lastUpdateTime":"2026-05-04T12:00:00Z"}}}`, phase, item.Generation)
+	status := fmt.Sprintf(
+		`{"status":{"phase":%q,"observedGeneration":%d,"lastError":{"operation":"Delete","reason":"Stuck","message":"it is stuck",`+
+			`"lastTransitionTime":"2026-05-04T12:00:00Z","lastUpdateTime":"2026-05-04T12:00:00Z"}}}`,
+		phase,
+		item.Generation,
+	)
 	if err := w.cluster.Status().Patch(w.Context(), item, client.RawPatch("application/merge-patch+json", []byte(status))); err != nil {
 		w.Fatal(err)
 	}
@@ -127,7 +131,8 @@ func TestCON40_CON41_ForceDeletesWhatOthersImport(t *testing.T) {
 	w.vanished("root")
 	for _, name := range names {
 		forced := recorder.Of(w.named(name)).Where(func(r testkit.Revision) bool {
-			return !r.Object.GetDeletionTimestamp().IsZero() && r.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationForceReconcile)
+			return !r.Object.GetDeletionTimestamp().IsZero() &&
+				r.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationForceReconcile)
 		})
 		if len(forced) == 0 {
 			t.Errorf("%s was not told of force", name)
@@ -135,7 +140,8 @@ func TestCON40_CON41_ForceDeletesWhatOthersImport(t *testing.T) {
 	}
 }
 
-// What is below is brought up to date before it is deleted, by force or without, if the imports allow it. Otherwise it is deleted as it is.
+// What is below is brought up to date before it is deleted, by force or without, if the imports allow it. Otherwise it is deleted as it
+// is.
 func TestCON40_CON43_CON44_ADeletionBringsUpToDateFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		force, missing bool
@@ -151,7 +157,10 @@ func TestCON40_CON43_CON44_ADeletionBringsUpToDateFirst(t *testing.T) {
 			w := newWorld(t)
 			recorder := w.recorded()
 			base := testkit.DataObject(w.namespace, "base", "x").Build()
-			w.create(base.DeepCopy(), w.installation("root", imports("base")+threeLevels(value("1"))).Continuous().ImportData("base", "base").Build())
+			w.create(
+				base.DeepCopy(),
+				w.installation("root", imports("base")+threeLevels(value("1"))).Continuous().ImportData("base", "base").Build(),
+			)
 			w.completed("root", lsv1alpha1.PhaseSucceeded)
 			middle := w.level("middle")
 			recorder.Quiet(t, time.Second)
@@ -187,7 +196,10 @@ func TestCON41_NothingIsDeletedThatOthersImport(t *testing.T) {
 	w := newWorld(t)
 	w.create(
 		w.installation("source", header+exports("word: water", "word")+deploy(item("one"))).Continuous().ExportData("word", "word").Build(),
-		w.installation("mill", header+imports("word")+deploy(item("one", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build(),
+		w.installation("mill", header+imports("word")+deploy(item("one", value("{{ .imports.word }}")))).
+			Continuous().
+			ImportData("word", "word").
+			Build(),
 	)
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
 	w.delete("source")
@@ -205,12 +217,22 @@ func TestCON41_NothingIsDeletedThatOthersImport(t *testing.T) {
 
 func TestCON22_CON30_DependenciesAreAwaitedUnlessForced(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.installation("mill", header+imports("word")+deploy(item("one", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
+	w.create(
+		w.installation("mill", header+imports("word")+deploy(item("one", value("{{ .imports.word }}")))).
+			Continuous().
+			ImportData("word", "word").
+			Build(),
+	)
 	w.eventually("mill", "waiting for its import", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.Phase == lsv1alpha1.PhasePendingDependencies && strings.Contains(message(i), "word")
 	})
 	w.operate("mill", lsv1alpha1.OperationForceReconcile)
-	w.create(w.installation("source", header+exports("word: water", "word")+deploy(item("one", failing))).Continuous().ExportData("word", "word").Build())
+	w.create(
+		w.installation("source", header+exports("word: water", "word")+deploy(item("one", failing))).
+			Continuous().
+			ExportData("word", "word").
+			Build(),
+	)
 	w.completed("source", lsv1alpha1.PhaseFailed)
 	if mill := w.named("mill"); !w.get(mill) || mill.Status.Phase != lsv1alpha1.PhasePendingDependencies {
 		t.Errorf("without its import it is in phase %s", mill.Status.Phase)
@@ -222,7 +244,8 @@ func TestCON22_CON30_DependenciesAreAwaitedUnlessForced(t *testing.T) {
 	w.rewrite("source", header+exports("word: wine", "word")+deploy(item("one", failing)))
 	w.completed("source", lsv1alpha1.PhaseFailed)
 	w.eventually("mill", "waiting for its predecessor", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhasePendingDependencies && strings.Contains(message(i), "installation source, which is in phase Failed")
+		return i.Status.Phase == lsv1alpha1.PhasePendingDependencies &&
+			strings.Contains(message(i), "installation source, which is in phase Failed")
 	})
 	w.operate("mill", lsv1alpha1.OperationForceReconcile)
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)

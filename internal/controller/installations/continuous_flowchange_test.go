@@ -83,14 +83,20 @@ func (w *world) followed(flow lsv1alpha1.Flow) {
 	}
 	for i := range installations.Items {
 		w.eventually(installations.Items[i].Name, "completed and up to date", func(i *lsv1alpha1.Installation) bool {
-			return i.Status.Phase.IsCompleted() && i.Status.ObservedGeneration == i.Generation && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			return i.Status.Phase.IsCompleted() && i.Status.ObservedGeneration == i.Generation &&
+				i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 		})
 	}
 	for i := range executions.Items {
-		testkit.Eventually(w.T, w.server, &executions.Items[i], testkit.Is("of the flow, completed and up to date", func(e *lsv1alpha1.Execution) bool {
-			return e.Spec.Flow.OrDefault() == flow && e.Status.Phase.IsCompleted() && e.Status.ObservedGeneration == e.Generation &&
-				e.Annotations[lsv1alpha1.OperationAnnotation] == ""
-		}))
+		testkit.Eventually(
+			w.T,
+			w.server,
+			&executions.Items[i],
+			testkit.Is("of the flow, completed and up to date", func(e *lsv1alpha1.Execution) bool {
+				return e.Spec.Flow.OrDefault() == flow && e.Status.Phase.IsCompleted() && e.Status.ObservedGeneration == e.Generation &&
+					e.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			}),
+		)
 	}
 }
 
@@ -224,7 +230,12 @@ func (w *world) remembered() {
 		w.eventually(installations.Items[i].Name, "remembered", func(i *lsv1alpha1.Installation) bool { return i.Status.ObservedSpec != "" })
 	}
 	for i := range executions.Items {
-		testkit.Eventually(w.T, w.server, &executions.Items[i], testkit.Is("remembered", func(e *lsv1alpha1.Execution) bool { return e.Status.ObservedSpec != "" }))
+		testkit.Eventually(
+			w.T,
+			w.server,
+			&executions.Items[i],
+			testkit.Is("remembered", func(e *lsv1alpha1.Execution) bool { return e.Status.ObservedSpec != "" }),
+		)
 	}
 }
 

@@ -17,16 +17,30 @@ import (
 // links is a tree in which b imports what a exports, with deploy items that depend on their imports.
 var links = header + imports("base") + nest(
 	sub{
-		name:      "a",
-		blueprint: header + imports("base") + exports("word: {{ .imports.base }}-a", "word") + deploy(item("of-a", value("{{ .imports.base }}"))),
-		imports:   map[string]string{"base": "base"},
-		exports:   map[string]string{"word": "from-a"},
+		name: "a",
+		blueprint: header + imports(
+			"base",
+		) + exports(
+			"word: {{ .imports.base }}-a",
+			"word",
+		) + deploy(
+			item("of-a", value("{{ .imports.base }}")),
+		),
+		imports: map[string]string{"base": "base"},
+		exports: map[string]string{"word": "from-a"},
 	},
 	sub{
-		name:      "b",
-		blueprint: header + imports("before") + exports("word: {{ .imports.before }}-b", "word") + deploy(item("of-b", value("{{ .imports.before }}"))),
-		imports:   map[string]string{"before": "from-a"},
-		exports:   map[string]string{"word": "from-b"},
+		name: "b",
+		blueprint: header + imports(
+			"before",
+		) + exports(
+			"word: {{ .imports.before }}-b",
+			"word",
+		) + deploy(
+			item("of-b", value("{{ .imports.before }}")),
+		),
+		imports: map[string]string{"before": "from-a"},
+		exports: map[string]string{"word": "from-b"},
 	},
 ) + exports(`result: {{ index .values.dataobjects "from-b" }}`, "result") + deploy(item("own"))
 
@@ -47,20 +61,25 @@ func (w *world) result(want string) {
 func TestCON15_CON20_CON21_CON23_CON24_ATreeFollowsItsSpecAndItsImports(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
-	w.create(w.secret("base", "x"), w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build())
+	w.create(
+		w.secret("base", "x"),
+		w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build(),
+	)
 	root := w.completed("root", lsv1alpha1.PhaseSucceeded)
 	w.result(`"x-a-b"`)
 	if root.Status.ConfigGeneration == "" || len(root.Status.Imports) != 1 || root.Status.Imports[0].SourceReference != nil {
 		t.Errorf("versions: %+v", root.Status)
 	}
-	if b := w.children("root")["b"]; len(b.Status.Imports) != 1 || b.Status.Imports[0].SourceReference == nil || b.Status.Imports[0].ConfigGeneration != w.children("root")["a"].Status.ConfigGeneration {
+	if b := w.children("root")["b"]; len(b.Status.Imports) != 1 || b.Status.Imports[0].SourceReference == nil ||
+		b.Status.Imports[0].ConfigGeneration != w.children("root")["a"].Status.ConfigGeneration {
 		t.Errorf("versions of b: %+v", b.Status.Imports)
 	}
 	recorder.Quiet(t, time.Second)
 	// What an update was made of is stored together with the phase that follows it.
 	for _, name := range []string{"root", w.children("root")["b"].Name} {
 		updated := recorder.Of(w.named(name)).Where(func(r testkit.Revision) bool { return r.Field("status.observedGeneration") == "1" })
-		if r := updated[0]; r.Field("status.phase") != string(lsv1alpha1.PhaseProgressing) || r.Field("status.configGeneration") == "" || r.Field("status.imports[0].configGeneration") == "" {
+		if r := updated[0]; r.Field("status.phase") != string(lsv1alpha1.PhaseProgressing) || r.Field("status.configGeneration") == "" ||
+			r.Field("status.imports[0].configGeneration") == "" {
 			t.Errorf("%s was updated in phase %q, of version %q", name, r.Field("status.phase"), r.Field("status.configGeneration"))
 		}
 	}

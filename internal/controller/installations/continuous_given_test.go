@@ -40,8 +40,13 @@ func TestCON14_WhatIsExportedComesBack(t *testing.T) {
 		blueprint: leaf,
 		exports:   map[string]string{"word": "word"},
 	})
-	w.create(w.installation("root", root).Continuous().ExportData("word", "word").Build(),
-		w.installation("mill", header+imports("word")+deploy(item("only", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
+	w.create(
+		w.installation("root", root).Continuous().ExportData("word", "word").Build(),
+		w.installation("mill", header+imports("word")+deploy(item("only", value("{{ .imports.word }}")))).
+			Continuous().
+			ImportData("word", "word").
+			Build(),
+	)
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
 	sub := w.children("root")["leaf"].Name
 	recorder.Quiet(t, time.Second)
@@ -72,7 +77,10 @@ func TestCON21_CON22_AnImportThatVanishesIsTold(t *testing.T) {
 			w := newWorld(t)
 			recorder := w.recorded()
 			object, importing := given(w)
-			w.create(object.DeepCopyObject().(client.Object), importing(w.installation("mill", header+imports("word")+deploy(item("only", value("1"))))).Continuous().Build())
+			w.create(
+				object.DeepCopyObject().(client.Object),
+				importing(w.installation("mill", header+imports("word")+deploy(item("only", value("1"))))).Continuous().Build(),
+			)
 			w.completed("mill", lsv1alpha1.PhaseSucceeded)
 			recorder.Quiet(t, time.Second)
 			w.gitops(recorder, func() {

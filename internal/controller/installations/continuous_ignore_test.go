@@ -86,7 +86,8 @@ func TestCON10_CON50_WhatIsFrozenBelowTheRootRests(t *testing.T) {
 				w.gitops(recorder, func() {
 					w.rewrite("root", threeLevels(value("2")))
 					w.eventually("root", "waiting", func(i *lsv1alpha1.Installation) bool {
-						return i.Status.Phase == lsv1alpha1.PhaseProgressing && i.Status.ObservedGeneration == i.Generation && strings.Contains(message(i), "middle")
+						return i.Status.Phase == lsv1alpha1.PhaseProgressing && i.Status.ObservedGeneration == i.Generation &&
+							strings.Contains(message(i), "middle")
 					})
 				}, 0)
 			})
@@ -111,7 +112,12 @@ func TestCON10_CON50_WhatIsOnItsWayIsNotFrozen(t *testing.T) {
 	w.freeze(w.named("root"), "false")
 	w.itemOf("leaf", lsv1alpha1.PhaseProgressing)
 	// The item is at work before the execution has said so: frozen then, the execution would rest in the phase before.
-	testkit.Eventually(t, w.server, e, testkit.Is("on its way", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	testkit.Eventually(
+		t,
+		w.server,
+		e,
+		testkit.Is("on its way", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }),
+	)
 	w.freeze(e, "true")
 	w.operate("root", lsv1alpha1.OperationAbort)
 	w.completed("root", lsv1alpha1.PhaseAborted)

@@ -37,7 +37,8 @@ func TestCON13_CON31_CON52_ForceDeploysATreeAgain(t *testing.T) {
 	w.itemOf("leaf", lsv1alpha1.PhaseProgressing)
 	w.rewrite("root", threeLevels())
 	waiting := w.eventually("root", "waiting for what is below", func(i *lsv1alpha1.Installation) bool {
-		return i.Generation != i.Status.ObservedGeneration && i.Status.Phase == lsv1alpha1.PhaseProgressing && strings.Contains(message(i), "the spec has changed")
+		return i.Generation != i.Status.ObservedGeneration && i.Status.Phase == lsv1alpha1.PhaseProgressing &&
+			strings.Contains(message(i), "the spec has changed")
 	})
 	if !strings.Contains(message(waiting), "force-reconcile") {
 		t.Errorf("it does not say what to do: %s", message(waiting))
@@ -57,7 +58,8 @@ func TestCON13_CON31_ForceDeploysATreeAgainThatHasFailed(t *testing.T) {
 	w.gitops(recorder, func() {
 		w.operate("root", lsv1alpha1.OperationForceReconcile)
 		w.eventually("root", "failed again", func(i *lsv1alpha1.Installation) bool {
-			return i.Status.Phase == lsv1alpha1.PhaseFailed && i.ResourceVersion != failed.ResourceVersion && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+			return i.Status.Phase == lsv1alpha1.PhaseFailed && i.ResourceVersion != failed.ResourceVersion &&
+				i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 		})
 	}, 3)
 	for _, level := range []string{"root", "middle", "leaf"} {
@@ -66,7 +68,12 @@ func TestCON13_CON31_ForceDeploysATreeAgainThatHasFailed(t *testing.T) {
 			return r.Object.GetAnnotations()[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationForceReconcile)
 		})
 		if e := w.executionOf(level); len(forced) == 0 || !w.get(e) || e.Annotations[lsv1alpha1.OperationAnnotation] != "" {
-			t.Errorf("%s: force was in %d states, and the execution is asked to %q", level, len(forced), e.Annotations[lsv1alpha1.OperationAnnotation])
+			t.Errorf(
+				"%s: force was in %d states, and the execution is asked to %q",
+				level,
+				len(forced),
+				e.Annotations[lsv1alpha1.OperationAnnotation],
+			)
 		}
 	}
 	w.gitops(recorder, func() { w.rewrite("root", threeLevels(value("1"))); w.completed("root", lsv1alpha1.PhaseSucceeded) }, 1)

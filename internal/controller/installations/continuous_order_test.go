@@ -70,7 +70,12 @@ func TestCON11_CON50_AFinalizerComesBack(t *testing.T) {
 	for _, object := range []client.Object{w.named("root"), w.named(w.level("middle")), w.executionOf("leaf")} {
 		before := recorder.History()
 		w.patch(object, `{"metadata":{"finalizers":null}}`)
-		testkit.Eventually(t, w.server, object, testkit.Is("held", func(o client.Object) bool { return slices.Contains(o.GetFinalizers(), lsv1alpha1.Finalizer) }))
+		testkit.Eventually(
+			t,
+			w.server,
+			object,
+			testkit.Is("held", func(o client.Object) bool { return slices.Contains(o.GetFinalizers(), lsv1alpha1.Finalizer) }),
+		)
 		recorder.Quiet(t, time.Second)
 		if since := recorder.Since(before); len(since) != 2 {
 			t.Errorf("%s: %d writes: %s", object.GetName(), len(since), since)
@@ -84,7 +89,10 @@ func TestCON52_CON53_CON55_DeployItemsComeAndGoInOrder(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	ordered := func(first, second string) string {
-		return header + deploy(item("first", first), strings.Replace(item("second", second), "      type:", "      dependsOn: [first]\n      type:", 1))
+		return header + deploy(
+			item("first", first),
+			strings.Replace(item("second", second), "      type:", "      dependsOn: [first]\n      type:", 1),
+		)
 	}
 	w.create(w.installation("root", ordered(failing, value("1"))).Continuous().Build())
 	w.completed("root", lsv1alpha1.PhaseFailed)
@@ -165,7 +173,12 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	w := newWorld(t)
 	recorder := w.recorded()
 	source := header + exports(`word: {{ index .values.deployitems "low" "word" }}`, "word") + deploy(item("low", `export: {word: water}`))
-	w.create(w.installation("mill", header+imports("word")+deploy(item("wheel", value("{{ .imports.word }}")))).Continuous().ImportData("word", "word").Build())
+	w.create(
+		w.installation("mill", header+imports("word")+deploy(item("wheel", value("{{ .imports.word }}")))).
+			Continuous().
+			ImportData("word", "word").
+			Build(),
+	)
 	w.eventually("mill", "waiting", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhasePendingDependencies })
 	w.create(w.installation("source", source).Continuous().ExportData("word", "word").Build())
 	w.completed("mill", lsv1alpha1.PhaseSucceeded)
@@ -184,7 +197,12 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 	}
 	w.gitops(recorder, func() {
 		w.patch(w.items()["low"], `{"metadata":{"annotations":{"`+lsv1alpha1.OperationAnnotation+`":"reconcile"}}}`)
-		testkit.Eventually(t, w.server, collected, testkit.Is("collected anew", func(o *lsv1alpha1.DataObject) bool { return strings.Contains(string(o.Data.Raw), "water") }))
+		testkit.Eventually(
+			t,
+			w.server,
+			collected,
+			testkit.Is("collected anew", func(o *lsv1alpha1.DataObject) bool { return strings.Contains(string(o.Data.Raw), "water") }),
+		)
 		w.eventually("mill", "triggered again", func(*lsv1alpha1.Installation) bool { return triggered(recorder.Of(w.named("mill"))) == 2 })
 	}, 1)
 	w.completed("source", lsv1alpha1.PhaseSucceeded)
@@ -194,12 +212,20 @@ func TestCON14_CON24_CON54_DependantsAreTriggered(t *testing.T) {
 // What another tree keeps for itself cannot be imported by its name. It can once it is given.
 func TestCON22_WhatIsNotGivenIsNotImported(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.secret("base", "x"), w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build())
+	w.create(
+		w.secret("base", "x"),
+		w.installation("root", links).Continuous().ImportSecret("base", "base", "word").ExportData("result", "result").Build(),
+	)
 	w.completed("root", lsv1alpha1.PhaseSucceeded)
 	private := dataflow.Scope{Namespace: w.namespace, Parent: "root"}.ObjectName("from-a")
 	w.create(w.installation("thief", header+imports("word")).Continuous().ImportData("word", private).Build())
-	waiting := w.eventually("thief", "waiting", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhasePendingDependencies })
-	if said := message(waiting); !strings.Contains(said, private) || !strings.Contains(said, "belongs to installation "+w.children("root")["a"].Name) {
+	waiting := w.eventually(
+		"thief",
+		"waiting",
+		func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhasePendingDependencies },
+	)
+	if said := message(waiting); !strings.Contains(said, private) ||
+		!strings.Contains(said, "belongs to installation "+w.children("root")["a"].Name) {
 		t.Errorf("it does not say whose it is: %s", said)
 	}
 	w.change("thief", func(s *lsv1alpha1.InstallationSpec) { s.Imports.Data[0].DataRef = "result" })

@@ -40,7 +40,8 @@ func standingStill(t *testing.T) (*world, *testkit.Recorder) {
 func (w *world) standsStill() {
 	w.Helper()
 	told := w.eventually("root", "standing still", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseProgressing && reason(i) == run.ReasonStandstill && i.Annotations[lsv1alpha1.OperationAnnotation] == ""
+		return i.Status.Phase == lsv1alpha1.PhaseProgressing && reason(i) == run.ReasonStandstill &&
+			i.Annotations[lsv1alpha1.OperationAnnotation] == ""
 	})
 	if !strings.Contains(message(told), "last") || !strings.Contains(message(told), "correct the spec") {
 		w.Errorf("it says %q", message(told))
@@ -83,7 +84,8 @@ func TestCON04_CON06_ABusyTreeDoesNotStandStill(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("root", waitingTree(endless)).Continuous().Build())
 	w.eventually("root", "waiting", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.Phase == lsv1alpha1.PhaseProgressing && strings.Contains(message(i), "installation last") && strings.Contains(message(i), "installation middle")
+		return i.Status.Phase == lsv1alpha1.PhaseProgressing && strings.Contains(message(i), "installation last") &&
+			strings.Contains(message(i), "installation middle")
 	})
 	w.rewrite("root", waitingTree(value("1")))
 	told := w.eventually("root", "waiting with the new spec", func(i *lsv1alpha1.Installation) bool {

@@ -76,7 +76,10 @@ func (w *world) checkContinuous(history testkit.History) {
 			continue
 		}
 		for id, other := range latest {
-			owned := slices.ContainsFunc(other.Object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == r.Object.GetUID() })
+			owned := slices.ContainsFunc(
+				other.Object.GetOwnerReferences(),
+				func(o metav1.OwnerReference) bool { return o.UID == r.Object.GetUID() },
+			)
 			if owned && slices.Contains([]string{"Installation", "Execution", "DeployItem"}, id.Kind) {
 				if checked++; !hasSucceeded(other) {
 					w.Errorf("%s has succeeded while %s is in phase %s", r.ID(), id, other.Field("status.phase"))
@@ -91,7 +94,8 @@ func (w *world) checkContinuous(history testkit.History) {
 
 // hasSucceeded reports whether an object has succeeded with its present spec.
 func hasSucceeded(r testkit.Revision) bool {
-	return r.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded) && r.Field("status.observedGeneration") == r.Field("metadata.generation")
+	return r.Field("status.phase") == string(lsv1alpha1.PhaseSucceeded) &&
+		r.Field("status.observedGeneration") == r.Field("metadata.generation")
 }
 
 // items returns the deploy items by their names in the blueprints.

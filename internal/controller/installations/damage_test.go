@@ -150,7 +150,12 @@ const importsCluster = "imports:\n- name: cluster\n  type: target\n  targetType:
 func (w *world) contextTarget(of string) *lsv1alpha1.Target {
 	w.Helper()
 	var list lsv1alpha1.TargetList
-	err := w.cluster.List(w.Context(), &list, client.InNamespace(w.namespace), client.MatchingLabels{lsv1alpha1.DataObjectSourceLabel: "Inst." + of})
+	err := w.cluster.List(
+		w.Context(),
+		&list,
+		client.InNamespace(w.namespace),
+		client.MatchingLabels{lsv1alpha1.DataObjectSourceLabel: "Inst." + of},
+	)
 	if err != nil || len(list.Items) != 1 {
 		w.Fatalf("Targets %q, %v", namesIn(&list), err)
 	}
@@ -184,7 +189,11 @@ func TestJOB10_CON14_AContextObjectThatSomebodyDeletesComesBack(t *testing.T) {
 			}
 			here := testkit.Target(w.namespace, "here").Config(map[string]any{"kubeconfig": "a"}).Build()
 			w.create(here, root.Build())
-			before := w.eventually("root", "succeeded", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+			before := w.eventually(
+				"root",
+				"succeeded",
+				func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded },
+			)
 			copied := w.contextTarget("root")
 			lose(w, copied, func(a, b *lsv1alpha1.Target) bool { return reflect.DeepEqual(a.Spec, b.Spec) })
 			w.eventuallyTold(before, "Restored", "somebody has deleted Target "+copied.Name)

@@ -83,7 +83,11 @@ func TestJOB40_JOB43_JOB44_JOB45_DeletingARootRemovesTheWholeTree(t *testing.T) 
 func TestJOB40_DeletionWaitsForTheJobThatRuns(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+deploy(item("one", endless))).Reconcile().Build())
-	running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	running := w.eventually(
+		"app",
+		"in phase Progressing",
+		func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing },
+	)
 	w.delete("app")
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
 	w.finishItems("app")
@@ -120,7 +124,12 @@ func TestJOB44_JOB41_ADeletionThatFailsCanBeRequestedAgain(t *testing.T) {
 	w := newWorld(t)
 	w.failToDelete()
 	w.request("app")
-	again := testkit.Eventually(t, w.server, w.onlyItem(), testkit.Is("to be deleted again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }))
+	again := testkit.Eventually(
+		t,
+		w.server,
+		w.onlyItem(),
+		testkit.Is("to be deleted again", func(i *lsv1alpha1.DeployItem) bool { return !i.Status.IsFinished() }),
+	)
 	if err := w.cluster.Patch(t.Context(), again, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 		t.Fatal(err) // as a deployer lets it go
 	}
@@ -144,7 +153,11 @@ func TestJOB46_JOB60_ADeletionThatFailedIsGivenUpAtOnce(t *testing.T) {
 func (w *world) failToDelete() {
 	w.Helper()
 	w.create(w.installation("app", header+nest(sub{name: "a", blueprint: header + deploy(stuck)})).Reconcile().Build())
-	running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	running := w.eventually(
+		"app",
+		"in phase Progressing",
+		func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing },
+	)
 	w.executing(running.Status.SubInstCache.ActiveSubs[0].ObjectName)
 	w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 	w.finished("app", lsv1alpha1.PhaseFailed)
@@ -171,7 +184,11 @@ func TestJOB50_JOB51_AnInterruptEndsTheTree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.create(w.installation("app", blueprint).Reconcile().Build())
-			running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+			running := w.eventually(
+				"app",
+				"in phase Progressing",
+				func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing },
+			)
 			w.annotate("app", lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationInterrupt))
 			failed := w.finished("app", lsv1alpha1.PhaseFailed)
 			if failed.Annotations[lsv1alpha1.OperationAnnotation] != "" || failed.Status.JobID != running.Status.JobID {
@@ -292,7 +309,8 @@ func overtaken(history testkit.History) bool {
 func TestJOB46_ADeletionEndsAJobThatOnlyWaits(t *testing.T) {
 	waiting := func(reason string) func(*lsv1alpha1.Installation) bool {
 		return func(i *lsv1alpha1.Installation) bool {
-			return i.Status.Phase == lsv1alpha1.PhaseInit && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == reason })
+			return i.Status.Phase == lsv1alpha1.PhaseInit &&
+				slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == reason })
 		}
 	}
 	needy := sub{name: "b", blueprint: header + imports("x"), imports: map[string]string{"x": "x"}}
@@ -360,7 +378,8 @@ func TestJOB46_ADeletionEndsAJobThatOnlyWaits(t *testing.T) {
 func (w *world) nested(parent, name string) *lsv1alpha1.Installation {
 	w.Helper()
 	root := w.eventually(parent, "having children", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.SubInstCache != nil && slices.ContainsFunc(i.Status.SubInstCache.ActiveSubs, func(p lsv1alpha1.NamePair) bool { return p.SpecName == name })
+		return i.Status.SubInstCache != nil &&
+			slices.ContainsFunc(i.Status.SubInstCache.ActiveSubs, func(p lsv1alpha1.NamePair) bool { return p.SpecName == name })
 	})
 	pairs := root.Status.SubInstCache.ActiveSubs
 	return w.named(pairs[slices.IndexFunc(pairs, func(p lsv1alpha1.NamePair) bool { return p.SpecName == name })].ObjectName)
@@ -382,7 +401,8 @@ func (w *world) onlyItem() *lsv1alpha1.DeployItem {
 func (w *world) itemWaits(phase lsv1alpha1.Phase) *lsv1alpha1.DeployItem {
 	w.Helper()
 	return testkit.Eventually(w.T, w.server, w.onlyItem(), testkit.Is("waiting for its Target", func(i *lsv1alpha1.DeployItem) bool {
-		return i.Status.Phase == phase && slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
+		return i.Status.Phase == phase &&
+			slices.ContainsFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
 	}))
 }
 

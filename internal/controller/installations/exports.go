@@ -52,7 +52,12 @@ func (k *kind) exportValues(ctx context.Context, in installation.Inputs) (values
 	if in.Run.Flow == lsv1alpha1.FlowContinuous {
 		job = ""
 	}
-	values.ContextValues, err = dataflow.CollectContext(inst.Name, job, currentOf(in, pointers(data.Items)), currentOf(in, pointers(targets.Items)))
+	values.ContextValues, err = dataflow.CollectContext(
+		inst.Name,
+		job,
+		currentOf(in, pointers(data.Items)),
+		currentOf(in, pointers(targets.Items)),
+	)
 	return values, err
 }
 
@@ -70,7 +75,8 @@ func exportedTo(in installation.Inputs) client.MatchingLabels {
 func currentOf[T client.Object](in installation.Inputs, objects []T) []T {
 	return slices.DeleteFunc(objects, func(object T) bool {
 		labels := object.GetLabels()
-		return labels[lsv1alpha1.DataObjectSourceLabel] == dataflow.ContextOf(in.Installation.Name) && labels[lsv1alpha1.DataObjectJobIDLabel] != in.Run.Version
+		return labels[lsv1alpha1.DataObjectSourceLabel] == dataflow.ContextOf(in.Installation.Name) &&
+			labels[lsv1alpha1.DataObjectJobIDLabel] != in.Run.Version
 	})
 }
 
@@ -96,8 +102,11 @@ func (k *kind) deployItemExports(ctx context.Context, execution *lsv1alpha1.Exec
 	}
 	var exports map[string]any
 	if err := json.Unmarshal(object.Data.Raw, &exports); err != nil {
-		return nil, failure.Terminalf(failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: dataflow.ReasonExportInvalid},
-			"DataObject %s with the exports of the execution is no JSON object", reference.Name)
+		return nil, failure.Terminalf(
+			failure.Details{Operation: string(lsv1alpha1.ConditionCreateExports), Reason: dataflow.ReasonExportInvalid},
+			"DataObject %s with the exports of the execution is no JSON object",
+			reference.Name,
+		)
 	}
 	return exports, nil
 }

@@ -45,7 +45,14 @@ func (h *hashKey) get(ctx context.Context) (dataflow.Hasher, error) {
 	}
 	hasher, err := dataflow.NewHasher(key)
 	if err != nil {
-		return dataflow.Hasher{}, fmt.Errorf("%s %s/%s: key %q: %w; delete the Secret to have a new one made", kindSecret, h.namespace, HashKeySecret, hashKeyField, err)
+		return dataflow.Hasher{}, fmt.Errorf(
+			"%s %s/%s: key %q: %w; delete the Secret to have a new one made",
+			kindSecret,
+			h.namespace,
+			HashKeySecret,
+			hashKeyField,
+			err,
+		)
 	}
 	h.hasher = &hasher
 	return hasher, nil

@@ -110,8 +110,8 @@ type sought struct {
 	fresh bool
 }
 
-// asked is how far an installation trusts the cache when it begins. A job was asked for; in the continuous flow a change is noticed, unless
-// somebody has asked to look.
+// asked is how far an installation trusts the cache when it begins. A job was asked for; in the continuous flow a change is noticed,
+// unless somebody has asked to look.
 func asked(inst *lsv1alpha1.Installation, run dataflow.Run) trust {
 	return trust(run.Flow != lsv1alpha1.FlowContinuous || inst.Annotations[lsv1alpha1.OperationAnnotation] != "")
 }

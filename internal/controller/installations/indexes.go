@@ -46,8 +46,8 @@ func addIndexes(mgr ctrl.Manager) error {
 	}{
 		{&lsv1alpha1.Installation{}, parentIndex, parentOf},
 		{&lsv1alpha1.Installation{}, recordIndex, func(o client.Object) []string { return knownSubs(o.(*lsv1alpha1.Installation)) }},
-		{&lsv1alpha1.Installation{}, importsIndex, func(o client.Object) []string { return keysOf(installation.ImportsOf(o.(*lsv1alpha1.Installation))) }},
-		{&lsv1alpha1.Installation{}, exportsIndex, func(o client.Object) []string { return keysOf(installation.ExportsOf(o.(*lsv1alpha1.Installation))) }},
+		{&lsv1alpha1.Installation{}, importsIndex, keysBy(installation.ImportsOf)},
+		{&lsv1alpha1.Installation{}, exportsIndex, keysBy(installation.ExportsOf)},
 		{&lsv1alpha1.DataObject{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
 		{&lsv1alpha1.DataObject{}, contextIndex, label(lsv1alpha1.DataObjectContextLabel)},
 		{&lsv1alpha1.Target{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},
@@ -77,7 +77,13 @@ func recordedParent(ctx context.Context, reader client.Reader, inst *lsv1alpha1.
 		return "", nil
 	}
 	var list lsv1alpha1.InstallationList
-	err := reader.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{recordIndex: inst.Name}, client.UnsafeDisableDeepCopy)
+	err := reader.List(
+		ctx,
+		&list,
+		client.InNamespace(inst.Namespace),
+		client.MatchingFields{recordIndex: inst.Name},
+		client.UnsafeDisableDeepCopy,
+	)
 	if err != nil {
 		return "", fmt.Errorf("find out who has recorded installation %s: %w", inst.Name, err)
 	}
@@ -96,6 +102,11 @@ func label(name string) client.IndexerFunc {
 		}
 		return nil
 	}
+}
+
+// keysBy indexes installations by objects that they refer to.
+func keysBy(references func(*lsv1alpha1.Installation) []dataflow.ObjectID) client.IndexerFunc {
+	return func(o client.Object) []string { return keysOf(references(o.(*lsv1alpha1.Installation))) }
 }
 
 func keysOf(ids []dataflow.ObjectID) []string {

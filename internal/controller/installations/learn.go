@@ -105,8 +105,8 @@ func (k *kind) unchangedInputs(
 	return in
 }
 
-// plan makes a plan. If that generates values, what the cache shows of the states may be too old to know that there are some: then they are
-// read from the API server.
+// plan makes a plan. If that generates values, what the cache shows of the states may be too old to know that there are some: then they
+// are read from the API server.
 func (k *kind) plan(ctx context.Context, in installation.Inputs) *installation.Plan {
 	plan := installation.NewPlan(k.engine, in)
 	if !plan.Generates {

@@ -48,8 +48,8 @@ func (l *losses) forget(key client.ObjectKey) {
 	delete(l.of, key)
 }
 
-// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Others were left over, and
-// the installation itself has deleted them.
+// isCurrent reports whether an object belongs to the last job or update of the installation that has written it. Others were left over,
+// and the installation itself has deleted them.
 func isCurrent(object client.Object, inst *lsv1alpha1.Installation) bool {
 	of := object.GetLabels()[lsv1alpha1.DataObjectJobIDLabel]
 	return of != "" && (of == inst.Status.JobID || of == installation.ExportMark(&inst.Status))
@@ -99,7 +99,16 @@ func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e ins
 	k.losses.forget(client.ObjectKeyFromObject(inst))
 	for _, id := range e.Objects {
 		if err == nil {
-			k.recorder.Eventf(inst, nil, corev1.EventTypeNormal, "Restored", "Restore", "somebody has deleted %s %s; it is there again", id.Kind, id.Name)
+			k.recorder.Eventf(
+				inst,
+				nil,
+				corev1.EventTypeNormal,
+				"Restored",
+				"Restore",
+				"somebody has deleted %s %s; it is there again",
+				id.Kind,
+				id.Name,
+			)
 		} else {
 			k.recorder.Eventf(inst, nil, corev1.EventTypeWarning, "NotRestored", "Restore",
 				"somebody has deleted %s %s, and spec, imports or what is below are not those of the last job any more: request a job of the root, "+

@@ -128,7 +128,8 @@ func relatedBy(
 		for i := range list.Items {
 			sibling := &list.Items[i]
 			same := func(other *lsv1alpha1.Installation) bool { return other.Name == sibling.Name }
-			if sibling.Name != inst.Name && installation.ScopeOf(sibling).Parent == installation.ScopeOf(inst).Parent && !slices.ContainsFunc(related, same) {
+			if sibling.Name != inst.Name && installation.ScopeOf(sibling).Parent == installation.ScopeOf(inst).Parent &&
+				!slices.ContainsFunc(related, same) {
 				related = append(related, sibling)
 			}
 		}
@@ -215,8 +216,8 @@ func (k *kind) subinstallations(
 	return k.withEstranged(ctx, reader, inst, pointers(list.Items))
 }
 
-// withEstranged adds the nested installations that the status records and that name no parent any more. The cache tells which exist: it has
-// shown each of them before it has shown the status that records it.
+// withEstranged adds the nested installations that the status records and that name no parent any more. The cache tells which exist: it
+// has shown each of them before it has shown the status that records it.
 func (k *kind) withEstranged(
 	ctx context.Context,
 	reader client.Reader,

@@ -23,7 +23,8 @@ func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 	if o.Ignored && o.Phase.IsCompleted() || !o.Finalizer {
 		return o, nil
 	}
-	for _, read := range []func(context.Context, *installation.Snapshot) error{k.readSiblings, k.readChildren, k.readImports, k.readExported} {
+	steps := []func(context.Context, *installation.Snapshot) error{k.readSiblings, k.readChildren, k.readImports, k.readExported}
+	for _, read := range steps {
 		if err := read(ctx, &s); err != nil {
 			return o, err
 		}
@@ -33,7 +34,8 @@ func (k *kind) observeContinuously(ctx context.Context, inst *lsv1alpha1.Install
 
 func (k *kind) readSiblings(ctx context.Context, s *installation.Snapshot) (err error) {
 	inst := s.Installation
-	if s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst)); err != nil || !inst.DeletionTimestamp.IsZero() {
+	if s.Successors, err = relatedBy(ctx, k.cluster, inst, importsIndex, installation.ExportsOf(inst)); err != nil ||
+		!inst.DeletionTimestamp.IsZero() {
 		return err
 	}
 	if s.Predecessors, err = relatedBy(ctx, k.cluster, inst, exportsIndex, installation.ImportsOf(inst)); err != nil {
@@ -114,7 +116,13 @@ func (k *kind) exporters(ctx context.Context, inst *lsv1alpha1.Installation) ([]
 	var all []*lsv1alpha1.Installation
 	for _, key := range keysOf(installation.ImportsOf(inst)) {
 		var list lsv1alpha1.InstallationList
-		err := k.cluster.List(ctx, &list, client.InNamespace(inst.Namespace), client.MatchingFields{exportsIndex: key}, client.UnsafeDisableDeepCopy)
+		err := k.cluster.List(
+			ctx,
+			&list,
+			client.InNamespace(inst.Namespace),
+			client.MatchingFields{exportsIndex: key},
+			client.UnsafeDisableDeepCopy,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("find who exports %s: %w", key, err)
 		}

@@ -57,7 +57,8 @@ func TestJOB11_AfterARequestIsGoneReadySpeaksOfItsJob(t *testing.T) {
 			for _, r := range recorder.Since(before) {
 				ready, reason := readyOf(r.Object)
 				job, _, _ := unstructured.NestedString(r.Object.Object, "status", "jobID")
-				if announced = announced || reason == run.ReasonRequested; !isAsked(r.Object) && job == first.Status.JobID && (ready != "Unknown" || reason != run.ReasonRequested) {
+				if announced = announced || reason == run.ReasonRequested; !isAsked(r.Object) && job == first.Status.JobID &&
+					(ready != "Unknown" || reason != run.ReasonRequested) {
 					t.Errorf("the request is gone, and Ready is %s (%s), which is of the job before", ready, reason)
 				}
 			}
@@ -100,7 +101,8 @@ func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
 	w.create(w.installation("idle", empty).Build())
 	idle := w.eventually("idle", "explained", func(i *lsv1alpha1.Installation) bool { return len(i.Status.Conditions) > 0 })
 	c := idle.Status.Conditions[0]
-	if c.Type != lsv1alpha1.ConditionReady || c.Status != lsv1alpha1.ConditionFalse || c.Reason != run.ReasonNotRequested || !strings.Contains(c.Message, "No job requested yet") {
+	if c.Type != lsv1alpha1.ConditionReady || c.Status != lsv1alpha1.ConditionFalse || c.Reason != run.ReasonNotRequested ||
+		!strings.Contains(c.Message, "No job requested yet") {
 		t.Errorf("conditions %+v", idle.Status.Conditions)
 	}
 	if idle.Status.Phase != "" || idle.Status.JobID != "" || len(idle.Finalizers) > 0 || len(idle.Status.Conditions) != 1 {
@@ -118,7 +120,8 @@ func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
 // told waits until the conditions of an object say why it does nothing.
 func told(conditions []lsv1alpha1.Condition, words string) bool {
 	return slices.ContainsFunc(conditions, func(c lsv1alpha1.Condition) bool {
-		return c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionFalse && c.Reason == run.ReasonNotRequested && strings.Contains(c.Message, words)
+		return c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionFalse && c.Reason == run.ReasonNotRequested &&
+			strings.Contains(c.Message, words)
 	})
 }
 
@@ -129,7 +132,12 @@ func TestJOB10_WhatIsMadeByHandSaysWhyNothingHappens(t *testing.T) {
 	execution, item := testkit.Execution(w.namespace, "execution").Build(), testkit.DeployItem(w.namespace, "item").Build()
 	w.create(nested, execution, item)
 	w.eventually("nested", "told", func(i *lsv1alpha1.Installation) bool { return told(i.Status.Conditions, "installation nobody") })
-	testkit.Eventually(t, w.server, execution, testkit.Is("told", func(e *lsv1alpha1.Execution) bool { return told(e.Status.Conditions, "status.jobID") }))
+	testkit.Eventually(
+		t,
+		w.server,
+		execution,
+		testkit.Is("told", func(e *lsv1alpha1.Execution) bool { return told(e.Status.Conditions, "status.jobID") }),
+	)
 	testkit.Eventually(t, w.server, item, testkit.Is("told", func(i *lsv1alpha1.DeployItem) bool {
 		return told(i.Status.Conditions, string(lsv1alpha1.OperationTestReconcile))
 	}))

@@ -105,12 +105,17 @@ func checkHistory(t *testing.T, history testkit.History, job string) {
 func TestJOB28_PhasesAndTheirTimesAreVisible(t *testing.T) {
 	w := newWorld(t)
 	w.create(w.installation("app", header+deploy(item("one", endless))).Reconcile().Build())
-	running := w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+	running := w.eventually(
+		"app",
+		"in phase Progressing",
+		func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing },
+	)
 	if running.Status.PhaseTransitionTime == nil || running.Status.TransitionTimes.WaitTime == nil {
 		t.Errorf("no times: %+v", running.Status)
 	}
 	waiting := slices.IndexFunc(running.Status.Conditions, func(c lsv1alpha1.Condition) bool {
-		return c.Type == lsv1alpha1.ConditionReconciling && c.Reason == lsv1alpha1.ReasonWaitingForSubObjects && strings.Contains(c.Message, "execution app")
+		return c.Type == lsv1alpha1.ConditionReconciling && c.Reason == lsv1alpha1.ReasonWaitingForSubObjects &&
+			strings.Contains(c.Message, "execution app")
 	})
 	if waiting < 0 {
 		t.Errorf("conditions do not say what it waits for: %+v", running.Status.Conditions)
@@ -212,7 +217,11 @@ func TestJOB25_ChangesDuringAJobMakeItFail(t *testing.T) {
 			w := newWorld(t)
 			w.create(testkit.DataObject(w.namespace, "config", 1).Build(),
 				w.installation("app", header+imports("config")+deploy(item("one", endless))).ImportData("config", "config").Reconcile().Build())
-			w.eventually("app", "in phase Progressing", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing })
+			w.eventually(
+				"app",
+				"in phase Progressing",
+				func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseProgressing },
+			)
 			c.change(w)
 			w.finishItems("app")
 			failed := w.finished("app", lsv1alpha1.PhaseFailed)
@@ -228,7 +237,12 @@ func (w *world) executing(name string) {
 	w.Helper()
 	execution := &lsv1alpha1.Execution{}
 	execution.Namespace, execution.Name = w.namespace, name
-	testkit.Eventually(w.T, w.server, execution, testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }))
+	testkit.Eventually(
+		w.T,
+		w.server,
+		execution,
+		testkit.Is("running", func(e *lsv1alpha1.Execution) bool { return e.Status.Phase == lsv1alpha1.PhaseProgressing }),
+	)
 }
 
 // finishItems ends the deploy items of an installation, as a deployer would.
@@ -265,7 +279,8 @@ func TestJOB20_OrphansAreRemovedBeforeTheJobGoesOn(t *testing.T) {
 	second := w.eventually("root", "finished again", func(i *lsv1alpha1.Installation) bool {
 		return i.Status.IsFinished() && i.Status.JobID != first.Status.JobID && i.Status.Phase == lsv1alpha1.PhaseSucceeded
 	})
-	if w.get(gone) || second.Status.ExecutionReference != nil || len(second.Status.SubInstCache.ActiveSubs) != 1 || len(second.Status.SubInstCache.OrphanedSubs) != 0 {
+	if w.get(gone) || second.Status.ExecutionReference != nil || len(second.Status.SubInstCache.ActiveSubs) != 1 ||
+		len(second.Status.SubInstCache.OrphanedSubs) != 0 {
 		t.Errorf("orphans are left: %+v", second.Status)
 	}
 	var items lsv1alpha1.DeployItemList
@@ -284,7 +299,8 @@ func TestJOB30_AMissingImportRepeatsThePhase(t *testing.T) {
 	w.create(w.installation("app", header+imports("config")).ImportData("config", "config").Reconcile().Build())
 	waiting := w.eventually("app", "in trouble", func(i *lsv1alpha1.Installation) bool { return i.Status.LastError != nil })
 	e := waiting.Status.LastError
-	if waiting.Status.Phase != lsv1alpha1.PhaseInit || waiting.Status.IsFinished() || e.Operation == "" || e.Reason != "ImportNotFound" || !strings.Contains(e.Message, "config") {
+	if waiting.Status.Phase != lsv1alpha1.PhaseInit || waiting.Status.IsFinished() || e.Operation == "" || e.Reason != "ImportNotFound" ||
+		!strings.Contains(e.Message, "config") {
 		t.Errorf("status %+v", waiting.Status)
 	}
 	w.create(testkit.DataObject(w.namespace, "config", 1).Build())

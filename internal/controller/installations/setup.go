@@ -58,13 +58,16 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), namespaces: ending.Of(mgr), recorder: mgr.GetEventRecorder(Name),
 	}
 	l := &installationLoop{
-		Name:         Name,
-		Kind:         k,
-		New:          func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
-		Reader:       mgr.GetClient(),
-		Writer:       mgr.GetClient(),
-		Clock:        options.Clock,
-		Announce:     warningsTo(mgr.GetEventRecorder(Name), loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
+		Name:   Name,
+		Kind:   k,
+		New:    func() *lsv1alpha1.Installation { return &lsv1alpha1.Installation{} },
+		Reader: mgr.GetClient(),
+		Writer: mgr.GetClient(),
+		Clock:  options.Clock,
+		Announce: warningsTo(
+			mgr.GetEventRecorder(Name),
+			loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
+		),
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}
 	w := waker{reader: mgr.GetClient(), losses: &k.losses}

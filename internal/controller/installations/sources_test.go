@@ -37,7 +37,10 @@ func (w *world) complains(name, about string) {
 // What an installation needs to find its component may come later than the installation.
 func TestComponentsAreFoundThroughTheContext(t *testing.T) {
 	w := newWorld(t)
-	w.create(testkit.DataObject(w.namespace, "base", 1).Build(), w.withComponent("shop", header+imports("base")+deploy(item("one", "export: {name: {{ .cd.component.name }}}"))))
+	w.create(
+		testkit.DataObject(w.namespace, "base", 1).Build(),
+		w.withComponent("shop", header+imports("base")+deploy(item("one", "export: {name: {{ .cd.component.name }}}"))),
+	)
 	w.complains("shop", "spec.context: there is no Context "+w.namespace+"/pinned: create it")
 
 	context := testkit.Context(w.namespace, "pinned").Build()
@@ -56,8 +59,12 @@ func TestComponentsAreFoundThroughTheContext(t *testing.T) {
 func TestResourcesOfComponentsAreAskedFor(t *testing.T) {
 	w := newWorld(t)
 	schema := strings.Replace(imports("base"), "schema: {}", "schema: {$ref: cd://resources/size}", 1)
-	w.create(testkit.DataObject(w.namespace, "base", 1).Build(), testkit.Context(w.namespace, "pinned").Build(), w.withComponent("schema", header+schema),
-		w.withComponent("content", header+imports("base")+deploy(item("one", `export: {size: {{ getResourceContent "cd://resources/size" }}}`))))
+	w.create(
+		testkit.DataObject(w.namespace, "base", 1).Build(),
+		testkit.Context(w.namespace, "pinned").Build(),
+		w.withComponent("schema", header+schema),
+		w.withComponent("content", header+imports("base")+deploy(item("one", `export: {size: {{ getResourceContent "cd://resources/size" }}}`))),
+	)
 	w.complains("schema", "there is no repository to look in")
 	w.complains("content", "there is no repository to look in")
 }

@@ -35,7 +35,10 @@ func matters() predicate.Predicate {
 			before, after := runStatus(e.ObjectOld), runStatus(e.ObjectNew)
 			return before == nil || after == nil ||
 				before.IsFinished() != after.IsFinished() || after.IsFinished() && before.JobID != after.JobID ||
-				continuousNews(e.ObjectOld, e.ObjectNew) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
+				continuousNews(
+					e.ObjectOld,
+					e.ObjectNew,
+				) || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() ||
 				e.ObjectOld.GetAnnotations()[lsv1alpha1.OperationAnnotation] != e.ObjectNew.GetAnnotations()[lsv1alpha1.OperationAnnotation]
 		},
 	}
@@ -143,7 +146,13 @@ func (w waker) waiting(ctx context.Context, inst *lsv1alpha1.Installation, index
 func (w waker) importersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	requests := w.importers(kindSecret)(ctx, secret)
 	var targets lsv1alpha1.TargetList
-	err := w.reader.List(ctx, &targets, client.InNamespace(secret.GetNamespace()), client.MatchingFields{secretIndex: secret.GetName()}, client.UnsafeDisableDeepCopy)
+	err := w.reader.List(
+		ctx,
+		&targets,
+		client.InNamespace(secret.GetNamespace()),
+		client.MatchingFields{secretIndex: secret.GetName()},
+		client.UnsafeDisableDeepCopy,
+	)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "Cannot find the Targets of a Secret", "secret", secret.GetName())
 		return requests
@@ -181,7 +190,13 @@ func (w waker) importers(kind dataflow.ObjectKind) handler.MapFunc {
 	return func(ctx context.Context, object client.Object) []reconcile.Request {
 		key := keyOf(dataflow.ObjectID{Kind: kind, Name: object.GetName()})
 		var list lsv1alpha1.InstallationList
-		err := w.reader.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{importsIndex: key}, client.UnsafeDisableDeepCopy)
+		err := w.reader.List(
+			ctx,
+			&list,
+			client.InNamespace(object.GetNamespace()),
+			client.MatchingFields{importsIndex: key},
+			client.UnsafeDisableDeepCopy,
+		)
 		if err != nil {
 			log.FromContext(ctx).Error(err, "Cannot find the importers of an object", "object", key)
 			return nil

@@ -25,7 +25,15 @@ func warningsTo(recorder events.EventRecorder, rest announcement) announcement {
 		if i < 0 || !rendered(news.Transitions) || status.Conditions[i].LastUpdateTime.Before(status.PhaseTransitionTime) {
 			return
 		}
-		recorder.Eventf(news.Object, nil, corev1.EventTypeWarning, string(lsv1alpha1.ConditionBlueprintWarnings), "Render", "%s", status.Conditions[i].Message)
+		recorder.Eventf(
+			news.Object,
+			nil,
+			corev1.EventTypeWarning,
+			string(lsv1alpha1.ConditionBlueprintWarnings),
+			"Render",
+			"%s",
+			status.Conditions[i].Message,
+		)
 	}
 }
 

@@ -29,7 +29,11 @@ func TestWhatHasNoEffectInABlueprintIsTold(t *testing.T) {
 		w.installation("steady", blueprint+"jsonSchema: draft\n").Continuous().Build(),
 	)
 	job := w.finished("job", lsv1alpha1.PhaseSucceeded)
-	steady := w.eventually("steady", "installed", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+	steady := w.eventually(
+		"steady",
+		"installed",
+		func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded },
+	)
 	for _, inst := range []*lsv1alpha1.Installation{job, steady} {
 		if got := warnings(inst); got != want {
 			t.Errorf("%s: the condition says %q, want %q", inst.Name, got, want)
@@ -49,9 +53,12 @@ func TestWhatHasNoEffectInABlueprintIsTold(t *testing.T) {
 
 func TestAMisspeltFieldOfABlueprintFailsTheJob(t *testing.T) {
 	w := newWorld(t)
-	w.create(w.installation("app", strings.Replace(header+deploy(item("only")), "deployExecutions:", "deployExecution:", 1)).Reconcile().Build())
+	w.create(
+		w.installation("app", strings.Replace(header+deploy(item("only")), "deployExecutions:", "deployExecution:", 1)).Reconcile().Build(),
+	)
 	failed := w.finished("app", lsv1alpha1.PhaseFailed)
-	if e := failed.Status.LastError; e == nil || !strings.Contains(e.Message, `unknown field "deployExecution": correct its name or remove it`) {
+	if e := failed.Status.LastError; e == nil ||
+		!strings.Contains(e.Message, `unknown field "deployExecution": correct its name or remove it`) {
 		t.Errorf("the error is %+v", e)
 	}
 }

@@ -30,7 +30,8 @@ func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observ
 			m.SetFinalizers(slices.DeleteFunc(slices.Clone(m.GetFinalizers()), func(name string) bool { return name == pipeline.Finalizer }))
 		})
 	case pipeline.RemoveRequest:
-		o.Requests = slices.DeleteFunc(slices.Clone(o.Requests), func(r pipeline.Request) bool { return r.Annotation == e.Annotation && r.ID == e.ID })
+		answered := func(r pipeline.Request) bool { return r.Annotation == e.Annotation && r.ID == e.ID }
+		o.Requests = slices.DeleteFunc(slices.Clone(o.Requests), answered)
 		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) { removeAnnotation(m, e.Annotation) })
 	case pipeline.Promote:
 		return k.begin(p, o, e.ID, k.promotion(p.DeepCopy(), e)), nil

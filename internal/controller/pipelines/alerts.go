@@ -74,5 +74,8 @@ func textOf(fields map[string]any, key string) string {
 
 // selected reports whether a source may mean the pipeline. Labels are not looked at: they may.
 func (a *alerts) selected(p *pipelines.Pipeline) bool {
-	return slices.ContainsFunc(a.sources, func(s alertSource) bool { return s.namespace == p.Namespace && (s.name == "*" || s.name == p.Name) })
+	return slices.ContainsFunc(
+		a.sources,
+		func(s alertSource) bool { return s.namespace == p.Namespace && (s.name == "*" || s.name == p.Name) },
+	)
 }

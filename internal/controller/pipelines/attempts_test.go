@@ -87,20 +87,28 @@ func TestAttemptsInOnePoolTakeTurns(t *testing.T) {
 	var inside, most atomic.Int32
 	release := make(chan struct{})
 	for n := range int32(5) {
-		a.start(owner, pipeline.AttemptID{Environment: fmt.Sprint(n)}, task{[]pool{narrow, wide}, func(context.Context) (pipeline.Result, error) {
-			most.Store(max(most.Load(), inside.Add(1)))
-			<-release
-			inside.Add(-1)
-			return pipeline.Result{}, nil
-		}})
+		a.start(
+			owner,
+			pipeline.AttemptID{Environment: fmt.Sprint(n)},
+			task{[]pool{narrow, wide}, func(context.Context) (pipeline.Result, error) {
+				most.Store(max(most.Load(), inside.Add(1)))
+				<-release
+				inside.Add(-1)
+				return pipeline.Result{}, nil
+			}},
+		)
 	}
 	// Whoever waits for the narrow pool leaves the wide one to others.
 	others := make(chan struct{})
 	for n := range int32(9) {
-		a.start(owner, pipeline.AttemptID{Environment: fmt.Sprint("other", n)}, task{[]pool{wide}, func(context.Context) (pipeline.Result, error) {
-			others <- struct{}{}
-			return pipeline.Result{}, nil
-		}})
+		a.start(
+			owner,
+			pipeline.AttemptID{Environment: fmt.Sprint("other", n)},
+			task{[]pool{wide}, func(context.Context) (pipeline.Result, error) {
+				others <- struct{}{}
+				return pipeline.Result{}, nil
+			}},
+		)
 	}
 	for range 9 {
 		<-others

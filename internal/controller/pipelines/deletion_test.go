@@ -76,11 +76,13 @@ func TestPIP29_WithoutCredentialsADeletionDoesNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	p = w.until("p", "released", func(p *pipelines.Pipeline) bool { return !slices.Contains(p.Finalizers, pipeline.Finalizer) })
-	if len(p.Status.Holds) != 1 || p.Status.Holds[0].Reason != pipelines.HoldLeftOpen || !strings.Contains(p.Status.Holds[0].Message, "pull-requests/1") {
+	if len(p.Status.Holds) != 1 || p.Status.Holds[0].Reason != pipelines.HoldLeftOpen ||
+		!strings.Contains(p.Status.Holds[0].Message, "pull-requests/1") {
 		t.Errorf("holds %+v", p.Status.Holds)
 	}
 	event := w.untilEvent("p", pipeline.ReasonLeftOpen)
-	if event.Type != corev1.EventTypeWarning || !strings.Contains(event.Message, "pull-requests/1") || !strings.Contains(event.Message, "Secret") {
+	if event.Type != corev1.EventTypeWarning || !strings.Contains(event.Message, "pull-requests/1") ||
+		!strings.Contains(event.Message, "Secret") {
 		t.Errorf("the event is %+v", event)
 	}
 	h.expect(t, "open")

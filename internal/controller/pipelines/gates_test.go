@@ -160,7 +160,9 @@ func TestPIP28_GatesHoldAndSaySo(t *testing.T) {
 		},
 		"hold": {
 			close: func(p *pipelines.Pipeline) {
-				p.Annotations = map[string]string{pipeline.HoldAnnotationPrefix + pipeline.AnnotationSuffix("prod"): `{"environment":"prod","by":"ann","message":"fair","time":"2026-01-01T00:00:00Z"}`}
+				p.Annotations = map[string]string{
+					pipeline.HoldAnnotationPrefix + pipeline.AnnotationSuffix("prod"): `{"environment":"prod","by":"ann","message":"fair","time":"2026-01-01T00:00:00Z"}`,
+				}
 			},
 			open:        func(p *pipelines.Pipeline) { p.Annotations = nil },
 			environment: "prod", reason: pipelines.HoldHeld,

@@ -107,7 +107,10 @@ func (g *grants) noted(err error) {
 	switch {
 	case err == nil:
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
-		problem = fmt.Sprintf("the management cluster does not serve ReferenceGrant of %s: install its custom resource definition", espalier.SchemeGroupVersion)
+		problem = fmt.Sprintf(
+			"the management cluster does not serve ReferenceGrant of %s: install its custom resource definition",
+			espalier.SchemeGroupVersion,
+		)
 	case apierrors.IsForbidden(err):
 		problem = fmt.Sprintf("the controller may not list and watch referencegrants.%s: grant it both, in all namespaces", espalier.GroupName)
 	default:

@@ -132,7 +132,11 @@ func (w *world) attacker() client.Client {
 
 // installations is a pipeline of the world's namespace that sets the version of the Installation app on a target.
 func (w *world) installations(target pipelines.Target) *pipelines.Pipeline {
-	p := testkit.Pipeline(w.Namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Environment("dev", w.Namespace).Environment("prod", "").Build()
+	p := testkit.Pipeline(w.Namespace, "p").
+		App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+		Environment("dev", w.Namespace).
+		Environment("prod", "").
+		Build()
 	p.Spec.Environments[1].Targets = []pipelines.Target{target}
 	p.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
 	return p
@@ -149,7 +153,8 @@ func (w *world) version(namespace string) string {
 
 func refused(p *pipelines.Pipeline) bool {
 	ready := meta.FindStatusCondition(p.Status.Conditions, pipelines.ConditionReady)
-	return held(p, "prod", pipelines.HoldReferenceNotPermitted) && ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == pipelines.ReasonReferenceNotPermitted
+	return held(p, "prod", pipelines.HoldReferenceNotPermitted) && ready != nil && ready.Status == metav1.ConditionFalse &&
+		ready.Reason == pipelines.ReasonReferenceNotPermitted
 }
 
 // Seen: a user without any right in a namespace set the version of an installation there, and started its job.
@@ -161,7 +166,9 @@ func TestPIP08_APipelineCannotChangeAnInstallationElsewhere(t *testing.T) {
 	w.finish(w.Namespace, "first")
 	w.finish(victim, "first")
 	attacker := w.attacker()
-	if err := attacker.Get(t.Context(), types.NamespacedName{Namespace: victim, Name: "app"}, &lsv1alpha1.Installation{}); !apierrors.IsForbidden(err) {
+	if err := attacker.Get(t.Context(), types.NamespacedName{Namespace: victim, Name: "app"}, &lsv1alpha1.Installation{}); !apierrors.IsForbidden(
+		err,
+	) {
 		t.Fatalf("the attacker has rights: %v", err)
 	}
 	if err := attacker.Create(t.Context(), w.installations(pipelines.Target{Namespace: victim})); err != nil {
@@ -334,7 +341,10 @@ func TestPIP08_WithoutKnowingTheGrantsNothingForeignIsRead(t *testing.T) {
 	w.deploy(w.Client(), other, "1.0.0", true)
 	w.runSpied(spy)
 	app := func(name string) *testkit.PipelineBuilder {
-		return testkit.Pipeline(w.Namespace, name).App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").Environment("dev", w.Namespace).Notification()
+		return testkit.Pipeline(w.Namespace, name).
+			App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
+			Environment("dev", w.Namespace).
+			Notification()
 	}
 	w.Create(app("local").Build(), app("foreign").Environment("prod", other).Build())
 	w.until("local", "complete", func(p *pipelines.Pipeline) bool { return p.Status.Run != nil && p.Status.Run.CompletionTime != nil })

@@ -56,7 +56,11 @@ func (w *world) newHub(kind pipelines.GitProviderType) *hub {
 	if kind == pipelines.GitProviderAzureDevOps {
 		name, api = "acme/web/_git/shop", "/acme/web/_apis/git/repositories/shop/pullrequests"
 	}
-	h.repository = h.server.Create(w.T, name, map[string]string{longFile: fmt.Sprintf("version: 1.0.0 # {\"$promotion\": \"%s:p:prod\"}\n", w.Namespace)})
+	h.repository = h.server.Create(
+		w.T,
+		name,
+		map[string]string{longFile: fmt.Sprintf("version: 1.0.0 # {\"$promotion\": \"%s:p:prod\"}\n", w.Namespace)},
+	)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+api, h.named("list", h.list))
 	mux.HandleFunc("POST "+api, h.named("create", h.create))
@@ -67,7 +71,10 @@ func (w *world) newHub(kind pipelines.GitProviderType) *hub {
 		respond(rw, http.StatusOK, fields{"values": []fields{{"action": "DECLINED", "user": fields{"name": "ann"}}}, "isLastPage": true})
 	})
 	for _, comments := range []string{"/comments", "/threads"} {
-		mux.HandleFunc("POST "+api+"/{number}"+comments, h.named("comment", func(rw http.ResponseWriter, _ *http.Request) { respond(rw, http.StatusOK, fields{"id": 1}) }))
+		mux.HandleFunc(
+			"POST "+api+"/{number}"+comments,
+			h.named("comment", func(rw http.ResponseWriter, _ *http.Request) { respond(rw, http.StatusOK, fields{"id": 1}) }),
+		)
 	}
 	h.server.Around(func(git http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -44,8 +44,8 @@ type site struct {
 	key string
 }
 
-// probes look now and then at what nobody tells of: that a repository or a Secret has been put right after a promotion failed for good, and
-// that the base branch has moved on under an open pull request.
+// probes look now and then at what nobody tells of: that a repository or a Secret has been put right after a promotion failed for good,
+// and that the base branch has moved on under an open pull request.
 type probes struct {
 	wake     func(types.NamespacedName)
 	interval time.Duration

@@ -43,8 +43,12 @@ type installer struct {
 // install changes the Installation on each target. One that has the key of the promotion was changed by an attempt before.
 func (i *installer) install(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote) (pipeline.Result, error) {
 	if p.Spec.AppRef.Kind != installationKind {
-		return pipeline.Result{}, failure.Terminalf(failure.Details{Reason: reasonWrongKind},
-			"spec.appRef.kind is %s, but the strategy installation changes objects of kind %s: choose another strategy", p.Spec.AppRef.Kind, installationKind)
+		return pipeline.Result{}, failure.Terminalf(
+			failure.Details{Reason: reasonWrongKind},
+			"spec.appRef.kind is %s, but the strategy installation changes objects of kind %s: choose another strategy",
+			p.Spec.AppRef.Kind,
+			installationKind,
+		)
 	}
 	var problems []error
 	for _, target := range e.Targets {

@@ -17,7 +17,10 @@ import (
 
 // installed is an Installation app in a namespace whose component has a version, with the blueprint inside.
 func installed(namespace, version string) *lsv1alpha1.Installation {
-	inst := testkit.Installation(namespace, "app").Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").Reconcile().Build()
+	inst := testkit.Installation(namespace, "app").
+		Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").
+		Reconcile().
+		Build()
 	inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{
 		Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.com/app", Version: version},
 	}
@@ -59,7 +62,8 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	if err := w.Client().Get(t.Context(), types.NamespacedName{Namespace: at[1], Name: "app"}, &changed); err != nil {
 		t.Fatal(err)
 	}
-	if got := changed.Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" || changed.Annotations[lsv1alpha1.OperationAnnotation] != "reconcile" {
+	if got := changed.Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" ||
+		changed.Annotations[lsv1alpha1.OperationAnnotation] != "reconcile" {
 		t.Errorf("version %s, annotations %v", got, changed.Annotations)
 	}
 	if key := changed.Annotations["pipelines.espalier.dev/promotion-key"]; key != p.Status.Environments["prod"].Promotion.Key {
@@ -76,8 +80,8 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	}
 }
 
-// The controller of installations itself takes what the pipeline has written: its job begins. What becomes of the job, for a component that
-// is nowhere to be found, is not the pipeline's business.
+// The controller of installations itself takes what the pipeline has written: its job begins. What becomes of the job, for a component
+// that is nowhere to be found, is not the pipeline's business.
 func TestPIP24_TheJobOfTheNextInstallationBegins(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
@@ -115,7 +119,8 @@ func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
 	p := w.until("p", "held in prod", func(p *pipelines.Pipeline) bool {
 		return len(p.Status.Holds) > 0 && p.Status.Holds[0].Environment == "prod"
 	})
-	if message := p.Status.Holds[0].Message; !strings.Contains(message, "revision") && !strings.Contains(message, "spec.componentDescriptor") {
+	if message := p.Status.Holds[0].Message; !strings.Contains(message, "revision") &&
+		!strings.Contains(message, "spec.componentDescriptor") {
 		t.Errorf("the hold says %q", message)
 	}
 }

@@ -129,7 +129,10 @@ func (n *notifier) send(ctx context.Context, p *pipelines.Pipeline, e pipeline.P
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10)) // so that the connection can be used again
 	if answer.StatusCode/100 != 2 && answer.StatusCode != http.StatusTooManyRequests {
-		return failure.NewRetryable(failure.Details{Reason: "EventRefused"}, fmt.Errorf("send the event: the receiver at %s answered %s", n.address, answer.Status))
+		return failure.NewRetryable(
+			failure.Details{Reason: "EventRefused"},
+			fmt.Errorf("send the event: the receiver at %s answered %s", n.address, answer.Status),
+		)
 	}
 	return nil
 }
@@ -139,5 +142,10 @@ func (n *notifier) unheard(ctx context.Context, p *pipelines.Pipeline) string {
 	if heard, known := n.alerts.passOn(ctx, p); heard || !known {
 		return ""
 	}
-	return fmt.Sprintf("the event was sent, but no Alert selects Pipeline %s/%s: create one with spec.eventSources of kind %s", p.Namespace, p.Name, pipelineKind)
+	return fmt.Sprintf(
+		"the event was sent, but no Alert selects Pipeline %s/%s: create one with spec.eventSources of kind %s",
+		p.Namespace,
+		p.Name,
+		pipelineKind,
+	)
 }

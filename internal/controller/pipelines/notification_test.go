@@ -68,7 +68,8 @@ func TestPIP21_NotificationsReachFluxAndAreRetried(t *testing.T) {
 		t.Fatalf("%d events, %d attempts", len(got), promotion.Attempts)
 	}
 	last := got[1]
-	if want := "Promote pipeline " + w.Namespace + "/p to prod with version 1.1.0"; last.Message != want || last.Reason != "Promote" || last.Severity != "info" {
+	if want := "Promote pipeline " + w.Namespace + "/p to prod with version 1.1.0"; last.Message != want || last.Reason != "Promote" ||
+		last.Severity != "info" {
 		t.Errorf("the event is %+v, want message %q", last, want)
 	}
 	if o := last.InvolvedObject; o.Kind != "Pipeline" || o.Namespace != w.Namespace || o.Name != "p" {
@@ -114,7 +115,9 @@ func TestPIP21_AReceiverThatIsDownIsNamed(t *testing.T) {
 	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
 	failed := p.Status.Environments["prod"].Promotion
-	if failed.Error == nil || failed.Error.Permanent || !strings.Contains(failed.Error.Message, "send the event") || failed.NextAttemptTime == nil || !held(p, "prod", pipelines.HoldRetrying) {
+	if failed.Error == nil || failed.Error.Permanent || !strings.Contains(failed.Error.Message, "send the event") ||
+		failed.NextAttemptTime == nil ||
+		!held(p, "prod", pipelines.HoldRetrying) {
 		t.Errorf("error %+v, next attempt %v, holds %+v", failed.Error, failed.NextAttemptTime, p.Status.Holds)
 	}
 }
@@ -128,7 +131,8 @@ func TestEventsAreNotSentWhereNothingIsDialled(t *testing.T) {
 	builder, _ := w.twoEnvironments()
 	w.Create(builder.Build())
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionFailed)
-	if failed := p.Status.Environments["prod"].Promotion.Error; failed == nil || !strings.Contains(failed.Message, "address 169.254.169.254 is refused") {
+	if failed := p.Status.Environments["prod"].Promotion.Error; failed == nil ||
+		!strings.Contains(failed.Message, "address 169.254.169.254 is refused") {
 		t.Errorf("error %+v", failed)
 	}
 }

@@ -86,7 +86,8 @@ func TestPIP06_AMissingTargetStopsItsPipelineOnly(t *testing.T) {
 	p := w.until("broken", "not readable", func(p *pipelines.Pipeline) bool {
 		return held(p, "prod", pipelines.HoldTargetNotReadable) && meta.IsStatusConditionFalse(p.Status.Conditions, pipelines.ConditionReady)
 	})
-	if text := p.Status.Environments["prod"].Targets[0].Error; !strings.Contains(text, "not found") && !strings.Contains(text, "does not exist") {
+	if text := p.Status.Environments["prod"].Targets[0].Error; !strings.Contains(text, "not found") &&
+		!strings.Contains(text, "does not exist") {
 		t.Errorf("the error is %q", text)
 	}
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)

@@ -104,7 +104,8 @@ func TestPIP20_PIP22_PIP23_APullRequestIsOpenedFollowedAndMerged(t *testing.T) {
 	}
 	merged := f.Merge(t, open[0].Number)
 	p = w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
-	if pr := p.Status.Environments["prod"].Promotion.PullRequest; pr.MergeCommit != merged.MergeCommit || pr.State != pipelines.PullRequestMerged {
+	if pr := p.Status.Environments["prod"].Promotion.PullRequest; pr.MergeCommit != merged.MergeCommit ||
+		pr.State != pipelines.PullRequestMerged {
 		t.Errorf("status %+v, merge commit %s", pr, merged.MergeCommit)
 	}
 	w.deploy(w.Client(), at[1], "1.1.0", true)
@@ -238,7 +239,10 @@ func TestPIP23_WithoutAMarkerThePromotionFailsUntilTheBaseHasOne(t *testing.T) {
 	builder, _ := f.byPullRequest("unmarked")
 	w.Create(builder.Build())
 	p := w.untilState("unmarked", "prod", "1.1.0", pipelines.PromotionFailed)
-	if message, marker := p.Status.Environments["prod"].Promotion.Error.Message, w.Namespace+":unmarked:prod"; !strings.Contains(message, marker) {
+	if message, marker := p.Status.Environments["prod"].Promotion.Error.Message, w.Namespace+":unmarked:prod"; !strings.Contains(
+		message,
+		marker,
+	) {
 		t.Errorf("the message does not name the marker %s: %s", marker, message)
 	}
 	f.Commit(t, "main", map[string]string{"prod/more.yaml": f.content("unmarked", "1.0.0")})

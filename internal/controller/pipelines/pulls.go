@@ -93,7 +93,10 @@ func (p *pulls) open(
 	if err != nil {
 		return place, inputs, err
 	}
-	return pullrequest.Place{Provider: provider, Git: gitremote.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules}}, inputs, nil
+	return pullrequest.Place{
+		Provider: provider,
+		Git:      gitremote.Settings{URL: cloneURL, Credentials: credentials, Rules: p.rules},
+	}, inputs, nil
 }
 
 // promotion returns what an attempt to open a pull request does.

@@ -22,8 +22,8 @@ import (
 	"espalier.dev/internal/taskgroup"
 )
 
-// forgetful reports whether a pipeline may have pull requests in an environment that its status does not name: it is new, or its status was
-// lost or restored from an old copy.
+// forgetful reports whether a pipeline may have pull requests in an environment that its status does not name: it is new, or its status
+// was lost or restored from an old copy.
 func forgetful(status *pipelines.PipelineStatus, e pipelines.EnvironmentStatus) bool {
 	if len(e.History) > 0 {
 		return false

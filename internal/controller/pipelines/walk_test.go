@@ -58,7 +58,10 @@ func TestPIP20_ARemediationIsReportedAndNotRepeated(t *testing.T) {
 	w.Create(builder.Build())
 	w.untilState("p", "prod", "1.1.0", pipelines.PromotionSucceeded)
 	w.write(w.Client(), at[1], map[string]any{
-		"history":               []any{map[string]any{"chartVersion": "1.1.0", "status": "failed", "version": int64(2)}, map[string]any{"chartVersion": "1.0.0", "status": "deployed", "version": int64(1)}},
+		"history": []any{
+			map[string]any{"chartVersion": "1.1.0", "status": "failed", "version": int64(2)},
+			map[string]any{"chartVersion": "1.0.0", "status": "deployed", "version": int64(1)},
+		},
 		"lastAttemptedRevision": "1.1.0",
 	}, "False", "UpgradeFailed")
 	p := w.untilState("p", "prod", "1.1.0", pipelines.PromotionStalled)
@@ -67,7 +70,8 @@ func TestPIP20_ARemediationIsReportedAndNotRepeated(t *testing.T) {
 	}
 	w.deploy(w.Client(), at[1], "1.0.0", true)
 	w.until("p", "healthy at 1.0.0 again", func(p *pipelines.Pipeline) bool {
-		return p.Status.Environments["prod"].Healthy != nil && p.Status.Environments["prod"].Healthy.Revision == "1.0.0" && held(p, "prod", pipelines.HoldRolledBack)
+		return p.Status.Environments["prod"].Healthy != nil && p.Status.Environments["prod"].Healthy.Revision == "1.0.0" &&
+			held(p, "prod", pipelines.HoldRolledBack)
 	})
 	if got := w.promoteEvents("p"); len(got) != 1 {
 		t.Errorf("promoted %d times: %v", len(got), got)

@@ -3,9 +3,9 @@
 
 // Package requests lets the annotation by which tools of Flux ask for a reconcile ask for one here, too.
 //
-// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the one by the
-// other and remembers the value; the status, by which tools see that they were heard, follows. A crash between the two writes loses and
-// repeats nothing.
+// A new value of reconcile.fluxcd.io/requestedAt becomes operation=reconcile, once. Both are metadata, so one write replaces the one by
+// the other and remembers the value; the status, by which tools see that they were heard, follows. A crash between the two writes loses
+// and repeats nothing.
 package requests
 
 import (

@@ -92,12 +92,18 @@ func TestARequestIsHeardInTheContinuousFlow(t *testing.T) {
 	item := testkit.DeployItem(w.Namespace, "item").Build()
 	item.Spec.Flow = lsv1alpha1.FlowContinuous
 	w.Create(inst, unheard, execution, item)
-	inst = testkit.Eventually(t, w.APIServer, inst, testkit.Is("finished", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }))
+	inst = testkit.Eventually(
+		t,
+		w.APIServer,
+		inst,
+		testkit.Is("finished", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded }),
+	)
 	for _, object := range []client.Object{unheard, inst, execution, item} {
 		w.ask(object, "now")
 	}
 	testkit.Eventually(t, w.APIServer, inst, testkit.Is("heard", func(i *lsv1alpha1.Installation) bool {
-		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == "" && i.Status.Phase == lsv1alpha1.PhaseSucceeded
+		return i.Status.LastHandledReconcileAt == "now" && i.Annotations[lsv1alpha1.OperationAnnotation] == "" &&
+			i.Status.Phase == lsv1alpha1.PhaseSucceeded
 	}))
 	testkit.Eventually(t, w.APIServer, execution, testkit.Is("heard", func(e *lsv1alpha1.Execution) bool {
 		return e.Status.LastHandledReconcileAt == "now" && e.Annotations[lsv1alpha1.OperationAnnotation] == ""

@@ -22,7 +22,8 @@ manifests:
 func TestAnObjectIsAppliedTrackedAndDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.succeed(oneConfigMap)
-	if object := w.configMap("one"); object == nil || object.Data["key"] != "value" || object.Labels[manifestapi.ManagedDeployItemLabel] != "item" {
+	if object := w.configMap("one"); object == nil || object.Data["key"] != "value" ||
+		object.Labels[manifestapi.ManagedDeployItemLabel] != "item" {
 		t.Fatalf("the object is %+v", object)
 	}
 	if got := w.managed(); !slices.Equal(got, []string{"ConfigMap/one"}) {

@@ -33,7 +33,8 @@ func warned(t *testing.T, server *testkit.APIServer, item *landscaper.DeployItem
 	}
 	defer events.Stop()
 	for e := range events.ResultChan() {
-		if event, ok := e.Object.(*eventsv1.Event); ok && event.Regarding.UID == item.UID && event.Reason == reason && event.Type == corev1.EventTypeWarning {
+		if event, ok := e.Object.(*eventsv1.Event); ok && event.Regarding.UID == item.UID && event.Reason == reason &&
+			event.Type == corev1.EventTypeWarning {
 			return event.Note
 		}
 	}
@@ -58,7 +59,10 @@ func TestPeopleAreWarnedOfAnObjectThatIsTakenOver(t *testing.T) {
 	testkit.Create(t, server, foreign, testkit.Target(namespace, ownTarget).Cluster(t, server).Build(), item)
 	begin(t, server, item, "first")
 	testkit.EventuallyFinished(t, server, item, landscaper.PhaseSucceeded)
-	if note := warned(t, server, item, "TakenOver"); !strings.Contains(note, "ConfigMap "+namespace+"/shared was managed by deploy item elsewhere/other") {
+	if note := warned(t, server, item, "TakenOver"); !strings.Contains(
+		note,
+		"ConfigMap "+namespace+"/shared was managed by deploy item elsewhere/other",
+	) {
 		t.Errorf("it says %q", note)
 	}
 }
@@ -75,8 +79,11 @@ func TestPeopleAreWarnedOfAClusterThatDoesNotAnswer(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-		"clusters": [{"name": "c", "cluster": {"server": "https://%s"}}], "users": [{"name": "u", "user": {"token": "t"}}]}`, address)
+	kubeconfig := fmt.Sprintf(
+		`{"apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+		"clusters": [{"name": "c", "cluster": {"server": "https://%s"}}], "users": [{"name": "u", "user": {"token": "t"}}]}`,
+		address,
+	)
 	item := testkit.DeployItem(namespace, "web").Target("away").Manifests(configMapOf(namespace)).Timeout(landscaper.NoDuration).Build()
 	testkit.Create(t, server, testkit.Target(namespace, "away").Kubeconfig(kubeconfig).Build(), item)
 	begin(t, server, item, "first")

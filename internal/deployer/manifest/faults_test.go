@@ -104,7 +104,8 @@ func TestMissingRights(t *testing.T) {
 		t.Fatalf("the error is %v", err)
 	}
 	details := failure.DetailsOf(err)
-	if !slices.Contains(details.Codes, string(landscaper.ErrorUnauthorized)) || !strings.Contains(err.Error(), "ConfigMap "+w.namespace+"/one") {
+	if !slices.Contains(details.Codes, string(landscaper.ErrorUnauthorized)) ||
+		!strings.Contains(err.Error(), "ConfigMap "+w.namespace+"/one") {
 		t.Errorf("%+v: %v", details, err)
 	}
 }

@@ -115,8 +115,16 @@ func TestAnIntentIsNoOwnership(t *testing.T) {
 // A kind that moves to another group is the same object under two names.
 func TestAnObjectThatGoesByAnotherVersionIsNotPruned(t *testing.T) {
 	w := newWorld(t)
-	w.succeed(these(`{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: one, namespace: NAMESPACE}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}}}`))
-	w.succeed(these(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: one, namespace: NAMESPACE}, spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}}}`))
+	w.succeed(
+		these(
+			`{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: one, namespace: NAMESPACE}, spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}}}`,
+		),
+	)
+	w.succeed(
+		these(
+			`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: one, namespace: NAMESPACE}, spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}}}`,
+		),
+	)
 	if got := w.managed(); !slices.Equal(got, []string{"HorizontalPodAutoscaler/one"}) {
 		t.Errorf("the inventory is %v", got)
 	}
@@ -125,8 +133,14 @@ func TestAnObjectThatGoesByAnotherVersionIsNotPruned(t *testing.T) {
 			t.Errorf("it was deleted: %v", entry)
 		}
 	}
-	w.item.Status.ProviderStatus.Raw = []byte(strings.ReplaceAll(string(w.item.Status.ProviderStatus.Raw), "autoscaling/v2", "extensions/v1beta1"))
-	w.succeed(these(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: one, namespace: NAMESPACE}, spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}}}`))
+	w.item.Status.ProviderStatus.Raw = []byte(
+		strings.ReplaceAll(string(w.item.Status.ProviderStatus.Raw), "autoscaling/v2", "extensions/v1beta1"),
+	)
+	w.succeed(
+		these(
+			`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: one, namespace: NAMESPACE}, spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: x}}}`,
+		),
+	)
 	if got := w.managed(); !slices.Equal(got, []string{"HorizontalPodAutoscaler/one"}) {
 		t.Errorf("after the move the inventory is %v", got)
 	}
@@ -146,7 +160,8 @@ func TestAnObjectInDeletionIsAwaited(t *testing.T) {
 		t.Fatal(err)
 	}
 	progress, err := w.pass()
-	if err != nil || progress.Done || progress.Waiting.Code != cluster.WaitingForDeletion || !strings.Contains(progress.Waiting.Message, "ConfigMap "+w.namespace+"/one") {
+	if err != nil || progress.Done || progress.Waiting.Code != cluster.WaitingForDeletion ||
+		!strings.Contains(progress.Waiting.Message, "ConfigMap "+w.namespace+"/one") {
 		t.Fatalf("%+v, %v", progress, err)
 	}
 	held := w.configMap("one")
@@ -184,7 +199,9 @@ func TestDeletionWithABrokenConfiguration(t *testing.T) {
 
 func TestDeletionOfAnItemThatWasNeverDeployed(t *testing.T) {
 	w := newWorld(t)
-	w.configure("deletionGroups: [{customResourceGroup: {deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [NAMESPACE]}]}}]")
+	w.configure(
+		"deletionGroups: [{customResourceGroup: {deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [NAMESPACE]}]}}]",
+	)
 	w.create(foreignConfigMap)
 	w.delete()
 	if w.configMap("one") == nil {

@@ -123,7 +123,8 @@ func TestAnObjectOfAnUnknownKindIsNamed(t *testing.T) {
 	_, err := w.deploy(oneConfigMap + `
 - manifest: {apiVersion: nobody.example.com/v1, kind: Ghost, metadata: {name: boo, namespace: NAMESPACE}}
 `)
-	if err == nil || !strings.Contains(err.Error(), "Ghost "+w.namespace+"/boo") || !strings.Contains(err.Error(), "does not serve this kind") {
+	if err == nil || !strings.Contains(err.Error(), "Ghost "+w.namespace+"/boo") ||
+		!strings.Contains(err.Error(), "does not serve this kind") {
 		t.Errorf("the error is %v", err)
 	}
 	if w.configMap("one") == nil {

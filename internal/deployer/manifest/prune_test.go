@@ -40,7 +40,8 @@ func TestDeletionWaitsForFinalizersAndNamesThem(t *testing.T) {
 	if err != nil || progress.Done || progress.Waiting.Code != cluster.WaitingForDeletion {
 		t.Fatalf("%+v, %v", progress, err)
 	}
-	if !strings.Contains(progress.Waiting.Message, "ConfigMap "+w.namespace+"/one") || !strings.Contains(progress.Waiting.Message, "example.com/hold") {
+	if !strings.Contains(progress.Waiting.Message, "ConfigMap "+w.namespace+"/one") ||
+		!strings.Contains(progress.Waiting.Message, "example.com/hold") {
 		t.Errorf("the message is %q", progress.Waiting.Message)
 	}
 	if !w.clusterRole() {
@@ -113,8 +114,10 @@ func TestDeletionGroups(t *testing.T) {
 
 func TestDeleteAllSparesWhatIsKept(t *testing.T) {
 	w := newWorld(t)
-	w.succeed("deletionGroups: [{customResourceGroup: {deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [NAMESPACE]}]}}]\n" +
-		"manifests: [{policy: keep, manifest: " + one1 + "}, {manifest: " + two2 + "}]")
+	w.succeed(
+		"deletionGroups: [{customResourceGroup: {deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [NAMESPACE]}]}}]\n" +
+			"manifests: [{policy: keep, manifest: " + one1 + "}, {manifest: " + two2 + "}]",
+	)
 	w.delete()
 	if w.configMap("one") == nil || w.configMap("two") != nil {
 		t.Error("the wrong objects are left")
@@ -159,7 +162,11 @@ func TestDeleteAllInAnotherCluster(t *testing.T) {
 	if err := second.Client().Create(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	w.succeed("deletionGroups: [{customResourceGroup: {targetName: second, deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [" + there + "]}]}}, {predefinedResourceGroup: {type: namespaced-resources}}]\n" + these(one1))
+	w.succeed(
+		"deletionGroups: [{customResourceGroup: {targetName: second, deleteAllResources: true, resources: [{apiVersion: v1, kind: ConfigMap, namespaces: [" + there + "]}]}}, {predefinedResourceGroup: {type: namespaced-resources}}]\n" + these(
+			one1,
+		),
+	)
 	w.delete()
 	testkit.EventuallyGone(t, second, foreign)
 	if w.configMap("one") != nil {

@@ -208,10 +208,15 @@ func TestACustomCheckIsAwaitedByEvents(t *testing.T) {
 
 func TestACustomCheckByLabel(t *testing.T) {
 	w := newWorld(t)
-	text := check("labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {world: NAMESPACE}}", "{jsonPath: .data.ready, operator: exists}")
+	text := check(
+		"labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {world: NAMESPACE}}",
+		"{jsonPath: .data.ready, operator: exists}",
+	)
 	w.waits(text, cluster.WaitingForCheck, "mine", "none has the labels")
 	w.endsAfter(func() {
-		w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}, data: {ready: "yes"}}`)
+		w.create(
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: NAMESPACE, labels: {world: NAMESPACE}}, data: {ready: "yes"}}`,
+		)
 	})
 	object := w.configMap("one")
 	w.change(object, func() { object.Data = nil })
@@ -221,7 +226,9 @@ func TestACustomCheckByLabel(t *testing.T) {
 
 func TestADisabledCheckIsNotMade(t *testing.T) {
 	w := newWorld(t)
-	w.succeed(replace(check(selectOne, "{jsonPath: .data.never, operator: exists}"), "name: mine", "name: mine, disabled: true") + these(one1))
+	w.succeed(
+		replace(check(selectOne, "{jsonPath: .data.never, operator: exists}"), "name: mine", "name: mine, disabled: true") + these(one1),
+	)
 }
 
 func TestExports(t *testing.T) {
@@ -247,10 +254,12 @@ exports:
     jsonPath: .imagePullSecrets[0]
     fromResource: {apiVersion: v1, kind: ServiceAccount, name: account, namespace: NAMESPACE}
     fromObjectRef: {apiVersion: v1, kind: Secret, jsonPath: .data.password}
-` + these(one1,
+` + these(
+		one1,
 		`{apiVersion: v1, kind: ServiceAccount, metadata: {name: account, namespace: NAMESPACE}, imagePullSecrets: [{name: secret}]}`,
 		`{apiVersion: v1, kind: Secret, metadata: {name: secret, namespace: NAMESPACE}, stringData: {password: hunter2}}`,
-		`{apiVersion: v1, kind: Service, metadata: {name: service, namespace: NAMESPACE}, spec: {ports: [{name: a, port: 80}, {name: b, port: 81}]}}`))
+		`{apiVersion: v1, kind: Service, metadata: {name: service, namespace: NAMESPACE}, spec: {ports: [{name: a, port: 80}, {name: b, port: 81}]}}`,
+	))
 	want := map[string]any{
 		"plain": "value", "map": map[string]any{"key": "value"}, "number": int64(80), "several": []any{int64(80), int64(81)},
 		"far": "there", "referred": "aHVudGVyMg==",
@@ -262,7 +271,9 @@ exports:
 
 func TestAnExportIsAwaitedByEvents(t *testing.T) {
 	w := newWorld(t)
-	text := "exports: {exports: [{key: mine, jsonPath: .data.late, fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}}]}\n" + these(one1)
+	text := "exports: {exports: [{key: mine, jsonPath: .data.late, fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}}]}\n" + these(
+		one1,
+	)
 	w.waits(text, cluster.WaitingForExport, "export mine", "ConfigMap NAMESPACE/one", ".data.late")
 	object := w.configMap("one")
 	progress := w.endsAfter(func() { w.change(object, func() { object.Data["late"] = "here" }) })
@@ -273,7 +284,11 @@ func TestAnExportIsAwaitedByEvents(t *testing.T) {
 
 func TestAnExportThatIsNoReference(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.deploy("exports: {exports: [{key: mine, jsonPath: .data.key, fromObjectRef: {apiVersion: v1, kind: Secret, jsonPath: .data}, fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}}]}\n" + these(one1))
+	_, err := w.deploy(
+		"exports: {exports: [{key: mine, jsonPath: .data.key, fromObjectRef: {apiVersion: v1, kind: Secret, jsonPath: .data}, fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}}]}\n" + these(
+			one1,
+		),
+	)
 	if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "export mine") {
 		t.Errorf("the error is %v", err)
 	}

@@ -66,7 +66,12 @@ func readOldInventory(raw *runtime.RawExtension) (*inventory.Inventory, error) {
 func unreadable(apiVersion, kind string) error {
 	return failure.NewTerminal(
 		failure.Details{Operation: "ReadStatus", Reason: "UnreadableStatus", Codes: []string{string(lsv1alpha1.ErrorInternalProblem)}},
-		fmt.Errorf("status.providerStatus is not a %s of this deployer, but %q of %q: restore it, or remove it if nothing is deployed", kindStatus, kind, apiVersion),
+		fmt.Errorf(
+			"status.providerStatus is not a %s of this deployer, but %q of %q: restore it, or remove it if nothing is deployed",
+			kindStatus,
+			kind,
+			apiVersion,
+		),
 	)
 }
 

@@ -261,7 +261,8 @@ func (w *world) checkOccupied() {
 	w.read("web", secret)
 	w.read("web", job)
 	w.read("web", pod)
-	if *deployment.Spec.Replicas != 3 || deployment.Annotations["deployment.kubernetes.io/revision"] != "1" || deployment.Spec.Template.Spec.Containers[0].Image != "web:v2" {
+	if *deployment.Spec.Replicas != 3 || deployment.Annotations["deployment.kubernetes.io/revision"] != "1" ||
+		deployment.Spec.Template.Spec.Containers[0].Image != "web:v2" {
 		w.t.Errorf("the deployment is %+v", deployment)
 	}
 	if claim.Spec.VolumeName != "volume" || claim.Labels["version"] != "v2" {

@@ -61,7 +61,8 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			_, err := w.deploy(text)
-			if failure.KindOf(err) != failure.Terminal || !slices.Equal(failure.DetailsOf(err).Codes, []string{string(landscaper.ErrorConfigurationProblem)}) {
+			if failure.KindOf(err) != failure.Terminal ||
+				!slices.Equal(failure.DetailsOf(err).Codes, []string{string(landscaper.ErrorConfigurationProblem)}) {
 				t.Fatalf("the error is not a configuration problem: %v", err)
 			}
 			if !strings.Contains(err.Error(), want) {

@@ -236,7 +236,9 @@ func span(o Observed) string {
 
 func timeout(o Observed) error {
 	details := failure.Details{
-		Operation: lsv1alpha1.OperationWaitingForPickup, Reason: lsv1alpha1.ReasonPickupTimeout, Codes: []string{string(lsv1alpha1.ErrorTimeout)},
+		Operation: lsv1alpha1.OperationWaitingForPickup,
+		Reason:    lsv1alpha1.ReasonPickupTimeout,
+		Codes:     []string{string(lsv1alpha1.ErrorTimeout)},
 	}
 	if !o.PickedUp {
 		return failure.Terminalf(details, "no deployer for type %s has taken the deploy item within %s: check that one runs%s",

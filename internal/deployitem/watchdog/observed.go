@@ -181,13 +181,15 @@ func handed(status *lsv1alpha1.DeployItemStatus) time.Time {
 	return status.JobIDGenerationTime.Time
 }
 
-// damaged reports whether somebody has removed the finalizer of an item. Executions create their items with it; what others make by hand may
-// have another way to be let go.
+// damaged reports whether somebody has removed the finalizer of an item. Executions create their items with it; what others make by hand
+// may have another way to be let go.
 func damaged(item *lsv1alpha1.DeployItem) bool {
-	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" && !slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
+	return item.DeletionTimestamp.IsZero() && item.Labels[lsv1alpha1.ExecutionManagedByLabel] != "" &&
+		!slices.Contains(item.Finalizers, lsv1alpha1.Finalizer)
 }
 
-// unasked reports whether nobody has asked for a job of an item, and its status does not say so. An item of an execution waits for its turn.
+// unasked reports whether nobody has asked for a job of an item, and its status does not say so. An item of an execution waits for its
+// turn.
 func unasked(item *lsv1alpha1.DeployItem) bool {
 	status := &item.Status
 	silent := !slices.ContainsFunc(status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionReady })
@@ -200,5 +202,6 @@ func unasked(item *lsv1alpha1.DeployItem) bool {
 func Concerns(item *lsv1alpha1.DeployItem) bool {
 	_, asked := item.Annotations[lsv1alpha1.OperationAnnotation]
 	_, granted := item.Annotations[run.GrantAnnotation]
-	return asked || granted || damaged(item) || unasked(item) || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() || deployitem.PickedUp(&item.Status)
+	return asked || granted || damaged(item) || unasked(item) || !item.Status.IsFinished() || !item.DeletionTimestamp.IsZero() ||
+		deployitem.PickedUp(&item.Status)
 }

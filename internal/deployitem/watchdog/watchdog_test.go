@@ -40,7 +40,8 @@ var rules = map[string]func(watchdog.Observed, watchdog.Decision) bool{
 		return !does[watchdog.RemoveFinalizer](d) || o.Deleting && (o.WithoutUninstall || o.NamespaceEnds) && o.Finalizer
 	},
 	"JOB-46 an item goes with its namespace, and that is told": func(o watchdog.Observed, d watchdog.Decision) bool {
-		return !o.Deleting || !o.NamespaceEnds || does[watchdog.RemoveFinalizer](d) == o.Finalizer && does[watchdog.TellNamespace](d) == o.Finalizer
+		return !o.Deleting || !o.NamespaceEnds ||
+			does[watchdog.RemoveFinalizer](d) == o.Finalizer && does[watchdog.TellNamespace](d) == o.Finalizer
 	},
 	"JOB-60 without uninstall an item goes, whatever its phase": func(o watchdog.Observed, d watchdog.Decision) bool {
 		return !o.Deleting || !o.WithoutUninstall || !o.Finalizer || o.Idle != "" || does[watchdog.RemoveFinalizer](d)
@@ -253,7 +254,8 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 			continue
 		}
 		e := i.Status.LastError
-		if e == nil || e.Reason != test.reason || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) || !i.Status.IsFinished() {
+		if e == nil || e.Reason != test.reason || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) ||
+			!i.Status.IsFinished() {
 			t.Errorf("%s: error %+v, job %s, finished %s", name, e, i.Status.JobID, i.Status.JobIDFinished)
 		}
 		if first := i.Status.FirstError; first == nil || first.Reason != test.reason || len(i.Status.LastErrors) != 1 {
@@ -294,9 +296,17 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 			},
 			"since 2026-05-04T11:53:00Z it failed with: no route to example.org. If",
 		},
-		"silence":                 {lsv1alpha1.PhaseProgressing, waiting("PickedUp", "deployer x works on it"), "it has not said what it waits for"},
-		"no condition":            {lsv1alpha1.PhaseProgressing, func(*lsv1alpha1.DeployItem) {}, "it has not said what it waits for"},
-		"an item nobody takes":    {"", func(i *lsv1alpha1.DeployItem) { i.Spec.Target = &lsv1alpha1.ObjectReference{Name: "far"} }, "Target ns/far exists"},
+		"silence": {
+			lsv1alpha1.PhaseProgressing,
+			waiting("PickedUp", "deployer x works on it"),
+			"it has not said what it waits for",
+		},
+		"no condition": {lsv1alpha1.PhaseProgressing, func(*lsv1alpha1.DeployItem) {}, "it has not said what it waits for"},
+		"an item nobody takes": {
+			"",
+			func(i *lsv1alpha1.DeployItem) { i.Spec.Target = &lsv1alpha1.ObjectReference{Name: "far"} },
+			"Target ns/far exists",
+		},
 		"of the job before":       {"", waiting(lsv1alpha1.ReasonWaitingForReadiness, "of the job before"), "check that one runs"},
 		"without a Target to see": {"", func(*lsv1alpha1.DeployItem) {}, "check that one runs"},
 	}
@@ -304,8 +314,10 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 		i := item(test.phase, "b", "a", time.Hour)
 		test.change(i)
 		walk(t, i, noon)
-		if e := i.Status.LastError; e == nil || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) || !strings.Contains(e.Message, test.want) ||
-			strings.Contains(e.Message, "it fails at") || strings.Contains(e.Message, "of the job before") {
+		if e := i.Status.LastError; e == nil || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) ||
+			!strings.Contains(e.Message, test.want) ||
+			strings.Contains(e.Message, "it fails at") ||
+			strings.Contains(e.Message, "of the job before") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -323,7 +335,8 @@ func TestAnItemThatNobodyTakesSaysSo(t *testing.T) {
 			t.Errorf("it has changed more than the conditions: %+v", i.Status)
 		}
 		for _, c := range i.Status.Conditions {
-			if c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionTrue || c.Reason != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(c.Message, "no deployer for type") {
+			if c.Type == lsv1alpha1.ConditionReady && c.Status == lsv1alpha1.ConditionTrue || c.Reason != lsv1alpha1.ReasonWaitingForDeployer ||
+				!strings.Contains(c.Message, "no deployer for type") {
 				t.Errorf("condition %+v", c)
 			}
 		}
@@ -347,7 +360,9 @@ func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 			t.Errorf("%s: did %v, again in %s", name, done, d.RequeueAfter)
 		}
 		done, d = walk(t, i, noon.Add(time.Minute))
-		if !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute || d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
+		if !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute ||
+			d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer ||
+			!strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
 			t.Errorf("%s, later: did %v, %+v", name, done, d)
 		}
 	}
@@ -357,7 +372,8 @@ func TestAskingForAJobOfOneItem(t *testing.T) {
 	i := item(lsv1alpha1.PhaseFailed, "b", "b", time.Hour)
 	i.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationTestReconcile)
 	done, _ := walk(t, i, noon)
-	if !slices.Equal(done, []string{"grant the request", "adopt the job"}) || i.Status.JobID != "new" || i.Status.JobIDRequested != "new" || i.Status.IsFinished() {
+	if !slices.Equal(done, []string{"grant the request", "adopt the job"}) || i.Status.JobID != "new" || i.Status.JobIDRequested != "new" ||
+		i.Status.IsFinished() {
 		t.Errorf("did %v: %+v", done, i.Status)
 	}
 	i.Annotations[run.GrantAnnotation] = run.FormatGrant("new", "uid")

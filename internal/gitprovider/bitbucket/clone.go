@@ -15,5 +15,9 @@ func CloneURL(address gitprovider.Address) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return address.Scheme + "://" + address.Host + where.place + "/scm/" + url.PathEscape(where.project) + "/" + url.PathEscape(where.slug) + ".git", nil
+	return address.Scheme + "://" + address.Host + where.place + "/scm/" + url.PathEscape(
+		where.project,
+	) + "/" + url.PathEscape(
+		where.slug,
+	) + ".git", nil
 }

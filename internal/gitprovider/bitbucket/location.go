@@ -58,7 +58,9 @@ func locate(address gitprovider.Address) (location, error) {
 			repository: gitprovider.NewRepository(address.Host, project+"/"+slug), place: place, project: project, slug: slug,
 		}, nil
 	}
-	return location{}, gitprovider.Misconfiguredf("url is not that of a repository of Bitbucket Server: write it as https://HOST/scm/PROJECT/REPOSITORY.git")
+	return location{}, gitprovider.Misconfiguredf(
+		"url is not that of a repository of Bitbucket Server: write it as https://HOST/scm/PROJECT/REPOSITORY.git",
+	)
 }
 
 func matches(pattern, segments []string) bool {

@@ -56,7 +56,9 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 // Identify tells which repository an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	if len(address.Segments) < 2 {
-		return gitprovider.Repository{}, gitprovider.Misconfiguredf("url has only one part after the host, Gitea needs two: write it as https://HOST/OWNER/REPOSITORY")
+		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
+			"url has only one part after the host, Gitea needs two: write it as https://HOST/OWNER/REPOSITORY",
+		)
 	}
 	return gitprovider.NewRepository(address.Host, strings.Join(address.Segments, "/")), nil
 }

@@ -61,7 +61,10 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 // Identify tells which repository an address means.
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	if len(address.Segments) != 2 {
-		return gitprovider.Repository{}, gitprovider.Misconfiguredf("url has %d parts after the host, GitHub needs two: write it as https://HOST/OWNER/REPOSITORY", len(address.Segments))
+		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
+			"url has %d parts after the host, GitHub needs two: write it as https://HOST/OWNER/REPOSITORY",
+			len(address.Segments),
+		)
 	}
 	return gitprovider.NewRepository(strings.TrimPrefix(address.Host, "www."), strings.Join(address.Segments, "/")), nil
 }

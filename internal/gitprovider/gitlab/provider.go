@@ -57,7 +57,9 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 func Identify(address gitprovider.Address) (gitprovider.Repository, error) {
 	switch {
 	case len(address.Segments) < 2:
-		return gitprovider.Repository{}, gitprovider.Misconfiguredf("url has only one part after the host, GitLab needs at least two: write it as https://HOST/GROUP/PROJECT, with subgroups in between")
+		return gitprovider.Repository{}, gitprovider.Misconfiguredf(
+			"url has only one part after the host, GitLab needs at least two: write it as https://HOST/GROUP/PROJECT, with subgroups in between",
+		)
 	case slices.Contains(address.Segments, "-"):
 		return gitprovider.Repository{}, gitprovider.Misconfiguredf("url is that of a page of the project: remove /- and what follows")
 	}

@@ -108,7 +108,13 @@ func (r *Remote) fetchRequest(wish Wish) (*fetchRequest, error) {
 		request.Wants = append(request.Wants, plumbing.NewHash(commit))
 	}
 	// Several acknowledgements are never sent, for we have nothing; some servers insist on the capability nevertheless.
-	for _, wanted := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.Shallow, capability.NoProgress, capability.MultiACK} {
+	for _, wanted := range []capability.Capability{
+		capability.Sideband64k,
+		capability.OFSDelta,
+		capability.Shallow,
+		capability.NoProgress,
+		capability.MultiACK,
+	} {
 		if r.known.can.Supports(wanted) {
 			_ = request.Capabilities.Set(wanted)
 		}
@@ -159,7 +165,11 @@ func (o *Objects) unpack(ctx context.Context, pack string) error {
 		return err
 	}
 	defer func() { _ = file.Close() }()
-	o.storage = filesystem.NewStorageWithOptions(osfs.New(o.directory, osfs.WithBoundOS()), cache.NewObjectLRU(cacheBytes), filesystem.Options{ExclusiveAccess: true})
+	o.storage = filesystem.NewStorageWithOptions(
+		osfs.New(o.directory, osfs.WithBoundOS()),
+		cache.NewObjectLRU(cacheBytes),
+		filesystem.Options{ExclusiveAccess: true},
+	)
 	if err := packfile.WritePackfileToObjectStorage(o.storage, file); err != nil {
 		return malformed(fmt.Errorf("read the received objects: %w", err))
 	}

@@ -99,7 +99,9 @@ func TestPIP23_ACommitChangesFilesAndNothingElse(t *testing.T) {
 		if err := remote.Push(t.Context(), gitremote.Update{Branch: "new", To: built}); err != nil {
 			t.Fatal(err)
 		}
-		if got := repository.Git("diff", "--raw", "--abbrev=40", gitserver.Main, "new"); strings.Count(got, "\n") != 1 || !strings.Contains(got, "\ta.yaml") || !strings.Contains(got, "\tdeep/er/b.yaml") {
+		if got := repository.Git("diff", "--raw", "--abbrev=40", gitserver.Main, "new"); strings.Count(got, "\n") != 1 ||
+			!strings.Contains(got, "\ta.yaml") ||
+			!strings.Contains(got, "\tdeep/er/b.yaml") {
 			t.Errorf("the difference is\n%s", got)
 		}
 		if got := repository.Read("new", "deep/er/b.yaml"); got != "b: 2\n" {
@@ -162,7 +164,9 @@ func TestPIP20_APushNeverOverwritesWhatSomebodyElsePushed(t *testing.T) {
 	for name, update := range map[string]gitremote.Update{
 		"create": {Branch: "b", To: first}, "replace": {Branch: "b", From: base, To: first}, "remove": {Branch: "b", From: base},
 	} {
-		if err := remote.Push(t.Context(), update); gitprovider.ClassOf(err) != gitprovider.Conflict || failure.KindOf(err) != failure.Retryable || !strings.Contains(err.Error(), foreign) {
+		if err := remote.Push(t.Context(), update); gitprovider.ClassOf(err) != gitprovider.Conflict ||
+			failure.KindOf(err) != failure.Retryable ||
+			!strings.Contains(err.Error(), foreign) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
@@ -216,7 +220,9 @@ func TestAPushThatTheServerForbidsIsPermanentAndSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = remote.Push(t.Context(), gitremote.Update{Branch: "b", To: built})
-	if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "nobody pushes here") || !strings.Contains(err.Error(), "push branch b") || strings.Contains(err.Error(), gitserver.Password) {
+	if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "nobody pushes here") ||
+		!strings.Contains(err.Error(), "push branch b") ||
+		strings.Contains(err.Error(), gitserver.Password) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -412,7 +418,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	if _, err := remote.Fetch(t.Context(), gitremote.Wish{Commits: []string{base}, Depth: 1}); failure.KindOf(err) != failure.Retryable || err == nil {
+	if _, err := remote.Fetch(t.Context(), gitremote.Wish{Commits: []string{base}, Depth: 1}); failure.KindOf(err) != failure.Retryable ||
+		err == nil {
 		t.Errorf("error %v", err)
 	}
 	if left, _ := os.ReadDir(s.Temporary); len(left) > 0 {

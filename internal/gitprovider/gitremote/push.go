@@ -121,7 +121,9 @@ func (r *Remote) send(ctx context.Context, operation string, request *packp.Refe
 
 // policy recognises a server that does not want the push, whoever is first. All other rejections come from somebody else's push in
 // the same moment; servers have many words for that.
-var policy = regexp.MustCompile(`(?i)protected|declin|denied|deny|not allowed|permission|prohibit|forbid|unauthori[sz]ed|not permitted|policy|hook|quota|too large|GH\d{3}|TF40\d{4}`)
+var policy = regexp.MustCompile(
+	`(?i)protected|declin|denied|deny|not allowed|permission|prohibit|forbid|unauthori[sz]ed|not permitted|policy|hook|quota|too large|GH\d{3}|TF40\d{4}`,
+)
 
 func rejection(report *packp.ReportStatus, remarks string) error {
 	err := report.Error()

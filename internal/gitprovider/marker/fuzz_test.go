@@ -61,7 +61,8 @@ func checkRewrite(t *testing.T, before, after, revision string) {
 			t.Fatalf("%q -> %q: value %d was %q and is %q", before, after, i, was[i], is[i])
 		}
 	}
-	if strings.Count(before, ours) != strings.Count(after, ours) && strings.Count(revision, ours) == 0 && strings.Count(valuesText(was), ours) == 0 {
+	if strings.Count(before, ours) != strings.Count(after, ours) && strings.Count(revision, ours) == 0 &&
+		strings.Count(valuesText(was), ours) == 0 {
 		t.Fatalf("%q -> %q: a marker is gone", before, after)
 	}
 }

@@ -33,11 +33,14 @@ var (
 	// word has a meaning of its own in YAML 1.1 or 1.2.
 	word = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 	// number is generous: integers in all bases, floats, base 60 and dates, of YAML 1.1 and 1.2.
-	number = regexp.MustCompile(`^(?i:0x[0-9a-f_]*|0b[01_]*|0o[0-7_]*|[0-9][0-9_]*(:[0-9_]+)*\.?[0-9_]*(e[-+]?[0-9]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
+	number = regexp.MustCompile(
+		`^(?i:0x[0-9a-f_]*|0b[01_]*|0o[0-7_]*|[0-9][0-9_]*(:[0-9_]+)*\.?[0-9_]*(e[-+]?[0-9]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`,
+	)
 )
 
 // readsAsString reports whether a revision without quotes is a string for readers of both versions of YAML, since nobody knows which
 // tools read the file.
 func readsAsString(revision string) bool {
-	return plainWord.MatchString(revision) && !strings.HasSuffix(revision, ":") && !word.MatchString(revision) && !number.MatchString(revision)
+	return plainWord.MatchString(revision) && !strings.HasSuffix(revision, ":") && !word.MatchString(revision) &&
+		!number.MatchString(revision)
 }

@@ -5,6 +5,6 @@
 // interval serves everybody who is interested in any pull request there, and it only tells what changed. Webhooks make it look sooner;
 // that it looks anyway is the guarantee.
 //
-// Asking begins with the first subscription in a repository and ends with the last. Trouble makes it slower: a provider that fails is asked
-// in growing intervals, one that says when to come back is obeyed, and each credential has a budget.
+// Asking begins with the first subscription in a repository and ends with the last. Trouble makes it slower: a provider that fails is
+// asked in growing intervals, one that says when to come back is obeyed, and each credential has a budget.
 package poll

@@ -313,7 +313,8 @@ func TestPIP22_TroubleMakesItSlowerAndKeepsWhatIsKnown(t *testing.T) {
 		if asked := strings.Count(f.requests(), "list"); asked < 9 || asked > 16 {
 			t.Errorf("a provider that is down was asked %d times in two hours", asked)
 		}
-		if !got.Known || got.PullRequest.State != gitprovider.Open || got.Problem == nil || got.Seen.Sub(seen) > time.Minute || one.wakes() != 1 {
+		if !got.Known || got.PullRequest.State != gitprovider.Open || got.Problem == nil || got.Seen.Sub(seen) > time.Minute ||
+			one.wakes() != 1 {
 			t.Errorf("%+v", got)
 		}
 		f.fail(nil)

@@ -156,7 +156,8 @@ func (f *fake) azureThread(w http.ResponseWriter, r *http.Request) {
 		Status string
 	}
 	f.body(r, &thread)
-	if len(thread.Comments) != 1 || thread.Comments[0].ParentCommentID != 0 || thread.Comments[0].CommentType != "text" || thread.Status != "closed" {
+	if len(thread.Comments) != 1 || thread.Comments[0].ParentCommentID != 0 || thread.Comments[0].CommentType != "text" ||
+		thread.Status != "closed" {
 		f.t.Errorf("the thread is %+v", thread)
 		return
 	}

@@ -30,7 +30,12 @@ func newBitbucket(t *testing.T) *fake {
 	f.mux.HandleFunc("GET "+requests+"/{number}/activities", f.bitbucketActivities)
 	f.mux.HandleFunc("POST "+requests+"/{number}/comments", f.bitbucketComment)
 	f.mux.HandleFunc("GET /rest/api/1.0/projects/ACME/repos/nowhere/pull-requests", func(w http.ResponseWriter, _ *http.Request) {
-		f.bitbucketError(w, http.StatusNotFound, "com.atlassian.bitbucket.repository.NoSuchRepositoryException", "Repository ACME/nowhere does not exist.")
+		f.bitbucketError(
+			w,
+			http.StatusNotFound,
+			"com.atlassian.bitbucket.repository.NoSuchRepositoryException",
+			"Repository ACME/nowhere does not exist.",
+		)
 	})
 	return f
 }
@@ -66,7 +71,9 @@ func bitbucketPull(r *record) object {
 			"id": "refs/heads/" + r.base, "displayId": r.base, "latestCommit": commitOf(r.base),
 			"repository": object{"id": 84, "slug": "shop", "project": object{"key": "~ada"}},
 		},
-		"links": object{"self": []object{{"href": fmt.Sprintf("https://bitbucket.example.com/users/ada/repos/shop/pull-requests/%d", r.number)}}},
+		"links": object{
+			"self": []object{{"href": fmt.Sprintf("https://bitbucket.example.com/users/ada/repos/shop/pull-requests/%d", r.number)}},
+		},
 	}
 	if r.body != "" {
 		p["description"] = r.body
@@ -129,9 +136,19 @@ func (f *fake) bitbucketCreate(w http.ResponseWriter, r *http.Request) {
 	head, base := strings.TrimPrefix(wish.FromRef.ID, "refs/heads/"), strings.TrimPrefix(wish.ToRef.ID, "refs/heads/")
 	switch {
 	case f.book.branches[head] == "":
-		f.bitbucketError(w, http.StatusNotFound, "com.atlassian.bitbucket.commit.NoSuchBranchException", "Branch does not exist in this repository.")
+		f.bitbucketError(
+			w,
+			http.StatusNotFound,
+			"com.atlassian.bitbucket.commit.NoSuchBranchException",
+			"Branch does not exist in this repository.",
+		)
 	case f.book.duplicate(head, base) != nil:
-		f.bitbucketError(w, http.StatusConflict, "com.atlassian.bitbucket.pull.DuplicatePullRequestException", "Only one pull request may be open for a given source and target branch")
+		f.bitbucketError(
+			w,
+			http.StatusConflict,
+			"com.atlassian.bitbucket.pull.DuplicatePullRequestException",
+			"Only one pull request may be open for a given source and target branch",
+		)
 	case head == "empty":
 		f.bitbucketError(w, http.StatusConflict, "com.atlassian.bitbucket.pull.EmptyPullRequestException", "There are no changes to be pulled")
 	default:

@@ -62,7 +62,10 @@ func New(settings Settings) (gitprovider.Provider, error) {
 		return nil, err
 	}
 	if settings.Credentials.Token == "" {
-		return nil, gitprovider.Misconfiguredf("there is no token for the API of the Git server: put it under %q into the Secret", gitprovider.KeyToken)
+		return nil, gitprovider.Misconfiguredf(
+			"there is no token for the API of the Git server: put it under %q into the Secret",
+			gitprovider.KeyToken,
+		)
 	}
 	return kind.open(address, settings.Credentials, settings.Rules)
 }

@@ -59,7 +59,8 @@ func TestAnswersOfTheWrongShapeAreNeverTakenForPullRequests(t *testing.T) {
 			`{"number":7,"iid":7,"id":7,"pullRequestId":7,"state":"limbo","status":"limbo","base":{"ref":"b","label":"b"},"target_branch":"b","targetRefName":"b"}`} {
 			provider := answering(t, kind, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 			for call, err := range everyCall(t, provider) {
-				emptyList := body == `[]` && (kind == gitHub || kind == gitLab || kind == giteaKind) && (strings.HasPrefix(call, "List") || call == "FindByHead" || call == "History")
+				emptyList := body == `[]` && (kind == gitHub || kind == gitLab || kind == giteaKind) &&
+					(strings.HasPrefix(call, "List") || call == "FindByHead" || call == "History")
 				if emptyList {
 					continue
 				}
@@ -91,7 +92,8 @@ func TestNoProviderGivesItsTokenOrPasswordAway(t *testing.T) {
 				if err == nil || !gitprovider.ClassOf(err).Permanent() {
 					t.Errorf("%s: %s after %s: %v", kind, call, name, err)
 				}
-				if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "Y2FuYXJ5") || strings.Contains(err.Error(), "OmNhbmFyeS") {
+				if strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "Y2FuYXJ5") ||
+					strings.Contains(err.Error(), "OmNhbmFyeS") {
 					t.Errorf("%s: %s after %s gives the token away: %v", kind, call, name, err)
 				}
 			}

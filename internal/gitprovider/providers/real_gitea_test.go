@@ -127,7 +127,12 @@ func newRobot(t *testing.T, gitea *externals.GiteaServer) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, gitea.URL+"/api/v1/users/"+robot+"/tokens", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(
+		t.Context(),
+		http.MethodPost,
+		gitea.URL+"/api/v1/users/"+robot+"/tokens",
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,9 +165,20 @@ func TestASignatureHoldsForOneBody(t *testing.T) {
 }
 
 func TestWebhooksThatMakeNoSenseAreUnreadable(t *testing.T) {
-	bodies := []string{"", "{", "null", "[]", `{}`, `{"eventType":"git.pullrequest.merged"}`, `{"eventType":"git.pullrequest.merged","resource":"x"}`,
-		`{"number":"7"}`, `{"number":-7,"repository":{"html_url":"https://github.com/a/b"}}`, `{"number":7,"repository":{"html_url":"javascript:alert(1)"}}`,
-		`{"pullRequest":{"id":7,"toRef":{"repository":null}}}`, `{"object_attributes":{"iid":7},"project":null}`}
+	bodies := []string{
+		"",
+		"{",
+		"null",
+		"[]",
+		`{}`,
+		`{"eventType":"git.pullrequest.merged"}`,
+		`{"eventType":"git.pullrequest.merged","resource":"x"}`,
+		`{"number":"7"}`,
+		`{"number":-7,"repository":{"html_url":"https://github.com/a/b"}}`,
+		`{"number":7,"repository":{"html_url":"javascript:alert(1)"}}`,
+		`{"pullRequest":{"id":7,"toRef":{"repository":null}}}`,
+		`{"object_attributes":{"iid":7},"project":null}`,
+	}
 	for name, h := range hooks {
 		for _, body := range bodies {
 			header, _ := h.event(http.Header{}, "")

@@ -128,7 +128,11 @@ func (w *branchWork) respect(wanted change) error {
 			if !slices.Contains(w.request.Expected, value) {
 				return failure.NewRetryable(failure.Details{Operation: "propose", Reason: ReasonOverridden}, fmt.Errorf(
 					"file %s in branch %s of %s holds %q, which was neither promoted nor is deployed: somebody has set it by hand. Wait until it has arrived, or ask to promote now to replace it",
-					name, w.request.Base, w.request.Provider.Repository(), value))
+					name,
+					w.request.Base,
+					w.request.Provider.Repository(),
+					value,
+				))
 			}
 		}
 	}
@@ -191,13 +195,21 @@ func (w *branchWork) mustReplace(ctx context.Context, built *gitremote.Built, wa
 
 func (w *branchWork) foreign() error {
 	if pr := w.found.doubtful; pr != nil {
-		return failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonForeignPullRequest},
+		return failure.Terminalf(
+			failure.Details{Operation: "propose", Reason: ReasonForeignPullRequest},
 			"pull request %s comes from branch %s, which is meant for this promotion, but neither its description nor commit %s carries the key of the promotion: close it and remove the branch, then retry the promotion",
-			pr.URL, w.request.Branch, w.head)
+			pr.URL,
+			w.request.Branch,
+			w.head,
+		)
 	}
-	return failure.Terminalf(failure.Details{Operation: "propose", Reason: ReasonForeignBranch},
+	return failure.Terminalf(
+		failure.Details{Operation: "propose", Reason: ReasonForeignBranch},
 		"branch %s of %s is meant for this promotion, but commit %s on it is not ours and is not overwritten: remove the branch, then retry the promotion",
-		w.request.Branch, w.request.Provider.Repository(), w.head)
+		w.request.Branch,
+		w.request.Provider.Repository(),
+		w.head,
+	)
 }
 
 // inspect reports whether our branch is one commit of ours, changes nothing but marked values, and what it changed.
@@ -227,5 +239,6 @@ func (w *branchWork) inspect(ctx context.Context) (change, bool, error) {
 // isOurs reports whether a commit was made by this package for the promotion, and has not been moved or amended since.
 func isOurs(c gitremote.Commit, key string) bool {
 	us := gitremote.AuthorName + " <" + gitremote.AuthorEmail + ">"
-	return c.Author == us && c.Committer == us && len(c.Parents) == 1 && c.Trailer(BaseTrailer) == c.Parents[0] && c.Trailer(KeyTrailer) == key
+	return c.Author == us && c.Committer == us && len(c.Parents) == 1 && c.Trailer(BaseTrailer) == c.Parents[0] &&
+		c.Trailer(KeyTrailer) == key
 }

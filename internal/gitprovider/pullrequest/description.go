@@ -34,7 +34,13 @@ const maxListed = 2000
 // therefore stands alone and as it is.
 func (r Request) body(files []string) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "This promotes %s of the pipeline %s to %s.\n", code(r.Revision), code(r.Marker.Namespace+"/"+r.Marker.Pipeline), code(r.Marker.Environment))
+	fmt.Fprintf(
+		&text,
+		"This promotes %s of the pipeline %s to %s.\n",
+		code(r.Revision),
+		code(r.Marker.Namespace+"/"+r.Marker.Pipeline),
+		code(r.Marker.Environment),
+	)
 	if r.Note != "" {
 		fmt.Fprintf(&text, "\n%s\n", r.Note)
 	}
@@ -48,8 +54,19 @@ func (r Request) body(files []string) string {
 		}
 		fmt.Fprintf(&text, "- %s\n", code(file))
 	}
-	fmt.Fprintf(&text, "\n<details>\n<summary>metadata</summary>\n\nPlease do not edit this part: the pull request is recognised by it.\n\n%s\n%s: %s\n%s: %s\n%s: %d\n\n</details>\n",
-		oneLine(r.Marker.Namespace+"/"+r.Marker.Pipeline+"/"+r.Marker.Environment), KeyTrailer, r.Key, revisionLine, oneLine(r.Revision), runLine, r.Run)
+	fmt.Fprintf(
+		&text,
+		"\n<details>\n<summary>metadata</summary>\n\nPlease do not edit this part: the pull request is recognised by it.\n\n%s\n%s: %s\n%s: %s\n%s: %d\n\n</details>\n",
+		oneLine(
+			r.Marker.Namespace+"/"+r.Marker.Pipeline+"/"+r.Marker.Environment,
+		),
+		KeyTrailer,
+		r.Key,
+		revisionLine,
+		oneLine(r.Revision),
+		runLine,
+		r.Run,
+	)
 	return text.String()
 }
 

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/testkit/gitserver"
 )
 
-// provider keeps the pull requests of a real repository, by the rules that providers have in common: there is one open pull request for two
-// branches, both branches exist, and there is a difference between them.
+// provider keeps the pull requests of a real repository, by the rules that providers have in common: there is one open pull request for
+// two branches, both branches exist, and there is a difference between them.
 type provider struct {
 	t          testing.TB
 	repository *gitserver.Repository

@@ -152,7 +152,11 @@ func TestPIP22_APullRequestIsOpenedOnce(t *testing.T) {
 		}
 	}
 	message := w.repository.Git("log", "-1", "--format=%B%n%an <%ae>", branch)
-	want := fmt.Sprintf("Promote default/podinfo in prod to 1.2.3\n\nPromotion-Key: %s\nPromotion-Base: %s\n\nEspalier <espalier@espalier.dev>", key, w.repository.Tip(gitserver.Main))
+	want := fmt.Sprintf(
+		"Promote default/podinfo in prod to 1.2.3\n\nPromotion-Key: %s\nPromotion-Base: %s\n\nEspalier <espalier@espalier.dev>",
+		key,
+		w.repository.Tip(gitserver.Main),
+	)
 	if diff := cmp.Diff(want, message); diff != "" {
 		t.Error(diff)
 	}
@@ -404,7 +408,8 @@ func TestPIP22_TheBranchIsMadeAnewWhenTheBaseChangesTheSameFiles(t *testing.T) {
 	w.request.UpToDate = false
 	w.repository.Commit(gitserver.Main, map[string]string{file: podinfo("1.0.1"), "second.yaml": podinfo("1.0.1")})
 	w.restart()
-	if got := w.propose(); got.PullRequest.Number != number || w.repository.Git("merge-base", gitserver.Main, branch) != w.repository.Tip(gitserver.Main) {
+	if got := w.propose(); got.PullRequest.Number != number ||
+		w.repository.Git("merge-base", gitserver.Main, branch) != w.repository.Tip(gitserver.Main) {
 		t.Errorf("%+v", got)
 	}
 	w.mustBeOne("1.2.3")
@@ -508,8 +513,8 @@ func TestPIP22_AWithdrawalClosesAndSaysWhy(t *testing.T) {
 	}
 }
 
-// Somebody who has lost track of the runs makes another key for a promotion that has its pull request. It is taken up if it is for the same
-// revision, and replaced if it is not; what only looks like it is left alone.
+// Somebody who has lost track of the runs makes another key for a promotion that has its pull request. It is taken up if it is for the
+// same revision, and replaced if it is not; what only looks like it is left alone.
 func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
 	const other, otherKey = "promotion-default-podinfo-prod-89abcdef", "89abcdef89abcdef"
 	begin := func(t *testing.T) (*world, int64) {
@@ -617,7 +622,9 @@ func TestPIP22_AMergeDuringTheWithdrawalCounts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	w.provider.edit(number, func(p *gitprovider.PullRequest) { p.State, p.Head = gitprovider.Open, "somebody-elses" })
-	if _, err := w.proposer.Withdraw(t.Context(), w.withdrawal(number)); failure.DetailsOf(err).Reason != pullrequest.ReasonForeignPullRequest {
+	if _, err := w.proposer.Withdraw(t.Context(), w.withdrawal(number)); failure.DetailsOf(
+		err,
+	).Reason != pullrequest.ReasonForeignPullRequest {
 		t.Errorf("error %v", err)
 	}
 	if len(w.provider.open()) != 1 {

@@ -19,9 +19,9 @@ type reclaimed struct {
 	key string
 }
 
-// reclaim finds pull requests of the same pipeline and environment that are open under other keys: somebody who has lost track of the runs,
-// since an old status was restored for example, has forgotten them. One for the same revision is returned, the others are closed: there
-// must not be two. The branches, which are known already, tell whether it is worth asking.
+// reclaim finds pull requests of the same pipeline and environment that are open under other keys: somebody who has lost track of the
+// runs, since an old status was restored for example, has forgotten them. One for the same revision is returned, the others are closed:
+// there must not be two. The branches, which are known already, tell whether it is worth asking.
 func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found findings) (*reclaimed, error) {
 	siblings := r.siblings(remote)
 	if len(siblings) == 0 || found.open() != nil {
@@ -29,7 +29,13 @@ func (r Request) reclaim(ctx context.Context, remote *gitremote.Remote, found fi
 	}
 	listing, err := r.Provider.List(ctx, gitprovider.Cursor{})
 	if err != nil {
-		return nil, fmt.Errorf("look for forgotten pull requests of %s/%s in %s: %w", r.Marker.Namespace, r.Marker.Pipeline, r.Marker.Environment, err)
+		return nil, fmt.Errorf(
+			"look for forgotten pull requests of %s/%s in %s: %w",
+			r.Marker.Namespace,
+			r.Marker.Pipeline,
+			r.Marker.Environment,
+			err,
+		)
 	}
 	var same *reclaimed
 	for _, pr := range listing.PullRequests {

@@ -73,7 +73,19 @@ func expect(t *testing.T, err error, class gitprovider.Class, contains ...string
 func TestARequestIsSentWhole(t *testing.T) {
 	c := clientTo(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got := fmt.Sprint(r.Method, " ", r.RequestURI, " ", r.Header.Get("Authorization"), " ", r.Header.Get("X-More"), " ", r.Header.Get("Content-Type"), " ", string(body))
+		got := fmt.Sprint(
+			r.Method,
+			" ",
+			r.RequestURI,
+			" ",
+			r.Header.Get("Authorization"),
+			" ",
+			r.Header.Get("X-More"),
+			" ",
+			r.Header.Get("Content-Type"),
+			" ",
+			string(body),
+		)
 		want := `POST /api/a%2Fb?q=x+%26+y Bearer ` + canary + ` yes application/json {"k":"v"}`
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -247,7 +259,12 @@ func TestWhatKeepsARequestFromBeingAnswered(t *testing.T) {
 	loopback := dial.Rules{AllowLoopback: true}
 
 	expect(t, read(t.Context(), clientWith(t, Config{Base: server.URL, Rules: loopback}), nil), gitprovider.Untrusted, `"caFile"`)
-	expect(t, read(t.Context(), clientWith(t, Config{Base: server.URL}), nil), gitprovider.Misconfigured, "loopback addresses are not allowed")
+	expect(
+		t,
+		read(t.Context(), clientWith(t, Config{Base: server.URL}), nil),
+		gitprovider.Misconfigured,
+		"loopback addresses are not allowed",
+	)
 	expect(t, read(t.Context(), clientWith(t, Config{
 		Base:  "https://127.0.0.1:1",
 		Rules: loopback,

@@ -66,7 +66,10 @@ func (c *Client) unsent(request Request, err error) error {
 		e.Class, e.Message = gitprovider.Misconfigured, "the host of url may not be connected to"
 	case errors.As(err, &certificate):
 		e.Class = gitprovider.Untrusted
-		e.Message = fmt.Sprintf("the certificate of the Git server is not trusted: put that of its authority under %q into the Secret", gitprovider.KeyCAFile)
+		e.Message = fmt.Sprintf(
+			"the certificate of the Git server is not trusted: put that of its authority under %q into the Secret",
+			gitprovider.KeyCAFile,
+		)
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Message = "the Git server did not answer in time"
 	}

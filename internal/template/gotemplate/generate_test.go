@@ -59,8 +59,12 @@ func TestGeneratedValuesFollowFromTheSeed(t *testing.T) {
 }
 
 func TestCertificatesOfGoTemplates(t *testing.T) {
-	output, generated, err := generate(t, `{{ $k := genPrivateKey "ecdsa" }}{{ $ca := genCAWithKey "ca" 10 $k }}{{ $c := genSignedCertWithKey "c" (list "10.0.0.1") (list "a.b") 5 $ca $k }}`+
-		`{{ $s := genSelfSignedCertWithKey "s" nil nil 5 $k }}{{ $b := buildCustomCert ($s.Cert | b64enc) ($s.Key | b64enc) }}{{ $ca.Cert }}|{{ $c.Cert }}|{{ $b.Cert }}`, "x")
+	output, generated, err := generate(
+		t,
+		`{{ $k := genPrivateKey "ecdsa" }}{{ $ca := genCAWithKey "ca" 10 $k }}{{ $c := genSignedCertWithKey "c" (list "10.0.0.1") (list "a.b") 5 $ca $k }}`+
+			`{{ $s := genSelfSignedCertWithKey "s" nil nil 5 $k }}{{ $b := buildCustomCert ($s.Cert | b64enc) ($s.Key | b64enc) }}{{ $ca.Cert }}|{{ $c.Cert }}|{{ $b.Cert }}`,
+		"x",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,10 +77,12 @@ func TestCertificatesOfGoTemplates(t *testing.T) {
 	if err != nil || c.CheckSignatureFrom(ca) != nil || c.IsCA || c.DNSNames[0] != "a.b" || c.IPAddresses[0].String() != "10.0.0.1" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if s, err := keys.ParseCertificate(texts[2]); err != nil || s.CheckSignature(s.SignatureAlgorithm, s.RawTBSCertificate, s.Signature) != nil {
+	if s, err := keys.ParseCertificate(texts[2]); err != nil ||
+		s.CheckSignature(s.SignatureAlgorithm, s.RawTBSCertificate, s.Signature) != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if len(generated) != 7 || !strings.HasPrefix(generated[0], "genPrivateKey -----") || !strings.HasPrefix(generated[3], "genSignedCertWithKey -----") {
+	if len(generated) != 7 || !strings.HasPrefix(generated[0], "genPrivateKey -----") ||
+		!strings.HasPrefix(generated[3], "genSignedCertWithKey -----") {
 		t.Errorf("%d texts were told", len(generated))
 	}
 }
@@ -103,7 +109,8 @@ func TestGeneratorsRefuse(t *testing.T) {
 		}
 	}
 	for name := range generators {
-		if _, err := compile(t, "{{ "+name+" }}").Render(Input{}); err == nil || messageIn(t, err) != "function "+name+" is not available in blueprints because "+becauseNoState {
+		if _, err := compile(t, "{{ "+name+" }}").Render(Input{}); err == nil ||
+			messageIn(t, err) != "function "+name+" is not available in blueprints because "+becauseNoState {
 			t.Errorf("%s without a state: %v", name, err)
 		}
 	}

@@ -70,7 +70,8 @@ func TestMisspeltNames(t *testing.T) {
 		lenient := input
 		lenient.Known = nil
 		lenient.AllowNoValue = true
-		if _, err := compiled.Render(lenient); err != nil && strings.HasPrefix(want, wrong) && !strings.Contains(text, "imprts") && !strings.Contains(text, "compnent") {
+		if _, err := compiled.Render(lenient); err != nil && strings.HasPrefix(want, wrong) && !strings.Contains(text, "imprts") &&
+			!strings.Contains(text, "compnent") {
 			t.Errorf("%s: is an error without known names: %v", text, err)
 		}
 	}

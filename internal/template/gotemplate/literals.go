@@ -16,7 +16,8 @@ func (c *compiler) markFailures(pipe *parse.PipeNode) {
 		if !ok || function.Ident != "fail" || slices.Contains(c.added, "fail") {
 			continue
 		}
-		if c.literals(cmd.Args[1:]) && !slices.ContainsFunc(pipe.Cmds[:i], func(before *parse.CommandNode) bool { return !c.literals(before.Args) }) {
+		if c.literals(cmd.Args[1:]) &&
+			!slices.ContainsFunc(pipe.Cmds[:i], func(before *parse.CommandNode) bool { return !c.literals(before.Args) }) {
 			function.Ident = failFunction
 		}
 	}

@@ -80,5 +80,11 @@ func (r *run) derivePassword(counter any, kind, password, user, site string) (st
 	if err := r.meter.Step(costOfDerivation + size/handledPerStep); err != nil {
 		return "", err
 	}
-	return library["derivePassword"].value.Interface().(func(uint32, string, string, string, string) string)(uint32(n), kind, password, user, site), nil
+	return library["derivePassword"].value.Interface().(func(uint32, string, string, string, string) string)(
+		uint32(n),
+		kind,
+		password,
+		user,
+		site,
+	), nil
 }

@@ -57,7 +57,13 @@ func (t *Template) Render(input Input) (string, error) {
 		return "", template.NewError(t.source, template.Place{}, "", err).WithInput(input.Bindings).Terminal()
 	}
 	meter := template.NewMeter(t.limits)
-	r := &run{template: t, input: input, meter: meter, files: template.NewFiles(input.Files, meter), closed: closedMaps(bindings, input.Known)}
+	r := &run{
+		template: t,
+		input:    input,
+		meter:    meter,
+		files:    template.NewFiles(input.Files, meter),
+		closed:   closedMaps(bindings, input.Known),
+	}
 	output, err := r.execute(bindings)
 	if err != nil {
 		return "", r.explain(err).WithInput(input.Bindings).Terminal()

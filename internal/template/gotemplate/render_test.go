@@ -168,7 +168,14 @@ func TestFunctionsOfTheCaller(t *testing.T) {
 
 func TestBindingsAreNotChanged(t *testing.T) {
 	input := bindings()
-	got := renderCompiled(t, compile(t, `{{ $_ := set .imports "name" "changed" }}{{ $_ := set .imports.map.nested "deep" 1 }}{{ $_ := unset .imports "list" }}{{ .imports.name }}`), Input{Bindings: input})
+	got := renderCompiled(
+		t,
+		compile(
+			t,
+			`{{ $_ := set .imports "name" "changed" }}{{ $_ := set .imports.map.nested "deep" 1 }}{{ $_ := unset .imports "list" }}{{ .imports.name }}`,
+		),
+		Input{Bindings: input},
+	)
 	if got != "changed" {
 		t.Errorf("got %q", got)
 	}
@@ -187,7 +194,10 @@ func TestRenderYAML(t *testing.T) {
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	_, err = compile(t, "a: {{ .imports.name }}: {{ .imports.name }}").RenderYAML(Input{Bindings: map[string]any{"imports": map[string]any{"name": canary}}})
+	_, err = compile(
+		t,
+		"a: {{ .imports.name }}: {{ .imports.name }}",
+	).RenderYAML(Input{Bindings: map[string]any{"imports": map[string]any{"name": canary}}})
 	if got := messageIn(t, err); got != "the output of the template is not usable: the text is not valid YAML: mapping values are not allowed in this context" {
 		t.Errorf("got %q", got)
 	}
@@ -204,7 +214,10 @@ func TestFunctionsAreListed(t *testing.T) {
 }
 
 func TestRenderingIsDeterministicAndConcurrent(t *testing.T) {
-	compiled := compile(t, `{{ define "x" }}{{ range $k, $v := . }}{{ $k }}{{ toJson $v }}{{ end }}{{ end }}{{ include "x" .imports.map }}{{ keys .imports }}{{ values .imports.map }}{{ toYaml .imports }}{{ print .imports }}`)
+	compiled := compile(
+		t,
+		`{{ define "x" }}{{ range $k, $v := . }}{{ $k }}{{ toJson $v }}{{ end }}{{ end }}{{ include "x" .imports.map }}{{ keys .imports }}{{ values .imports.map }}{{ toYaml .imports }}{{ print .imports }}`,
+	)
 	want, err := compiled.Render(Input{Bindings: bindings()})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,8 @@ func TestBcrypt(t *testing.T) {
 		if err != nil || !regexp.MustCompile(`^\$2a\$04\$[./A-Za-z0-9]{53}$`).MatchString(hash) {
 			t.Fatalf("%q: %q, %v", password, hash, err)
 		}
-		if err := bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)); err != nil || !keys.IsBcrypt(hash, password) || keys.IsBcrypt(hash, "other") {
+		if err := bcrypt.CompareHashAndPassword([]byte(hash), []byte(password)); err != nil || !keys.IsBcrypt(hash, password) ||
+			keys.IsBcrypt(hash, "other") {
 			t.Errorf("%q: %q is not its hash: %v", password, hash, err)
 		}
 		again, _ := keys.Bcrypt(entropy("x"), password, 4)
@@ -67,7 +68,8 @@ func TestMD5Crypt(t *testing.T) {
 	}
 	for _, password := range []string{"", "x", "secret", strings.Repeat("long ", 40)} {
 		hash, err := keys.MD5Crypt(entropy("x"), password)
-		if same, wrong := keys.IsMD5Crypt(hash, password); !same || err != nil || wrong != nil || !regexp.MustCompile(`^\$apr1\$[./0-9A-Za-z]{8}\$[./0-9A-Za-z]{22}$`).MatchString(hash) {
+		if same, wrong := keys.IsMD5Crypt(hash, password); !same || err != nil || wrong != nil ||
+			!regexp.MustCompile(`^\$apr1\$[./0-9A-Za-z]{8}\$[./0-9A-Za-z]{22}$`).MatchString(hash) {
 			t.Errorf("%q: %q, %v, %v", password, hash, err, wrong)
 		}
 	}

@@ -158,7 +158,8 @@ func (e *env) insertion(s *source) (outcome, error) {
 	if s.inserted.kind != expressionKind {
 		return outcome{}, nil
 	}
-	return outcome{}, e.withNode(s.inserted).locate(problem("only a map can be inserted into a map, not a value of type %s", typeOf(out.value)), nil)
+	return outcome{}, e.withNode(s.inserted).
+		locate(problem("only a map can be inserted into a map, not a value of type %s", typeOf(out.value)), nil)
 }
 
 // inserted evaluates what is behind an insertion. A plain merge that finds nothing inserts nothing.

@@ -90,7 +90,9 @@ func init() {
 
 		"type": callType, "string": callString, "integer": callInteger, "float": callFloat, "bool": callBool,
 		"asjson": callAsJSON, "asyaml": callAsYAML, "parse": callParse, "read": callRead, "read_uncached": callRead,
-		"list_files": listFunction(false), "list_dirs": listFunction(true), "lookup_file": lookupFunction(false), "lookup_dir": lookupFunction(true),
+		"list_files": listFunction(
+			false,
+		), "list_dirs": listFunction(true), "lookup_file": lookupFunction(false), "lookup_dir": lookupFunction(true),
 
 		"min_ip": networkFunction(firstOfNetwork), "max_ip": networkFunction(lastOfNetwork),
 		"num_ip": networkFunction(sizeOfNetwork), "contains_ip": callContainsIP, "ipset": callIPSet,

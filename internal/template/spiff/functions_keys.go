@@ -477,10 +477,19 @@ var extended = []struct {
 }{
 	{"Any", x509.ExtKeyUsageAny}, {"ServerAuth", x509.ExtKeyUsageServerAuth}, {"ClientAuth", x509.ExtKeyUsageClientAuth},
 	{"CodeSigning", x509.ExtKeyUsageCodeSigning}, {"EmailProtection", x509.ExtKeyUsageEmailProtection},
-	{"IPSECEndSystem", x509.ExtKeyUsageIPSECEndSystem}, {"IPSECTunnel", x509.ExtKeyUsageIPSECTunnel}, {"IPSECUser", x509.ExtKeyUsageIPSECUser},
+	{
+		"IPSECEndSystem",
+		x509.ExtKeyUsageIPSECEndSystem,
+	}, {"IPSECTunnel", x509.ExtKeyUsageIPSECTunnel}, {"IPSECUser", x509.ExtKeyUsageIPSECUser},
 	{"TimeStamping", x509.ExtKeyUsageTimeStamping}, {"OCSPSigning", x509.ExtKeyUsageOCSPSigning},
-	{"MicrosoftServerGatedCrypto", x509.ExtKeyUsageMicrosoftServerGatedCrypto}, {"NetscapeServerGatedCrypto", x509.ExtKeyUsageNetscapeServerGatedCrypto},
-	{"MicrosoftCommercialCodeSigning", x509.ExtKeyUsageMicrosoftCommercialCodeSigning}, {"MicrosoftKernelCodeSigning", x509.ExtKeyUsageMicrosoftKernelCodeSigning},
+	{
+		"MicrosoftServerGatedCrypto",
+		x509.ExtKeyUsageMicrosoftServerGatedCrypto,
+	}, {"NetscapeServerGatedCrypto", x509.ExtKeyUsageNetscapeServerGatedCrypto},
+	{
+		"MicrosoftCommercialCodeSigning",
+		x509.ExtKeyUsageMicrosoftCommercialCodeSigning,
+	}, {"MicrosoftKernelCodeSigning", x509.ExtKeyUsageMicrosoftKernelCodeSigning},
 }
 
 var (

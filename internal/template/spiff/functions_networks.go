@@ -70,7 +70,10 @@ func (r *run) ranges(function string, texts *list) ([]addresses, error) {
 		}
 		found, ok := rangeOf(text)
 		if !ok {
-			return nil, problem("function %s: a range is an address, a network, or two addresses with a dash between them, the lesser one first", function)
+			return nil, problem(
+				"function %s: a range is an address, a network, or two addresses with a dash between them, the lesser one first",
+				function,
+			)
 		}
 		all = append(all, found)
 	}
@@ -226,7 +229,10 @@ func (e *env) staticRanges() ([]addresses, error) {
 		}
 		texts, ok := d.get("static").value.(*list)
 		if !ok {
-			return nil, problem("function static_ips: the static addresses of a subnet have to be a list, not a value of type %s", typeOf(d.get("static").value))
+			return nil, problem(
+				"function static_ips: the static addresses of a subnet have to be a list, not a value of type %s",
+				typeOf(d.get("static").value),
+			)
 		}
 		ranges, err := e.run.ranges("static_ips", texts)
 		if err != nil {

@@ -538,7 +538,10 @@ func (c *invocation) changed(part func(*semver.Version) string, set func(*semver
 }
 
 func callVersionPrerelease(c *invocation) (value, error) {
-	return c.changed((*semver.Version).Prerelease, func(v *semver.Version, text string) (semver.Version, error) { return v.SetPrerelease(text) })
+	return c.changed(
+		(*semver.Version).Prerelease,
+		func(v *semver.Version, text string) (semver.Version, error) { return v.SetPrerelease(text) },
+	)
 }
 
 func callVersionMetadata(c *invocation) (value, error) {

@@ -8,7 +8,9 @@ func (p *parser) chained(pos int) parsed {
 	if p.word(pos, "sync[") > 0 {
 		return p.giveUp(pos, "sync is not available in blueprints because %s", becauseWaiting)
 	}
-	for _, read := range []func(int) parsed{p.iteration, p.catch, p.aggregation, p.list, p.object, p.interval, p.grouped, p.reference, p.topIndex} {
+	for _, read := range []func(int) parsed{
+		p.iteration, p.catch, p.aggregation, p.list, p.object, p.interval, p.grouped, p.reference, p.topIndex,
+	} {
 		result := read(pos)
 		if p.failure != nil {
 			return none

@@ -53,7 +53,16 @@ func TestNoFunctionReachesOutside(t *testing.T) {
 	t.Setenv("SPIFF_FEATURES", "interpolation,control")
 	t.Setenv("SPIFF_ENCRYPTION_KEY", canary)
 	all := slices.Concat(strings.Fields(originalFunctions), slices.Collect(maps.Keys(builtins)), slices.Collect(maps.Keys(refused)))
-	words := []string{"PATH", "ESPALIER_CANARY", "$ESPALIER_CANARY", server.URL, server.URL + "/x.yaml", "file:///proc/self/environ", "/proc/self/environ", "printenv"}
+	words := []string{
+		"PATH",
+		"ESPALIER_CANARY",
+		"$ESPALIER_CANARY",
+		server.URL,
+		server.URL + "/x.yaml",
+		"file:///proc/self/environ",
+		"/proc/self/environ",
+		"printenv",
+	}
 	for _, name := range all {
 		for _, word := range words {
 			for count := range 4 {

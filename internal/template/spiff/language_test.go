@@ -241,7 +241,11 @@ var languageExamples = []example{
 		text: "a: (( [1] [2, 3] 4 ))\nb: (( imports.list nil ))\nc: (( [] {$x=1} ))",
 		want: "a: [1, 2, 3, 4]\nb: [a, b, c]\nc: [{x: 1}]",
 	},
-	{name: "concatenation of maps", text: "a: (( {$x=1, $y=2} {$y=3, $z=4} ))\nb: (( {$x=1} nil ))", want: "a: {x: 1, y: 3, z: 4}\nb: {x: 1}"},
+	{
+		name: "concatenation of maps",
+		text: "a: (( {$x=1, $y=2} {$y=3, $z=4} ))\nb: (( {$x=1} nil ))",
+		want: "a: {x: 1, y: 3, z: 4}\nb: {x: 1}",
+	},
 	{
 		name: "comparison",
 		text: `a: (( [1 == 1, 1 != 1, 1 < 2, 2 <= 2, "b" > "a", "a" >= "b", [1] == [1], {$a=1} == {$a=2}, nil == nil, 1 == "1", true == "true", "x" == "x"] ))`,
@@ -374,7 +378,11 @@ var languageExamples = []example{
 		text: "a: (( &temporary(5) ))\nb: (( a + 1 ))\nc: {<<: (( &temporary )), x: 1}\nd: (( c.x ))\nl: [{<<: (( &temporary )), v: 7}, 2]\ne: [{<<: (( &local ))}, 1]\nf: (( e[0] ))",
 		want: "b: 6\nd: 1\nl: [2]\nf: 1",
 	},
-	{name: "a dynamic template", text: "x: 1\nu: {<<: (( &temporary &dynamic &template )), v: (( x ))}\nb: (( *u ))", want: "x: 1\nb: {v: 1}"},
+	{
+		name: "a dynamic template",
+		text: "x: 1\nu: {<<: (( &temporary &dynamic &template )), v: (( x ))}\nb: (( *u ))",
+		want: "x: 1\nb: {v: 1}",
+	},
 	{
 		name: "documents of other forms",
 		text: "t: '(( &temporary(parse(\"v: (( x + 1 ))\", \"template\")) ))'\nx: 1\na: (( *t ))\nb: '(( parse(\"a: 1\\n---\\nb: 2.0\\n---\\n\", \"multiyaml\") ))'\nc: '(( parse(\"a: 1\\n---\\n- x\\n\", \"importmulti\") ))'",
@@ -995,7 +1003,10 @@ func TestEveryFunctionHasAnExample(t *testing.T) {
 	}
 	all.WriteString(authority)
 	for name := range builtins {
-		if !strings.Contains(all.String(), name+"(") && !strings.HasPrefix(name, "read") && !strings.HasPrefix(name, "list_") && !strings.HasPrefix(name, "lookup_") && generators[name] == nil && name != "wgpublickey" {
+		if !strings.Contains(all.String(), name+"(") && !strings.HasPrefix(name, "read") && !strings.HasPrefix(name, "list_") &&
+			!strings.HasPrefix(name, "lookup_") &&
+			generators[name] == nil &&
+			name != "wgpublickey" {
 			t.Errorf("there is no example for the function %s", name)
 		}
 	}

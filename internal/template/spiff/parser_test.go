@@ -80,7 +80,8 @@ func FuzzParser(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 40 || strings.Count(text, "(")+strings.Count(text, "[")+strings.Count(text, "{")+strings.Count(text, "|")+strings.Count(text, "?") > 6 {
+		if len(text) > 40 ||
+			strings.Count(text, "(")+strings.Count(text, "[")+strings.Count(text, "{")+strings.Count(text, "|")+strings.Count(text, "?") > 6 {
 			return
 		}
 		_, ours := parse(text, template.NewMeter(template.Limits{}))

@@ -152,7 +152,10 @@ func (c *compiler) refuseControl(path, name, instead string) *compileError {
 	place.Path = template.JoinPath(path, name)
 	return &compileError{place: place, cause: template.Problemf(
 		"the control structure %s is not available in blueprints because it is an option of spiff that is off; use %s instead, or write %s for a key of this name",
-		name, instead, strings.Replace(name, insertKey, insertKey+"!", 1))}
+		name,
+		instead,
+		strings.Replace(name, insertKey, insertKey+"!", 1),
+	)}
 }
 
 // unescapeKey removes the exclamation mark that keeps a key from being an insertion.

@@ -50,7 +50,10 @@ func (c *tagCollector) visit(s *source, inTemplate bool) *compileError {
 	below := inTemplate
 	for _, m := range s.ownMarkers() {
 		if m.tag != "" && inTemplate {
-			return s.tagError("the tag %s is inside of a template, of which there can be several instances; mark the template itself or a value outside", m.tag)
+			return s.tagError(
+				"the tag %s is inside of a template, of which there can be several instances; mark the template itself or a value outside",
+				m.tag,
+			)
 		}
 		if err := c.enter(m.tag, s); err != nil {
 			return err

@@ -119,7 +119,11 @@ func (c *invocation) meets(v, condition value) (bool, error) {
 	case *lambda:
 		return c.meetsLambda(v, kind, args)
 	}
-	return false, problem("function %s: a condition has to be a name, a lambda or a list that begins with one, not a value of type %s", c.name, typeOf(kind))
+	return false, problem(
+		"function %s: a condition has to be a name, a lambda or a list that begins with one, not a value of type %s",
+		c.name,
+		typeOf(kind),
+	)
 }
 
 func (c *invocation) meetsNamed(v value, name string, args []value) (bool, error) {

@@ -111,7 +111,10 @@ func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
 	shop := testkit.Installation(namespace, "shop").Label("team", "shop").Build()
 	database := Nested(shop, "database").ExportData("address", "address").Build()
 	web := Nested(shop, "web").ImportData("address", "address").Build()
-	shop.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for installation shop-web"))
+	shop.Status.RunStatus = Status(
+		lsv1alpha1.PhaseProgressing,
+		Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for installation shop-web"),
+	)
 	shop.Status.SubInstCache = &lsv1alpha1.SubInstCache{ActiveSubs: []lsv1alpha1.NamePair{
 		{SpecName: "web", ObjectName: web.Name}, {SpecName: "database", ObjectName: database.Name},
 	}}
@@ -119,10 +122,16 @@ func Shop(t testing.TB, server *testkit.APIServer, namespace string) {
 	web.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for execution shop-web"))
 	below, above := ExecutionOf(database, "postgres"), ExecutionOf(web, "nginx", "smoke-test:nginx")
 	below.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
-	above.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for deploy item nginx"))
+	above.Status.RunStatus = Status(
+		lsv1alpha1.PhaseProgressing,
+		Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for deploy item nginx"),
+	)
 	postgres, nginx, smoke := ItemOf(below, "postgres"), ItemOf(above, "nginx"), ItemOf(above, "smoke-test")
 	postgres.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
-	nginx.Status.RunStatus = Status(lsv1alpha1.PhaseProgressing, Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"))
+	nginx.Status.RunStatus = Status(
+		lsv1alpha1.PhaseProgressing,
+		Waits(lsv1alpha1.ReasonWaitingForReadiness, "waiting for Deployment web/nginx in target cluster: 0 of 2 pods are available"),
+	)
 	smoke.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded, Of(EarlierJob))
 	Store(t, server, shop, database, web, below, above, postgres, nginx, smoke)
 	testkit.Create(t, server, testkit.Target(namespace, "cluster").Build())
@@ -137,6 +146,9 @@ func Blog(t testing.TB, server *testkit.APIServer, namespace string) {
 	execution.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("DeployItemsFailed", "deploy item theme failed"))
 	site, theme := ItemOf(execution, "site"), ItemOf(execution, "theme")
 	site.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
-	theme.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("InvalidManifest", "manifest 2: spec.replicas:\x1b[31m must be a number\nand is not"))
+	theme.Status.RunStatus = Status(
+		lsv1alpha1.PhaseFailed,
+		Error("InvalidManifest", "manifest 2: spec.replicas:\x1b[31m must be a number\nand is not"),
+	)
 	Store(t, server, blog, execution, site, theme)
 }

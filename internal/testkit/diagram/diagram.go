@@ -118,7 +118,12 @@ func (d *Diagram) replace(page string) (string, error) {
 	before, rest, found := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return "", fmt.Errorf("%s has no place for the diagram: put %q and %q where it belongs", d.Page, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return "", fmt.Errorf(
+			"%s has no place for the diagram: put %q and %q where it belongs",
+			d.Page,
+			strings.TrimSpace(begin),
+			strings.TrimSpace(end),
+		)
 	}
 	return before + begin + d.String() + end + after, nil
 }

@@ -79,9 +79,16 @@ func followGit(t *testing.T, server *testkit.APIServer) {
 	testkit.Eventually(t, server, applied, holds("two"))
 
 	broken := repository.Commit(t, "main", map[string]string{"deploy/app.yaml": "kind: [unfinished\n"})
-	testkit.Eventually(t, server, kustomization, testkit.Is("failed, with only the attempt at the new revision", func(k *unstructured.Unstructured) bool {
-		return ready(k) == "False/BuildFailed" && status(k, "lastAttemptedRevision") == "main@sha1:"+broken && status(k, "lastAppliedRevision") == "main@sha1:"+second
-	}), patience)
+	testkit.Eventually(
+		t,
+		server,
+		kustomization,
+		testkit.Is("failed, with only the attempt at the new revision", func(k *unstructured.Unstructured) bool {
+			return ready(k) == "False/BuildFailed" && status(k, "lastAttemptedRevision") == "main@sha1:"+broken &&
+				status(k, "lastAppliedRevision") == "main@sha1:"+second
+		}),
+		patience,
+	)
 
 	repository.Commit(t, "mended", manifest("three"))
 	merged := repository.Merge(t, repository.OpenPullRequest(t, "mended", "main").Number)
@@ -90,7 +97,9 @@ func followGit(t *testing.T, server *testkit.APIServer) {
 }
 
 func chartTemplate(name string) map[string]string {
-	return map[string]string{"app.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {value: \"{{ .Chart.Version }}\"}\n"}
+	return map[string]string{
+		"app.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {value: \"{{ .Chart.Version }}\"}\n",
+	}
 }
 
 // history lists what a HelmRelease remembers, the newest first.
@@ -131,7 +140,13 @@ func upgradeRelease(t *testing.T, server *testkit.APIServer) {
 	testkit.Eventually(t, server, release, remembers("True/UpgradeSucceeded", "1.1.0 deployed", "1.0.0 superseded"), patience)
 	testkit.Eventually(t, server, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"}}, holds("1.1.0"))
 	upgrade("1.2.0")
-	failed := testkit.Eventually(t, server, release, remembers("False/UpgradeFailed", "1.2.0 failed", "1.1.0 deployed", "1.0.0 superseded"), patience)
+	failed := testkit.Eventually(
+		t,
+		server,
+		release,
+		remembers("False/UpgradeFailed", "1.2.0 failed", "1.1.0 deployed", "1.0.0 superseded"),
+		patience,
+	)
 	if status(failed, "lastAppliedRevision") != "" || status(failed, "lastAttemptedRevision") != "1.2.0" {
 		t.Errorf("its revisions are %v", failed.Object["status"])
 	}

@@ -55,7 +55,8 @@ func TestAPullRequestIsOpenedAndMerged(t *testing.T) {
 	}
 	merged := repository.Merge(t, opened.Number)
 	want.State, want.Merged, want.MergeCommit = "closed", true, repository.Head(t, "main")
-	if diff := cmp.Diff(want, merged, cmpopts.IgnoreFields(externals.PullRequest{}, "Head", "Base")); diff != "" || merged.MergeCommit == first {
+	if diff := cmp.Diff(want, merged, cmpopts.IgnoreFields(externals.PullRequest{}, "Head", "Base")); diff != "" ||
+		merged.MergeCommit == first {
 		t.Errorf("merged, main was at %s:\n%s", first, diff)
 	}
 	if text := repository.File(t, "main", "app/version.yaml"); text != "version: 2\n" {
@@ -112,7 +113,10 @@ func TestGitClonesAndPushes(t *testing.T) {
 	write(t, authority, gitea.CA)
 	git := func(arguments ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, arguments...)...)
+		cmd := exec.CommandContext(
+			t.Context(),
+			"git",
+			append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org"}, arguments...)...)
 		cmd.Env = append(cmd.Environ(), "GIT_SSL_CAINFO="+authority, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "HOME="+dir)
 		output, err := cmd.CombinedOutput()
 		if err != nil {

@@ -57,7 +57,10 @@ func TestEachNamedWriteCountsBySignature(t *testing.T) {
 	for _, plan := range faults.EachNamedWrite(log, faults.CrashAfter) {
 		texts = append(texts, plan.String())
 	}
-	if want := []string{"create/plants=rose:1:after", "patch/plants/status=rose:1:after", "patch/plants/status=rose:2:after"}; !slices.Equal(texts, want) {
+	if want := []string{"create/plants=rose:1:after", "patch/plants/status=rose:1:after", "patch/plants/status=rose:2:after"}; !slices.Equal(
+		texts,
+		want,
+	) {
 		t.Errorf("plans %q, want %q", texts, want)
 	}
 	if plans := faults.EachNamedWrite(log); len(plans) != 9 {

@@ -328,7 +328,9 @@ func TestBinaryWatchesAreTurnedToJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watcher, err := metadataClient.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(w.namespace).Watch(t.Context(), metav1.ListOptions{})
+	watcher, err := metadataClient.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).
+		Namespace(w.namespace).
+		Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

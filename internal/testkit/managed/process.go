@@ -30,8 +30,8 @@ type Processes struct {
 	all   []*Process
 }
 
-// Start begins a process over a transport. It runs until it is stopped, at the latest with what is cleaned up after the test. The test fails
-// if it ends before that, unless it was cut off: that is what a crash looks like from inside. So does the loss of a lease.
+// Start begins a process over a transport. It runs until it is stopped, at the latest with what is cleaned up after the test. The test
+// fails if it ends before that, unless it was cut off: that is what a crash looks like from inside. So does the loss of a lease.
 func (p *Processes) Start(t testing.TB, config *rest.Config, transport *faults.Transport, options manager.Options) *Process {
 	t.Helper()
 	connection := transport.Config(config)

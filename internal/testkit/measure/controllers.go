@@ -35,7 +35,12 @@ func StartControllers(t testing.TB, kubeconfig string, arguments ...string) *Con
 	}
 	c := &Controllers{metrics: testkit.FreeAddress(t)}
 	arguments = append([]string{
-		"--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address", c.metrics, "--health-probe-address=0", "--approval-address=0", "--log-level=error",
+		"--kubeconfig", kubeconfig,
+		"--leader-elect=false",
+		"--metrics-address", c.metrics,
+		"--health-probe-address=0",
+		"--approval-address=0",
+		"--log-level=error",
 	}, arguments...)
 	c.process, err = program.Start(program.Command{Title: "the controllers", Binary: binary, Arguments: arguments})
 	if err != nil {
@@ -128,7 +133,8 @@ var controllerBinary = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("build the controllers: %w", err)
 	}
 	path := filepath.Join(dir, "espalier-controller")
-	output, err := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "espalier.dev/cmd/espalier-controller").CombinedOutput()
+	build := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", path, "espalier.dev/cmd/espalier-controller")
+	output, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the controllers: %w\n%s", err, output)
 	}

@@ -63,7 +63,8 @@ var housekeeping = []string{
 	"", "leases", "flowschemas", "prioritylevelconfigurations", "clusterroles", "clusterrolebindings", "roles", "rolebindings",
 	"priorityclasses", "apiservices", "servicecidrs", "ipaddresses", "endpoints", "endpointslices", "storageclasses",
 	"resourcequotas", "limitranges", "services", "customresourcedefinitions", "validatingadmissionpolicies", "mutatingadmissionpolicies",
-	"validatingadmissionpolicybindings", "mutatingadmissionpolicybindings", "validatingwebhookconfigurations", "mutatingwebhookconfigurations",
+	"validatingadmissionpolicybindings", "mutatingadmissionpolicybindings",
+	"validatingwebhookconfigurations", "mutatingwebhookconfigurations",
 }
 
 func requestName(verb, resource, subresource string) string {

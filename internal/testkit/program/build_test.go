@@ -87,10 +87,14 @@ func TestARebuildFollowsTheSources(t *testing.T) {
 		"a source of another module": {"greeting/greeting.go", "package greeting\n\nvar Text = \"new\"\n", true},
 		"an embedded file":           {"greeting/text/hello.txt", "new", true},
 		"a new file":                 {"greeting/init.go", "package greeting\n\nfunc init() { Text = \"new\" }\n", true},
-		"the module file":            {"cmd/tool/go.mod", "module espalier.dev/cmd/tool\n\ngo 1.26.0\n\nrequire espalier.dev v0.0.0\n\nreplace espalier.dev => ../..\n", true},
-		"a test":                     {"greeting/greeting_test.go", "package greeting\n\nvar x int\n", false},
-		"an unrelated package":       {"unrelated/unrelated.go", "package unrelated\n\nvar x int\n", false},
-		"another package":            {"cmd/tool/other/other.go", "package other\n\nvar x int\n", false},
+		"the module file": {
+			"cmd/tool/go.mod",
+			"module espalier.dev/cmd/tool\n\ngo 1.26.0\n\nrequire espalier.dev v0.0.0\n\nreplace espalier.dev => ../..\n",
+			true,
+		},
+		"a test":               {"greeting/greeting_test.go", "package greeting\n\nvar x int\n", false},
+		"an unrelated package": {"unrelated/unrelated.go", "package unrelated\n\nvar x int\n", false},
+		"another package":      {"cmd/tool/other/other.go", "package other\n\nvar x int\n", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +230,11 @@ func TestALongBuildReportsProgress(t *testing.T) {
 func TestAProgramKnowsItsVersion(t *testing.T) {
 	b := checkout(t)
 	write(t, filepath.Join(b.root, "cmd/tool/server/main.go"), "package main\n\nvar version string\n\nfunc main() { print(version) }\n")
-	write(t, filepath.Join(b.root, "cmd/tool/go.mod"), "module espalier.dev/cmd/tool\n\ngo 1.26\n\nrequire (\n\texample.org/other v1.0.0\n\texample.org/tool v1.2.3 // indirect\n)\n")
+	write(
+		t,
+		filepath.Join(b.root, "cmd/tool/go.mod"),
+		"module espalier.dev/cmd/tool\n\ngo 1.26\n\nrequire (\n\texample.org/other v1.0.0\n\texample.org/tool v1.2.3 // indirect\n)\n",
+	)
 	b.version, b.versionOf = "main.version", "example.org/tool"
 	if said := says(t, ensure(t, b)); said != "1.2.3" {
 		t.Errorf("it says %q", said)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package relay stands between a test's code and a server: a Relay passes connections on, and can be closed, cut or silenced; a Front passes
-// requests on to an API server, by way of any transport.
+// Package relay stands between a test's code and a server: a Relay passes connections on, and can be closed, cut or silenced; a Front
+// passes requests on to an API server, by way of any transport.
 package relay
 
 import (
@@ -17,7 +17,8 @@ import (
 // patience is for broken tests only.
 const patience = time.Minute
 
-// Relay is a port of this machine that leads to a server, and counts who comes this way. Its methods may be called from several goroutines.
+// Relay is a port of this machine that leads to a server, and counts who comes this way. Its methods may be called from several
+// goroutines.
 type Relay struct {
 	server string
 

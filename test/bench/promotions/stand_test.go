@@ -161,7 +161,14 @@ func (p *place) kubeconfig(token string) []byte {
 // run starts the controller of pipelines.
 func (s *stand) run() {
 	s.Helper()
-	s.controllers = measure.StartControllers(s, s.host.server.Kubeconfig(), "--controllers=pipelines", "--approval-address=0", "--events-address", s.receiver.URL)
+	s.controllers = measure.StartControllers(
+		s,
+		s.host.server.Kubeconfig(),
+		"--controllers=pipelines",
+		"--approval-address=0",
+		"--events-address",
+		s.receiver.URL,
+	)
 }
 
 // traffic is what API servers were asked for by the controllers.

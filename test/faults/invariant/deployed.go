@@ -163,7 +163,13 @@ func judgeChild(f *findings, s step, child *object) {
 }
 
 func stateOf(o *object) string {
-	return fmt.Sprintf("in phase %q with generation %d, of which it has observed %d, and asked to %q", o.phase, o.generation, o.observed, operationOf(o))
+	return fmt.Sprintf(
+		"in phase %q with generation %d, of which it has observed %d, and asked to %q",
+		o.phase,
+		o.generation,
+		o.observed,
+		operationOf(o),
+	)
 }
 
 func childNamed(s step, kind, name string) *object {

@@ -33,7 +33,15 @@ func judgeEnd(f *findings, s step, parent, child *object) {
 	case child.job == parent.job && !child.isFinished():
 		f.add(s, "%s has finished job %s in phase %s while %s, in phase %q, has not", parent.id, parent.job, parent.phase, child.id, child.phase)
 	case s.id == parent.id && s.changed(finishedOf) && parent.isSuccess() && !child.hasDone(parent.job):
-		f.add(s, "it has succeeded in job %s although %s has job %s, finished %s, in phase %q", parent.job, child.id, child.job, child.finished, child.phase)
+		f.add(
+			s,
+			"it has succeeded in job %s although %s has job %s, finished %s, in phase %q",
+			parent.job,
+			child.id,
+			child.job,
+			child.finished,
+			child.phase,
+		)
 	}
 }
 

@@ -51,7 +51,8 @@ func wasAtRest(s step) bool {
 
 // sameWill reports whether a write leaves what users decide as it was.
 func sameWill(a, b *object) bool {
-	return a.generation == b.generation && maps.Equal(a.raw.GetAnnotations(), b.raw.GetAnnotations()) && maps.Equal(a.raw.GetLabels(), b.raw.GetLabels())
+	return a.generation == b.generation && maps.Equal(a.raw.GetAnnotations(), b.raw.GetAnnotations()) &&
+		maps.Equal(a.raw.GetLabels(), b.raw.GetLabels())
 }
 
 // news are the paths in which two states of an object differ, apart from times and the bookkeeping of the API server.

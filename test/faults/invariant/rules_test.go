@@ -17,12 +17,29 @@ func TestFinishedFromBelow(t *testing.T) {
 			write("Execution root", ownedBy("root"), end("1", "Succeeded"))
 	}
 	judge(t, "I1", map[string]example{
-		"in order":                {family().write("Installation sub", end("1", "Succeeded")).write("Installation root", end("1", "Succeeded")), ""},
-		"with a failed child":     {family().write("Installation sub", end("1", "Failed")).write("Installation root", end("1", "Failed")), ""},
-		"the next job":            {family().write("Installation sub", end("1", "Succeeded")).write("Installation root", end("1", "Succeeded")).write("Installation root", job("2"), phase("Init")), ""},
-		"before the child":        {family().write("Installation root", end("1", "Failed")), "I1: Installation garden/root, revision 4: Installation garden/root has finished job 1 in phase Failed while Installation garden/sub"},
-		"a child that failed":     {family().write("Installation sub", end("1", "Failed")).write("Installation root", end("1", "Succeeded")), "it has succeeded in job 1 although Installation garden/sub"},
-		"a child without the job": {family().write("Installation sub", end("0", "Succeeded")).write("Installation root", end("1", "Succeeded")), "it has succeeded in job 1 although Installation garden/sub has job 0"},
+		"in order": {
+			family().write("Installation sub", end("1", "Succeeded")).write("Installation root", end("1", "Succeeded")),
+			"",
+		},
+		"with a failed child": {family().write("Installation sub", end("1", "Failed")).write("Installation root", end("1", "Failed")), ""},
+		"the next job": {
+			family().write("Installation sub", end("1", "Succeeded")).
+				write("Installation root", end("1", "Succeeded")).
+				write("Installation root", job("2"), phase("Init")),
+			"",
+		},
+		"before the child": {
+			family().write("Installation root", end("1", "Failed")),
+			"I1: Installation garden/root, revision 4: Installation garden/root has finished job 1 in phase Failed while Installation garden/sub",
+		},
+		"a child that failed": {
+			family().write("Installation sub", end("1", "Failed")).write("Installation root", end("1", "Succeeded")),
+			"it has succeeded in job 1 although Installation garden/sub",
+		},
+		"a child without the job": {
+			family().write("Installation sub", end("0", "Succeeded")).write("Installation root", end("1", "Succeeded")),
+			"it has succeeded in job 1 although Installation garden/sub has job 0",
+		},
 		"a child that is revived": {
 			family().write("Installation sub", end("1", "Succeeded")).write("Installation root", end("1", "Succeeded")).
 				write("DeployItem late", item("root", "late"), job("0")).write("Execution root", job("1")).write("DeployItem late", job("1")),
@@ -33,24 +50,50 @@ func TestFinishedFromBelow(t *testing.T) {
 
 func TestOneJobAtATime(t *testing.T) {
 	judge(t, "I2", map[string]example{
-		"one after the other": {tell().write("Installation root", job("1")).write("Installation root", end("1", "Failed")).write("Installation root", job("2")), ""},
-		"handed down":         {tell().write("Installation root", job("1")).write("Installation sub", below("root")).write("Installation sub", job("1")), ""},
-		"two at a time":       {tell().write("Installation root", job("1")).write("Installation root", job("2")), "job 2 begins while job 1 runs"},
+		"one after the other": {
+			tell().write("Installation root", job("1")).write("Installation root", end("1", "Failed")).write("Installation root", job("2")),
+			"",
+		},
+		"handed down": {
+			tell().write("Installation root", job("1")).write("Installation sub", below("root")).write("Installation sub", job("1")),
+			"",
+		},
+		"two at a time": {
+			tell().write("Installation root", job("1")).write("Installation root", job("2")),
+			"job 2 begins while job 1 runs",
+		},
 		"an old one again": {
-			tell().write("Installation root", end("1", "Failed")).write("Installation root", end("2", "Failed")).write("Installation root", job("1")),
+			tell().write("Installation root", end("1", "Failed")).
+				write("Installation root", end("2", "Failed")).
+				write("Installation root", job("1")),
 			"job 1 comes back",
 		},
-		"its own":          {tell().write("Installation root", job("1")).write("Installation sub", below("root"), job("2")), "it gets job 2, and its parent Installation garden/root has job"},
+		"its own": {
+			tell().write("Installation root", job("1")).write("Installation sub", below("root"), job("2")),
+			"it gets job 2, and its parent Installation garden/root has job",
+		},
 		"without a parent": {tell().write("DeployItem a", item("root", "a"), job("1")), "its parent Execution garden/root does not exist"},
 	})
 }
 
 func TestOneEnd(t *testing.T) {
 	judge(t, "I3", map[string]example{
-		"together":               {tell().write("DeployItem a", job("1"), phase("Progressing")).write("DeployItem a", end("1", "Failed")).write("DeployItem a", job("2")), ""},
-		"first the phase":        {tell().write("DeployItem a", job("1")).write("DeployItem a", phase("Succeeded")), "phase Succeeded is final, but job 1 is not finished"},
-		"first the job":          {tell().write("DeployItem a", job("1")).write("DeployItem a", end("1", "Progressing")), "job 1 is finished in phase"},
-		"another job's end":      {tell().write("DeployItem a", job("2")).write("DeployItem a", end("1", "Succeeded"), job("2")), "it has finished job"},
+		"together": {
+			tell().write("DeployItem a", job("1"), phase("Progressing")).write("DeployItem a", end("1", "Failed")).write("DeployItem a", job("2")),
+			"",
+		},
+		"first the phase": {
+			tell().write("DeployItem a", job("1")).write("DeployItem a", phase("Succeeded")),
+			"phase Succeeded is final, but job 1 is not finished",
+		},
+		"first the job": {
+			tell().write("DeployItem a", job("1")).write("DeployItem a", end("1", "Progressing")),
+			"job 1 is finished in phase",
+		},
+		"another job's end": {
+			tell().write("DeployItem a", job("2")).write("DeployItem a", end("1", "Succeeded"), job("2")),
+			"it has finished job",
+		},
 		"of an object with none": {tell().write("DeployItem a"), ""},
 	})
 }
@@ -60,20 +103,43 @@ func TestOneJobPerRequest(t *testing.T) {
 		return tell().write("Installation root", ask("reconcile")).write("Installation root", ask("")).write("Installation root", job("1"))
 	}
 	judge(t, "I4", map[string]example{
-		"one for one":              {asked().write("Installation root", end("1", "Succeeded")), ""},
-		"asked while it runs":      {asked().write("Installation root", ask("reconcile")).write("Installation root", end("1", "Succeeded")), ""},
-		"the deletion":             {asked().write("Installation root", end("1", "Succeeded")).write("Installation root", dying()).write("Installation root", job("2")), ""},
-		"withdrawn":                {asked().write("Installation root", ask("reconcile")).write("Installation root", ask("interrupt")).write("Installation root", ask("")).write("Installation root", end("1", "Failed")), ""},
-		"nested ones need no one":  {tell().write("Installation sub", below("root")).write("Installation sub", job("1")), ""},
-		"nobody asked":             {asked().write("Installation root", end("1", "Succeeded")).write("Installation root", job("2")), "job 2 begins, and nobody has asked for it"},
-		"lost":                     {tell().write("Installation root", ask("reconcile")).write("Installation root", ask("")), "1 requests have started no job"},
-		"two jobs of one deletion": {tell().write("Installation root", dying()).write("Installation root", job("1")).write("Installation root", end("1", "DeleteFailed")).write("Installation root", job("2")), "job 2 begins, and nobody"},
+		"one for one":         {asked().write("Installation root", end("1", "Succeeded")), ""},
+		"asked while it runs": {asked().write("Installation root", ask("reconcile")).write("Installation root", end("1", "Succeeded")), ""},
+		"the deletion": {
+			asked().write("Installation root", end("1", "Succeeded")).write("Installation root", dying()).write("Installation root", job("2")),
+			"",
+		},
+		"withdrawn": {
+			asked().write("Installation root", ask("reconcile")).
+				write("Installation root", ask("interrupt")).
+				write("Installation root", ask("")).
+				write("Installation root", end("1", "Failed")),
+			"",
+		},
+		"nested ones need no one": {tell().write("Installation sub", below("root")).write("Installation sub", job("1")), ""},
+		"nobody asked": {
+			asked().write("Installation root", end("1", "Succeeded")).write("Installation root", job("2")),
+			"job 2 begins, and nobody has asked for it",
+		},
+		"lost": {
+			tell().write("Installation root", ask("reconcile")).write("Installation root", ask("")),
+			"1 requests have started no job",
+		},
+		"two jobs of one deletion": {
+			tell().write("Installation root", dying()).
+				write("Installation root", job("1")).
+				write("Installation root", end("1", "DeleteFailed")).
+				write("Installation root", job("2")),
+			"job 2 begins, and nobody",
+		},
 	})
 }
 
 func TestInOrder(t *testing.T) {
 	execution := func() *story {
-		return tell().write("Execution root", plan("a", "b"), job("1")).write("DeployItem a", item("root", "a"), job("1")).write("DeployItem b", item("root", "b", "a"))
+		return tell().write("Execution root", plan("a", "b"), job("1")).
+			write("DeployItem a", item("root", "a"), job("1")).
+			write("DeployItem b", item("root", "b", "a"))
 	}
 	exchange := func() *story {
 		return tell().write("Installation root", job("1")).
@@ -88,15 +154,24 @@ func TestInOrder(t *testing.T) {
 			write("Execution taker", ownedBy("taker"))
 	}
 	judge(t, "I5", map[string]example{
-		"items":                 {execution().write("DeployItem a", end("1", "Succeeded")).write("DeployItem b", job("1")), ""},
-		"backwards":             {execution().write("DeployItem b", dying()).delete("DeployItem b").write("DeployItem a", dying()), ""},
-		"no longer a need":      {execution().write("Execution root", plan("b")).write("DeployItem a", dying()), ""},
-		"interrupted":           {execution().write("DeployItem b", end("1", "Failed")), ""},
-		"too early":             {execution().write("DeployItem b", job("1")), "DeployItem garden/b, revision 4: it gets job 1, and DeployItem garden/a, which it depends on"},
-		"on an older success":   {execution().write("DeployItem a", end("0", "Succeeded")).write("DeployItem b", job("1")), "has job 0"},
-		"after a failure":       {execution().write("DeployItem a", end("1", "Failed")).write("DeployItem b", job("1")), "in phase"},
-		"without its need":      {tell().write("Execution root", plan("a", "b"), job("1")).write("DeployItem b", item("root", "b", "a"), job("1")), "and a, which it depends on, does not exist"},
-		"deleted forwards":      {execution().write("DeployItem a", dying()), "it is deleted while DeployItem garden/b, which depends on it, exists"},
+		"items":            {execution().write("DeployItem a", end("1", "Succeeded")).write("DeployItem b", job("1")), ""},
+		"backwards":        {execution().write("DeployItem b", dying()).delete("DeployItem b").write("DeployItem a", dying()), ""},
+		"no longer a need": {execution().write("Execution root", plan("b")).write("DeployItem a", dying()), ""},
+		"interrupted":      {execution().write("DeployItem b", end("1", "Failed")), ""},
+		"too early": {
+			execution().write("DeployItem b", job("1")),
+			"DeployItem garden/b, revision 4: it gets job 1, and DeployItem garden/a, which it depends on",
+		},
+		"on an older success": {execution().write("DeployItem a", end("0", "Succeeded")).write("DeployItem b", job("1")), "has job 0"},
+		"after a failure":     {execution().write("DeployItem a", end("1", "Failed")).write("DeployItem b", job("1")), "in phase"},
+		"without its need": {
+			tell().write("Execution root", plan("a", "b"), job("1")).write("DeployItem b", item("root", "b", "a"), job("1")),
+			"and a, which it depends on, does not exist",
+		},
+		"deleted forwards": {
+			execution().write("DeployItem a", dying()),
+			"it is deleted while DeployItem garden/b, which depends on it, exists",
+		},
 		"siblings":              {exchange().write("Installation giver", end("1", "Succeeded")).write("Execution taker", job("1")), ""},
 		"siblings, too early":   {exchange().write("Execution taker", job("1")), "whose predecessor Installation garden/giver"},
 		"siblings, in deletion": {exchange().write("Execution taker", dying()).write("Execution taker", job("1")), ""},
@@ -105,12 +180,16 @@ func TestInOrder(t *testing.T) {
 
 func TestFinishedItemsRest(t *testing.T) {
 	interrupted := func() *story {
-		return tell().write("DeployItem a", job("1"), phase("Progressing")).write("DeployItem a", end("1", "Failed"), set("Interrupted", "status", "lastError", "reason"))
+		return tell().write("DeployItem a", job("1"), phase("Progressing")).
+			write("DeployItem a", end("1", "Failed"), set("Interrupted", "status", "lastError", "reason"))
 	}
 	judge(t, "I6", map[string]example{
-		"a new job":            {interrupted().write("DeployItem a", job("2")).write("DeployItem a", phase("Progressing")), ""},
-		"metadata":             {interrupted().write("DeployItem a", annotate("note", "x"), dying()), ""},
-		"another end":          {interrupted().write("DeployItem a", phase("Succeeded")), "job 1 was finished in phase Failed, and status.phase changes"},
+		"a new job": {interrupted().write("DeployItem a", job("2")).write("DeployItem a", phase("Progressing")), ""},
+		"metadata":  {interrupted().write("DeployItem a", annotate("note", "x"), dying()), ""},
+		"another end": {
+			interrupted().write("DeployItem a", phase("Succeeded")),
+			"job 1 was finished in phase Failed, and status.phase changes",
+		},
 		"a late inventory":     {interrupted().write("DeployItem a", lists("x")), "status.providerStatus changes"},
 		"with the next job in": {interrupted().write("DeployItem a", job("2"), phase("Progressing")), "status.phase changes"},
 	})
@@ -121,17 +200,43 @@ func TestInventoriesAreComplete(t *testing.T) {
 		return tell().write("DeployItem a", wants("x"), job("1")).write("DeployItem a", lists("x")).write("ConfigMap x", deployed())
 	}
 	judge(t, "I7", map[string]example{
-		"known before":         {planted().write("DeployItem a", end("1", "Succeeded")), ""},
-		"pruned after":         {planted().write("DeployItem a", wants("y"), lists("x", "y")).write("ConfigMap y", deployed()).delete("ConfigMap x").write("DeployItem a", lists("y")), ""},
-		"left installed":       {planted().write("DeployItem a", dying(), annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"), ""},
-		"strangers":            {tell().write("ConfigMap x").write("Execution e").delete("Execution e"), ""},
-		"unknown":              {tell().write("DeployItem a", job("1")).write("ConfigMap x", deployed()), "ConfigMap garden/x, revision 2: it was created, and no inventory lists it"},
-		"forgotten":            {planted().write("DeployItem a", lists()), "it no longer lists ConfigMap garden/x, which still exists"},
-		"orphaned":             {planted().delete("DeployItem a"), "it no longer lists ConfigMap garden/x"},
-		"pruned first":         {planted().write("DeployItem a", wants("y"), lists("x", "y")).delete("ConfigMap x"), "it was pruned before ConfigMap garden/y"},
-		"succeeded without":    {planted().delete("ConfigMap x").write("DeployItem a", end("1", "Succeeded")), "it has succeeded, and ConfigMap garden/x does not exist"},
-		"uninstalled anyway":   {planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("ConfigMap x"), "is deleted without uninstalling"},
-		"uninstalled later on": {planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a").delete("ConfigMap x"), "it was to be left installed"},
+		"known before": {planted().write("DeployItem a", end("1", "Succeeded")), ""},
+		"pruned after": {
+			planted().write("DeployItem a", wants("y"), lists("x", "y")).
+				write("ConfigMap y", deployed()).
+				delete("ConfigMap x").
+				write("DeployItem a", lists("y")),
+			"",
+		},
+		"left installed": {
+			planted().write("DeployItem a", dying(), annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"),
+			"",
+		},
+		"strangers": {tell().write("ConfigMap x").write("Execution e").delete("Execution e"), ""},
+		"unknown": {
+			tell().write("DeployItem a", job("1")).write("ConfigMap x", deployed()),
+			"ConfigMap garden/x, revision 2: it was created, and no inventory lists it",
+		},
+		"forgotten": {planted().write("DeployItem a", lists()), "it no longer lists ConfigMap garden/x, which still exists"},
+		"orphaned":  {planted().delete("DeployItem a"), "it no longer lists ConfigMap garden/x"},
+		"pruned first": {
+			planted().write("DeployItem a", wants("y"), lists("x", "y")).delete("ConfigMap x"),
+			"it was pruned before ConfigMap garden/y",
+		},
+		"succeeded without": {
+			planted().delete("ConfigMap x").write("DeployItem a", end("1", "Succeeded")),
+			"it has succeeded, and ConfigMap garden/x does not exist",
+		},
+		"uninstalled anyway": {
+			planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("ConfigMap x"),
+			"is deleted without uninstalling",
+		},
+		"uninstalled later on": {
+			planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).
+				delete("DeployItem a").
+				delete("ConfigMap x"),
+			"it was to be left installed",
+		},
 	})
 }
 
@@ -142,8 +247,11 @@ func TestFinalizersGoLast(t *testing.T) {
 			write("DeployItem a", item("root", "a"), protect(ours), lists("x")).write("ConfigMap x", deployed())
 	}
 	judge(t, "I8", map[string]example{
-		"from the leaves":   {planted().delete("ConfigMap x").delete("DeployItem a").delete("Execution root").delete("Installation root"), ""},
-		"left installed":    {planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"), ""},
+		"from the leaves": {planted().delete("ConfigMap x").delete("DeployItem a").delete("Execution root").delete("Installation root"), ""},
+		"left installed": {
+			planted().write("DeployItem a", annotate("landscaper.gardener.cloud/delete-without-uninstall", "true")).delete("DeployItem a"),
+			"",
+		},
 		"a deployed object": {planted().write("DeployItem a", protect()), "its finalizer goes while ConfigMap garden/x is still deployed"},
 		"a deploy item":     {planted().delete("Execution root"), "its finalizer goes while DeployItem garden/a exists"},
 		"an execution":      {planted().write("Installation root", protect("other")), "its finalizer goes while Execution garden/root exists"},
@@ -155,15 +263,32 @@ func TestStatusIsHonest(t *testing.T) {
 		return set([]any{map[string]any{"type": kind, "status": status, "reason": reason}}, "status", "conditions")
 	}
 	judge(t, "I13", map[string]example{
-		"ready at the end":       {tell().write("Installation root", end("1", "Succeeded"), condition("Ready", "True", "Succeeded"), set(int64(1), "status", "observedGeneration")), ""},
-		"a nested one is behind": {tell().write("DeployItem a", item("e", "a"), end("1", "Succeeded"), condition("Ready", "True", "Succeeded")).write("DeployItem a", job("2")), ""},
-		"ready too early":        {tell().write("Installation root", job("1"), phase("Succeeded"), condition("Ready", "True", "Succeeded")), "it is Ready in phase"},
-		"ready in failure":       {tell().write("DeployItem a", item("e", "a"), end("1", "Failed"), condition("Ready", "True", "Failed")), "it is Ready in phase"},
-		"no reason":              {tell().write("Installation root", condition("Ready", "False", "")), "condition Ready has the reason"},
-		"a sentence as reason":   {tell().write("Installation root", condition("Ready", "False", "it waits")), "condition Ready has the reason"},
-		"ahead":                  {tell().write("Installation root", set(int64(2), "status", "observedGeneration")), "observedGeneration 2 is ahead of generation 1"},
+		"ready at the end": {
+			tell().write("Installation root", end("1", "Succeeded"), condition("Ready", "True", "Succeeded"), set(int64(1), "status", "observedGeneration")),
+			"",
+		},
+		"a nested one is behind": {
+			tell().write("DeployItem a", item("e", "a"), end("1", "Succeeded"), condition("Ready", "True", "Succeeded")).
+				write("DeployItem a", job("2")),
+			"",
+		},
+		"ready too early": {
+			tell().write("Installation root", job("1"), phase("Succeeded"), condition("Ready", "True", "Succeeded")),
+			"it is Ready in phase",
+		},
+		"ready in failure": {
+			tell().write("DeployItem a", item("e", "a"), end("1", "Failed"), condition("Ready", "True", "Failed")),
+			"it is Ready in phase",
+		},
+		"no reason":            {tell().write("Installation root", condition("Ready", "False", "")), "condition Ready has the reason"},
+		"a sentence as reason": {tell().write("Installation root", condition("Ready", "False", "it waits")), "condition Ready has the reason"},
+		"ahead": {
+			tell().write("Installation root", set(int64(2), "status", "observedGeneration")),
+			"observedGeneration 2 is ahead of generation 1",
+		},
 		"fallen": {
-			tell().write("Installation root", set(int64(1), "status", "observedGeneration")).write("Installation root", set(int64(0), "status", "observedGeneration")),
+			tell().write("Installation root", set(int64(1), "status", "observedGeneration")).
+				write("Installation root", set(int64(0), "status", "observedGeneration")),
 			"observedGeneration falls from 1 to 0",
 		},
 		"a condition ahead": {

@@ -112,7 +112,12 @@ func (s *scene) signed(revision, nonce string) *http.Request {
 	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), nonce)
 	mac := hmac.New(sha256.New, []byte(approvalKey))
 	fmt.Fprintf(mac, "\"@method\": POST\n\"@path\": %s\n\"@signature-params\": %s", s.approvalPath(revision), input)
-	r, err := http.NewRequestWithContext(context.WithoutCancel(s.t.Context()), http.MethodPost, "http://"+s.approval+s.approvalPath(revision), nil)
+	r, err := http.NewRequestWithContext(
+		context.WithoutCancel(s.t.Context()),
+		http.MethodPost,
+		"http://"+s.approval+s.approvalPath(revision),
+		nil,
+	)
 	if err != nil {
 		s.t.Errorf("make the call: %v", err)
 		return nil

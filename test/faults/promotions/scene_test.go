@@ -121,7 +121,11 @@ func (s *scene) rest(name string, more ...string) {
 	}
 	evidence := s.evidence()
 	if s.hub != nil {
-		more = append(more, "the base branch has "+strings.ReplaceAll(s.hub.file(s.t), s.namespace, "<namespace>"), fmt.Sprintf("%d branches", len(s.hub.branches(s.t))))
+		more = append(
+			more,
+			"the base branch has "+strings.ReplaceAll(s.hub.file(s.t), s.namespace, "<namespace>"),
+			fmt.Sprintf("%d branches", len(s.hub.branches(s.t))),
+		)
 	}
 	s.pauses = append(s.pauses, pause{name: name, evidence: evidence, ending: invariant.EndingOf(evidence, more...)})
 }

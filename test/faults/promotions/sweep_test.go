@@ -34,7 +34,13 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 	t.Cleanup(func() {
 		if t.Failed() {
 			sent := s.processes.Log().Where(func(e faults.Entry) bool { return e.Verb != "watch" })
-			t.Logf("what the first process has sent:\n%s\nat the provider: %v\nat the sink: %v\nledger: %v", sent, s.provider.log(), s.sink.log(), s.ledger.list())
+			t.Logf(
+				"what the first process has sent:\n%s\nat the provider: %v\nat the sink: %v\nledger: %v",
+				sent,
+				s.provider.log(),
+				s.sink.log(),
+				s.ledger.list(),
+			)
 		}
 	})
 	d.arrange(s, w)

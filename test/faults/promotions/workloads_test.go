@@ -211,7 +211,9 @@ func notifyNext(s *scene) {
 
 func install(s *scene) {
 	for environment, version := range map[string]string{"dev": "1.1.0", "prod": "1.0.0", "staging": "1.0.0"} {
-		inst := testkit.Installation(s.at[environment], "app").Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").Build()
+		inst := testkit.Installation(s.at[environment], "app").
+			Blueprint("apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\n").
+			Build()
 		inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{
 			Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.com/app", Version: version},
 		}
@@ -219,7 +221,10 @@ func install(s *scene) {
 		s.finish(environment, "first")
 	}
 	// The last environment has two targets, which are changed one after the other.
-	p := s.pipeline("dev", "prod").Environment("prod", s.at["staging"]).App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").Build()
+	p := s.pipeline("dev", "prod").
+		Environment("prod", s.at["staging"]).
+		App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+		Build()
 	p.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
 	s.create(p)
 	s.reaches("prod", "1.1.0", pipelines.PromotionSucceeded)
@@ -234,8 +239,12 @@ func install(s *scene) {
 // installed describes a changed Installation.
 func (s *scene) installed(target string) string {
 	inst := s.installation(target)
-	return fmt.Sprintf("the Installation has version %s, generation %d, operation %q", inst.Spec.ComponentDescriptor.Reference.Version, inst.Generation,
-		inst.Annotations[lsv1alpha1.OperationAnnotation])
+	return fmt.Sprintf(
+		"the Installation has version %s, generation %d, operation %q",
+		inst.Spec.ComponentDescriptor.Reference.Version,
+		inst.Generation,
+		inst.Annotations[lsv1alpha1.OperationAnnotation],
+	)
 }
 
 // finish lets an Installation have succeeded for its present generation, as its controller would.
@@ -336,7 +345,10 @@ func (s *scene) held(environment string, reason pipelines.HoldReason) {
 // sent checks that what has succeeded has happened.
 func (s *scene) sent(revision string) {
 	s.t.Helper()
-	if !slices.ContainsFunc(s.ledger.list(), func(e invariant.Entry) bool { return e.Event == invariant.Accepted && e.Revision == revision }) {
+	if !slices.ContainsFunc(
+		s.ledger.list(),
+		func(e invariant.Entry) bool { return e.Event == invariant.Accepted && e.Revision == revision },
+	) {
 		s.t.Errorf("I9: the promotion of %s has succeeded, and yet nobody was told of it", revision)
 	}
 }

@@ -231,7 +231,7 @@ var bugs = []faults.Bug{
 		Name: "continuous: another flow is taken for another spec",
 		Edits: []faults.Edit{{
 			File: "internal/installation/facts.go",
-			Old:  "status.ObservedSpec != \"\" && status.ObservedSpec == specMark(inst, status.ObservedGeneration)",
+			Old:  "status.ObservedSpec != \"\" &&\n\t\tstatus.ObservedSpec == specMark(inst, status.ObservedGeneration)",
 			New:  "false",
 		}},
 		Runs: []string{"seasons "},

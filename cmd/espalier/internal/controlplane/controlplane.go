@@ -126,7 +126,12 @@ func (cp *ControlPlane) startInTime(ctx context.Context, opts Options) error {
 	defer cancel()
 	err := cp.start(ctx, opts)
 	if errors.Is(err, errTooLong) {
-		return fmt.Errorf("%s takes longer than %s: %w: a data directory with which that happens each time can be moved away, or removed with all that is in it", step, limit, err)
+		return fmt.Errorf(
+			"%s takes longer than %s: %w: a data directory with which that happens each time can be moved away, or removed with all that is in it",
+			step,
+			limit,
+			err,
+		)
 	}
 	return err
 }

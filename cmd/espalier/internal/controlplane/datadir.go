@@ -151,7 +151,8 @@ func (d *dataDir) clear() error {
 
 // isTemporary recognises what writeFile and reserveSpace leave if they are interrupted.
 func isTemporary(name string) bool {
-	return name == spaceFile || strings.HasPrefix(name, temporaryPrefix(stateFile)) || strings.HasPrefix(name, temporaryPrefix(kubeconfigFile))
+	return name == spaceFile || strings.HasPrefix(name, temporaryPrefix(stateFile)) ||
+		strings.HasPrefix(name, temporaryPrefix(kubeconfigFile))
 }
 
 func temporaryPrefix(name string) string { return "." + name + "-" }
@@ -171,8 +172,14 @@ func (d *dataDir) readState() (dirState, error) {
 		return dirState{}, fmt.Errorf("data directory %s: %s is damaged (%w); restore it or use another directory", d.root, stateFile, err)
 	}
 	if state.Layout > layoutVersion || isNewer(state.Kubernetes) {
-		return dirState{}, fmt.Errorf("data directory %s was written by a newer espalier (layout %d, Kubernetes %s; this one has layout %d, Kubernetes %s): use that version, or another directory",
-			d.root, state.Layout, state.Kubernetes, layoutVersion, kubeversion.Version)
+		return dirState{}, fmt.Errorf(
+			"data directory %s was written by a newer espalier (layout %d, Kubernetes %s; this one has layout %d, Kubernetes %s): use that version, or another directory",
+			d.root,
+			state.Layout,
+			state.Kubernetes,
+			layoutVersion,
+			kubeversion.Version,
+		)
 	}
 	return state, nil
 }
@@ -184,7 +191,12 @@ func (d *dataDir) checkUnused() error {
 	}
 	for _, entry := range entries {
 		if entry.Name() != lockFile && !isTemporary(entry.Name()) {
-			return fmt.Errorf("%s is not empty and not an espalier data directory (it has %q but no %s): choose an empty or a new directory", d.root, entry.Name(), stateFile)
+			return fmt.Errorf(
+				"%s is not empty and not an espalier data directory (it has %q but no %s): choose an empty or a new directory",
+				d.root,
+				entry.Name(),
+				stateFile,
+			)
 		}
 	}
 	return nil
@@ -206,7 +218,12 @@ func (d *dataDir) inUse() error {
 	if err != nil || pid == "" {
 		return fmt.Errorf("data directory %s is in use by another process: stop that one first, or use another directory", d.root)
 	}
-	return fmt.Errorf("data directory %s is in use by process %s: stop that one first (Ctrl-C in its terminal, or: kill %s), or use another directory", d.root, pid, pid)
+	return fmt.Errorf(
+		"data directory %s is in use by process %s: stop that one first (Ctrl-C in its terminal, or: kill %s), or use another directory",
+		d.root,
+		pid,
+		pid,
+	)
 }
 
 // reserveSpace turns a full disk into an error before etcd turns it into a crash.
@@ -221,7 +238,12 @@ func (d *dataDir) reserveSpace() error {
 		return fmt.Errorf("write to data directory: %w", err)
 	}
 	if allocErr != nil {
-		return fmt.Errorf("data directory %s has no room for %d MiB (%w): free some space, or use a directory on another disk", d.root, spaceNeeded>>20, allocErr)
+		return fmt.Errorf(
+			"data directory %s has no room for %d MiB (%w): free some space, or use a directory on another disk",
+			d.root,
+			spaceNeeded>>20,
+			allocErr,
+		)
 	}
 	return nil
 }

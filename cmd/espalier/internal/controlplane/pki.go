@@ -170,7 +170,13 @@ func (k keyring) read(name string) (keyPair, error) {
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return keyPair{}, fmt.Errorf("%s.crt and %s.key in %s are damaged (%w): restore them, or remove both to have new ones made", name, name, k.dir, err)
+		return keyPair{}, fmt.Errorf(
+			"%s.crt and %s.key in %s are damaged (%w): restore them, or remove both to have new ones made",
+			name,
+			name,
+			k.dir,
+			err,
+		)
 	}
 	return keyPair{certPEM: certPEM, keyPEM: keyPEM, cert: pair.Leaf, key: pair.PrivateKey.(crypto.Signer)}, nil
 }

@@ -49,7 +49,13 @@ func (s *services) summary() summary {
 // the last line may rely on everything.
 func printSummary(opts options, s summary) {
 	out := opts.streams.Out
-	fmt.Fprintf(out, "Espalier is up: Kubernetes %s, %s, %s.\n\n", kubeversion.Version, count(s.crds, "custom resource"), count(s.controllers, "controller"))
+	fmt.Fprintf(
+		out,
+		"Espalier is up: Kubernetes %s, %s, %s.\n\n",
+		kubeversion.Version,
+		count(s.crds, "custom resource"),
+		count(s.controllers, "controller"),
+	)
 	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	line := func(title, value string) { fmt.Fprintf(table, "  %s\t%s\n", title, value) }
 	line("API server", s.server)

@@ -86,7 +86,12 @@ Examples to start with:
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&opts.dataDir, "data-dir", "", "keep the data in this `directory` (default: espalier in your data directory, such as ~/.local/share)")
+	flags.StringVar(
+		&opts.dataDir,
+		"data-dir",
+		"",
+		"keep the data in this `directory` (default: espalier in your data directory, such as ~/.local/share)",
+	)
 	flags.BoolVar(&opts.ephemeral, "ephemeral", false, "keep nothing: all files are removed at the end")
 	flags.IntVar(&opts.port, "port", 0, "port of the API server (0: the one used last, or any free one)")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")

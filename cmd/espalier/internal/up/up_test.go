@@ -91,7 +91,8 @@ func TestListenUI(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 
-	if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil || !strings.Contains(err.Error(), "choose another address") {
+	if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil ||
+		!strings.Contains(err.Error(), "choose another address") {
 		t.Errorf("an address that the user has chosen and that is taken: %v", err)
 	}
 	listener, err := listenUI(options{uiAddr: address})
@@ -156,7 +157,15 @@ func TestSummary(t *testing.T) {
 	}{
 		"usual": {
 			options{}, func(*summary) {},
-			[]string{"13 custom resources, 1 controller.", s.server, s.kubeconfig, s.ui, s.log, "Try          espalier kubectl", "the data stays in /data"},
+			[]string{
+				"13 custom resources, 1 controller.",
+				s.server,
+				s.kubeconfig,
+				s.ui,
+				s.log,
+				"Try          espalier kubectl",
+				"the data stays in /data",
+			},
 			[]string{"Example", "Waiting", "Approvals"},
 		},
 		"ephemeral": {
@@ -266,7 +275,8 @@ func listCRDs(t *testing.T, config *rest.Config) map[string]apiextensionsv1.Cust
 func TestInstallCRDsGivesUpWithItsContext(t *testing.T) {
 	config := startControlPlane(t)
 	broken := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "nonsense"}}
-	if err := installCRDs(t.Context(), config, []*apiextensionsv1.CustomResourceDefinition{broken}); err == nil || !strings.Contains(err.Error(), "install nonsense") {
+	if err := installCRDs(t.Context(), config, []*apiextensionsv1.CustomResourceDefinition{broken}); err == nil ||
+		!strings.Contains(err.Error(), "install nonsense") {
 		t.Errorf("a definition that the server refuses: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -278,7 +288,8 @@ func TestInstallCRDsGivesUpWithItsContext(t *testing.T) {
 		Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "ghosts"},
 		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true}},
 	}}
-	if err := awaitDiscovery(ctx, config, []*apiextensionsv1.CustomResourceDefinition{never}); err == nil || !strings.Contains(err.Error(), "ghosts of example.com/v1") {
+	if err := awaitDiscovery(ctx, config, []*apiextensionsv1.CustomResourceDefinition{never}); err == nil ||
+		!strings.Contains(err.Error(), "ghosts of example.com/v1") {
 		t.Errorf("what is never served: %v", err)
 	}
 }
@@ -318,7 +329,8 @@ func TestAStartThatTakesTooLongSaysWhatItWasAbout(t *testing.T) {
 	defer p.end()
 	p.step("creating the example")
 	err := p.explain(fmt.Errorf("create it: %w", errTooLong), time.Minute)
-	if want := "creating the example is not done within 1m0s (--start-timeout): create it: it takes too long"; err == nil || err.Error() != want {
+	if want := "creating the example is not done within 1m0s (--start-timeout): create it: it takes too long"; err == nil ||
+		err.Error() != want {
 		t.Errorf("the error is: %v", err)
 	}
 	if boom := errors.New("boom"); !errors.Is(p.explain(boom, time.Minute), boom) || p.explain(nil, time.Minute) != nil {

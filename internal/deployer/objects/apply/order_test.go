@@ -57,7 +57,8 @@ func TestPlace(t *testing.T) {
 	if objects[2].Manifest.GetNamespace() != "nonsense" {
 		t.Error("the manifest of the caller was changed")
 	}
-	if _, err := Place(objects, mapper{}, ""); failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "spec.config.manifests[7].manifest.metadata.namespace") {
+	if _, err := Place(objects, mapper{}, ""); failure.KindOf(err) != failure.Terminal ||
+		!strings.Contains(err.Error(), "spec.config.manifests[7].manifest.metadata.namespace") {
 		t.Errorf("without a default: %v", err)
 	}
 	if _, err := Place([]Object{named(t, "Broken", "")}, mapper{}, ""); err == nil || failure.KindOf(err) != failure.Retryable {

@@ -108,7 +108,8 @@ func lacksRights(err error) bool {
 }
 
 func isMalformed(err error) bool {
-	return apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsUnsupportedMediaType(err)
+	return apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) ||
+		apierrors.IsUnsupportedMediaType(err)
 }
 
 func isConflict(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

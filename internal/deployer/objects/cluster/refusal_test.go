@@ -77,7 +77,8 @@ func TestRefused(t *testing.T) {
 			if failure.KindOf(err) != c.kind || details.Reason != c.reason || strings.Join(details.Codes, " ") != c.code {
 				t.Errorf("%v with %+v", failure.KindOf(err), details)
 			}
-			if !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), c.subject.String()) || strings.Contains(err.Error(), "hunter2") {
+			if !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), c.subject.String()) ||
+				strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the text is %q", err)
 			}
 			if !errors.Is(err, c.err) {
@@ -120,7 +121,10 @@ func TestAwait(t *testing.T) {
 		t.Error("a wait for nothing")
 	}
 	every := Subject{GVK: configMap.GVK}
-	wait := Await(WaitingForReadiness, []Pending{{Subject: configMap, Missing: "it sleeps", Watched: &every}, {Subject: secret}, {Subject: secret}})
+	wait := Await(
+		WaitingForReadiness,
+		[]Pending{{Subject: configMap, Missing: "it sleeps", Watched: &every}, {Subject: secret}, {Subject: secret}},
+	)
 	if want := "ConfigMap garden/one: it sleeps (and 2 more)"; wait.Reason.Message != want || wait.Reason.Code != WaitingForReadiness {
 		t.Errorf("%+v", wait.Reason)
 	}

@@ -89,7 +89,8 @@ func (t task) delete(ctx context.Context, live *unstructured.Unstructured) (bool
 		return false, err
 	}
 	uid := live.GetUID()
-	err := t.subject.Cluster.Client().Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	err := t.subject.Cluster.Client().
+		Delete(ctx, live.DeepCopy(), client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if isGone(err) {
 		return true, nil
 	}
@@ -132,7 +133,8 @@ func (t task) free(ctx context.Context, live *unstructured.Unstructured) (bool, 
 }
 
 func (t task) patch(ctx context.Context, operation string, live *unstructured.Unstructured, patch []byte) error {
-	err := t.subject.Cluster.Client().Patch(ctx, live.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.FieldOwner(cluster.FieldManager))
+	err := t.subject.Cluster.Client().
+		Patch(ctx, live.DeepCopy(), client.RawPatch(types.MergePatchType, patch), client.FieldOwner(cluster.FieldManager))
 	if isGone(err) {
 		return nil
 	}

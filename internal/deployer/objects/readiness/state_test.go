@@ -79,7 +79,8 @@ func TestStates(t *testing.T) {
 				t.Fatal(err)
 			}
 			state := Of(object)
-			if state.Ready != (c.missing == "" && c.failed == "") || !strings.Contains(state.Missing, c.missing) || !strings.Contains(state.Failed, c.failed) {
+			if state.Ready != (c.missing == "" && c.failed == "") || !strings.Contains(state.Missing, c.missing) ||
+				!strings.Contains(state.Failed, c.failed) {
 				t.Errorf("%+v", state)
 			}
 		})

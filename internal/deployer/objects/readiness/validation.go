@@ -49,7 +49,8 @@ func validateSelectors(path string, check deployer.CustomReadinessCheck, problem
 			problems.Add(fmt.Sprintf("%s.resourceSelector[%d]", path, j), "needs apiVersion, kind and name")
 		}
 	}
-	if selector := check.LabelSelector; selector != nil && (selector.APIVersion == "" || selector.Kind == "" || len(selector.MatchLabels) == 0) {
+	if selector := check.LabelSelector; selector != nil &&
+		(selector.APIVersion == "" || selector.Kind == "" || len(selector.MatchLabels) == 0) {
 		problems.Add(path+".labelSelector", "needs apiVersion, kind and matchLabels")
 	}
 }

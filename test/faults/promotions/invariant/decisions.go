@@ -40,7 +40,14 @@ func judgeApproval(f *findings, s step, given map[Approval]bool, name string) {
 }
 
 func hasBegun(p *pipelines.PromotionStatus) bool {
-	return isOneOf(p.State, pipelines.PromotionAttempting, pipelines.PromotionFailed, pipelines.PromotionCreated, pipelines.PromotionSucceeded) || p.Attempts > 0
+	return isOneOf(
+		p.State,
+		pipelines.PromotionAttempting,
+		pipelines.PromotionFailed,
+		pipelines.PromotionCreated,
+		pipelines.PromotionSucceeded,
+	) ||
+		p.Attempts > 0
 }
 
 // judgeNonce holds because a nonce stands for one decision of one person.
@@ -104,7 +111,14 @@ func judgeData(f *findings, s step, index int, p *pipelines.PromotionStatus) {
 		for _, t := range targets {
 			switch {
 			case t.UnreadableSince != nil:
-				f.add(s.version, "revision %s goes to %s although a target of %s cannot be read: %s", p.Revision, s.after.Spec.Environments[index].Name, environment.Name, t.Error)
+				f.add(
+					s.version,
+					"revision %s goes to %s although a target of %s cannot be read: %s",
+					p.Revision,
+					s.after.Spec.Environments[index].Name,
+					environment.Name,
+					t.Error,
+				)
 			case j < index && (!t.Ready || t.Revision != p.Revision):
 				f.add(s.version, "revision %s goes to %s although a target of %s is not healthy there: revision %q, ready %t, %s",
 					p.Revision, s.after.Spec.Environments[index].Name, environment.Name, t.Revision, t.Ready, t.Error)

@@ -35,7 +35,14 @@ func judgeSuccess(f *findings, s step, succeeded map[identity]bool, name string)
 		return
 	}
 	switch {
-	case isOneOf(p.State, pipelines.PromotionUnapproved, pipelines.PromotionUnattempted, pipelines.PromotionAttempting, pipelines.PromotionFailed, pipelines.PromotionCreated):
+	case isOneOf(
+		p.State,
+		pipelines.PromotionUnapproved,
+		pipelines.PromotionUnattempted,
+		pipelines.PromotionAttempting,
+		pipelines.PromotionFailed,
+		pipelines.PromotionCreated,
+	):
 		if succeeded[id] {
 			f.add(s.version, "%s is %s although it had succeeded", id, p.State)
 		}

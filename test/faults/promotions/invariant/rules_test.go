@@ -21,16 +21,39 @@ const (
 func TestPromotedOnce(t *testing.T) {
 	once := func() *story { return tell(false).becomes(attempting).becomes(succeeded) }
 	judge(t, "I9", map[string]example{
-		"once":                      {once().becomes(complete).becomes(attempting, next).becomes(succeeded), ""},
-		"a retry":                   {once().becomes(pipelines.PromotionStalled).becomes(attempting, func(p *pipelines.PromotionStatus) { p.Retries = 1 }).becomes(succeeded), ""},
-		"found again after a wipe":  {once().wiped().becomes(succeeded), ""},
-		"attempted again":           {once().becomes(attempting), "I9: revision 4: the promotion of 1.1.0 to prod in run 1, retry 0 is Attempting although it had succeeded"},
-		"succeeds again":            {once().becomes(complete).becomes(succeeded), "succeeds a second time"},
-		"one pull request":          {tell(false).happened(Opened, 1, "k1", "1.1.0").happened(Merged, 1, "k1", "1.1.0").happened(Opened, 2, "k2", "1.2.0"), ""},
-		"a second pull request":     {tell(false).happened(Opened, 1, "k1", "1.1.0").happened(Closed, 1, "k1", "1.1.0").happened(Opened, 2, "k1", "1.1.0"), "I9: there is a second pull request for one promotion: opened k1 of 1.1.0 for prod (number 2)"},
-		"merged under two keys":     {tell(false).happened(Opened, 1, "k1", "1.1.0").happened(Merged, 1, "k1", "1.1.0").happened(Opened, 2, "k2", "1.1.0").happened(Merged, 2, "k2", "1.1.0"), "a revision was merged twice"},
-		"one event":                 {tell(false).happened(Accepted, 0, "k1", "1.1.0").happened(Accepted, 0, "k2", "1.2.0"), ""},
-		"the same event once more":  {tell(false).happened(Accepted, 0, "k1", "1.1.0").happened(Accepted, 0, "k1", "1.1.0"), "I9: an event was sent twice"},
+		"once": {once().becomes(complete).becomes(attempting, next).becomes(succeeded), ""},
+		"a retry": {
+			once().becomes(pipelines.PromotionStalled).becomes(attempting, func(p *pipelines.PromotionStatus) { p.Retries = 1 }).becomes(succeeded),
+			"",
+		},
+		"found again after a wipe": {once().wiped().becomes(succeeded), ""},
+		"attempted again": {
+			once().becomes(attempting),
+			"I9: revision 4: the promotion of 1.1.0 to prod in run 1, retry 0 is Attempting although it had succeeded",
+		},
+		"succeeds again": {once().becomes(complete).becomes(succeeded), "succeeds a second time"},
+		"one pull request": {
+			tell(false).happened(Opened, 1, "k1", "1.1.0").happened(Merged, 1, "k1", "1.1.0").happened(Opened, 2, "k2", "1.2.0"),
+			"",
+		},
+		"a second pull request": {
+			tell(false).happened(Opened, 1, "k1", "1.1.0").happened(Closed, 1, "k1", "1.1.0").happened(Opened, 2, "k1", "1.1.0"),
+			"I9: there is a second pull request for one promotion: opened k1 of 1.1.0 for prod (number 2)",
+		},
+		"merged under two keys": {
+			tell(
+				false,
+			).happened(Opened, 1, "k1", "1.1.0").
+				happened(Merged, 1, "k1", "1.1.0").
+				happened(Opened, 2, "k2", "1.1.0").
+				happened(Merged, 2, "k2", "1.1.0"),
+			"a revision was merged twice",
+		},
+		"one event": {tell(false).happened(Accepted, 0, "k1", "1.1.0").happened(Accepted, 0, "k2", "1.2.0"), ""},
+		"the same event once more": {
+			tell(false).happened(Accepted, 0, "k1", "1.1.0").happened(Accepted, 0, "k1", "1.1.0"),
+			"I9: an event was sent twice",
+		},
 		"not even begun after that": {once().becomes(pipelines.PromotionUnattempted), "is Unattempted although it had succeeded"},
 	})
 }
@@ -39,7 +62,10 @@ func TestOneOpen(t *testing.T) {
 	first := func() *story { return tell(false).happened(Opened, 1, "k1", "1.1.0") }
 	judge(t, "I10", map[string]example{
 		"one after the other": {first().happened(Closed, 1, "k1", "1.1.0").happened(Opened, 2, "k2", "1.2.0"), ""},
-		"two at once":         {first().happened(Opened, 2, "k2", "1.2.0").happened(Closed, 1, "k1", "1.1.0"), "I10: 2 pull requests are open for one environment after opened k2 of 1.2.0 for prod (number 2)"},
+		"two at once": {
+			first().happened(Opened, 2, "k2", "1.2.0").happened(Closed, 1, "k1", "1.1.0"),
+			"I10: 2 pull requests are open for one environment after opened k2 of 1.2.0 for prod (number 2)",
+		},
 	})
 }
 
@@ -58,16 +84,31 @@ func TestAtRest(t *testing.T) {
 
 func TestApprovedFirst(t *testing.T) {
 	judge(t, "I11", map[string]example{
-		"approved":             {tell(true).allowed("1.1.0").becomes(pipelines.PromotionUnapproved).becomes(attempting, approvedWith("n1")).becomes(succeeded), ""},
-		"automatic":            {tell(false).becomes(attempting), ""},
-		"given up":             {tell(true).becomes(pipelines.PromotionUnapproved).becomes(pipelines.PromotionSuperseded), ""},
-		"without an approval":  {tell(true).becomes(attempting), "I11: revision 2: the promotion of 1.1.0 to prod in run 1, retry 0 is Attempting without an approval"},
-		"for another revision": {tell(true).allowed("1.1.0").becomes(attempting, next, approvedWith("n1")), "which nobody has given for this revision"},
-		"a nonce for two":      {tell(true).allowed("1.1.0").allowed("1.2.0").becomes(attempting, approvedWith("n1")).becomes(attempting, next, approvedWith("n1")), "nonce n1 was used for the promotion of 1.1.0 to prod in run 1, retry 0 and again for the promotion of 1.2.0"},
+		"approved": {
+			tell(true).allowed("1.1.0").becomes(pipelines.PromotionUnapproved).becomes(attempting, approvedWith("n1")).becomes(succeeded),
+			"",
+		},
+		"automatic": {tell(false).becomes(attempting), ""},
+		"given up":  {tell(true).becomes(pipelines.PromotionUnapproved).becomes(pipelines.PromotionSuperseded), ""},
+		"without an approval": {
+			tell(true).becomes(attempting),
+			"I11: revision 2: the promotion of 1.1.0 to prod in run 1, retry 0 is Attempting without an approval",
+		},
+		"for another revision": {
+			tell(true).allowed("1.1.0").becomes(attempting, next, approvedWith("n1")),
+			"which nobody has given for this revision",
+		},
+		"a nonce for two": {
+			tell(true).allowed("1.1.0").allowed("1.2.0").becomes(attempting, approvedWith("n1")).becomes(attempting, next, approvedWith("n1")),
+			"nonce n1 was used for the promotion of 1.1.0 to prod in run 1, retry 0 and again for the promotion of 1.2.0",
+		},
 		"rejected": {tell(true).allowed("1.1.0").becomes(attempting, func(p *pipelines.PromotionStatus) {
 			p.Approval = &pipelines.Approval{Decision: pipelines.DecisionRejected}
 		}), "without an approval"},
-		"attempted, then waited": {tell(true).becomes(pipelines.PromotionUnapproved, func(p *pipelines.PromotionStatus) { p.Attempts = 1 }), "without an approval"},
+		"attempted, then waited": {
+			tell(true).becomes(pipelines.PromotionUnapproved, func(p *pipelines.PromotionStatus) { p.Attempts = 1 }),
+			"without an approval",
+		},
 	})
 }
 
@@ -76,7 +117,10 @@ func TestOnGoodData(t *testing.T) {
 	judge(t, "I12", map[string]example{
 		"healthy":         {tell(false).becomes(attempting), ""},
 		"sick afterwards": {tell(false).becomes(attempting).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}), ""},
-		"sick":            {tell(false).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).becomes(attempting), "I12: revision 3: revision 1.1.0 goes to prod although a target of dev is not healthy there"},
+		"sick": {
+			tell(false).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).becomes(attempting),
+			"I12: revision 3: revision 1.1.0 goes to prod although a target of dev is not healthy there",
+		},
 		"at another revision": {tell(false).sees("dev", pipelines.TargetStatus{
 			Revision: "1.0.9",
 			Ready:    true,
@@ -91,8 +135,19 @@ func TestOnGoodData(t *testing.T) {
 			Ready:           true,
 			UnreadableSince: &since,
 		}).becomes(attempting), "although a target of prod cannot be read"},
-		"never seen":              {tell(false).write(func(p *pipelines.Pipeline) { delete(p.Status.Environments, "dev") }).becomes(attempting), "although only 0 of 1 targets of dev have been seen"},
-		"sick when it is retried": {tell(false).becomes(attempting).becomes(pipelines.PromotionFailed).sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).becomes(attempting), "a target of dev is not healthy there"},
+		"never seen": {
+			tell(false).write(func(p *pipelines.Pipeline) { delete(p.Status.Environments, "dev") }).becomes(attempting),
+			"although only 0 of 1 targets of dev have been seen",
+		},
+		"sick when it is retried": {
+			tell(
+				false,
+			).becomes(attempting).
+				becomes(pipelines.PromotionFailed).
+				sees("dev", pipelines.TargetStatus{Revision: "1.1.0"}).
+				becomes(attempting),
+			"a target of dev is not healthy there",
+		},
 	})
 }
 
@@ -103,10 +158,16 @@ func TestStatusIsHonest(t *testing.T) {
 		}
 	}
 	judge(t, "I13", map[string]example{
-		"true":                 {tell(false).write(condition("Fine", 1)), ""},
-		"wiped":                {tell(false).wiped(), ""},
-		"ahead":                {tell(false).write(func(p *pipelines.Pipeline) { p.Status.ObservedGeneration = 2 }), "I13: revision 2: observedGeneration 2 is ahead of generation 1"},
-		"falling":              {tell(false).write(func(p *pipelines.Pipeline) { p.Status.ObservedGeneration = 0 }), "observedGeneration falls from 1 to 0"},
+		"true":  {tell(false).write(condition("Fine", 1)), ""},
+		"wiped": {tell(false).wiped(), ""},
+		"ahead": {
+			tell(false).write(func(p *pipelines.Pipeline) { p.Status.ObservedGeneration = 2 }),
+			"I13: revision 2: observedGeneration 2 is ahead of generation 1",
+		},
+		"falling": {
+			tell(false).write(func(p *pipelines.Pipeline) { p.Status.ObservedGeneration = 0 }),
+			"observedGeneration falls from 1 to 0",
+		},
 		"no word for a reason": {tell(false).write(condition("not fine", 1)), `condition Ready has the reason "not fine"`},
 		"a condition ahead":    {tell(false).write(condition("Fine", 3)), "condition Ready speaks of generation 3, ahead of 1"},
 	})
