@@ -28,6 +28,9 @@ var continuousRules = map[string]continuousRule{
 	"a wait says why": func(_ installation.Observed, d installation.Decision) bool {
 		return !d.Wait || d.Why.Code != "" && d.Why.Message != ""
 	},
+	"only a wait with nothing new but its reason is told late": func(o installation.Observed, d installation.Decision) bool {
+		return !d.DeferStatusWrite || d.Wait && d.Next == o.Phase && len(d.Do) == 0 && !o.Moved
+	},
 	"success needs that everything below has succeeded with the present spec and imports": func(o installation.Observed, d installation.Decision) bool {
 		if d.Next != lsv1alpha1.PhaseSucceeded {
 			return true

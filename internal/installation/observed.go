@@ -115,6 +115,8 @@ type Observed struct {
 	UsedHash string
 	// Updated is set once this pass has updated what is below, Exported once it has completed with its exports.
 	Updated, Exported bool
+	// Moved is set once this pass has done something, or has come to another phase, that its status write has to tell at once.
+	Moved bool
 	// attempt is what the status remembers of an update of this pass that fails for good.
 	attempt Prepared
 }

@@ -127,7 +127,7 @@ func standard(o Observed) Decision {
 				lsv1alpha1.OperationForceReconcile,
 			)
 		}
-		return waitIn(lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message))
+		return o.waitIn(lsv1alpha1.PhaseProgressing, because(lsv1alpha1.ReasonWaitingForSubObjects, message))
 	}
 	retry := o.Operation == lsv1alpha1.OperationReconcile &&
 		(o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted || o.standstill())
@@ -135,7 +135,7 @@ func standard(o Observed) Decision {
 	case o.Phase == lsv1alpha1.PhasePendingDependencies || o.outdated() != "" || retry:
 		return update(o)
 	case o.standstill():
-		return waitIn(lsv1alpha1.PhaseProgressing, because(run.ReasonStandstill, o.deadlock()))
+		return o.waitIn(lsv1alpha1.PhaseProgressing, because(run.ReasonStandstill, o.deadlock()))
 	default:
 		return complete(o)
 	}
@@ -154,7 +154,7 @@ func update(o Observed) Decision {
 		return raise(o.DependencyError)
 	}
 	if waiting := unready(o.Predecessors); len(waiting) > 0 && o.Operation != lsv1alpha1.OperationForceReconcile {
-		return waitIn(o.Phase, because(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)))
+		return o.waitIn(o.Phase, because(lsv1alpha1.ReasonWaitingForPredecessors, "waiting for "+list(waiting)))
 	}
 	if o.ImportsMissing != nil {
 		return raise(o.ImportsMissing)
@@ -310,9 +310,9 @@ func abort(o Observed) Decision {
 	return d
 }
 
-// waitIn waits in a phase for something that an event tells about.
-func waitIn(phase lsv1alpha1.Phase, why decision.Reason) Decision {
-	return Decision{Next: phase, Wait: true, RequeueAfter: safetyNet, Why: why}
+// waitIn waits in a phase for something that an event tells about. For whom it waits may be told late, if there is nothing else to tell.
+func (o Observed) waitIn(phase lsv1alpha1.Phase, why decision.Reason) Decision {
+	return Decision{Next: phase, Wait: true, RequeueAfter: safetyNet, Why: why, DeferStatusWrite: o.Phase == phase && !o.Moved}
 }
 
 // listed names children in messages of the continuous flow.

@@ -21,7 +21,7 @@ func decideContinuousDeletion(o Observed) Decision {
 	case o.Operation != "" && !o.forced() && o.Operation != lsv1alpha1.OperationReconcile:
 		return dropOperation(fmt.Sprintf("operation %s has no effect on a deletion", o.Operation), false)
 	case o.needed(staying):
-		return waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSuccessors, fmt.Sprintf(
+		return o.waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSuccessors, fmt.Sprintf(
 			"it is not deleted while others import from it: %s (annotation %s=true does not wait)",
 			siblingNames(o.Successors),
 			lsv1alpha1.DeleteIgnoreSuccessorsAnnotation,
@@ -53,7 +53,7 @@ func beginDeletion(o Observed, staying []Child) Decision {
 	busy := filter(staying, func(c Child) bool { return c.Busy() && !o.onlyWaits(c) })
 	switch {
 	case len(busy) > 0 && !o.forced() && !o.WithoutUninstall:
-		return waitIn(
+		return o.waitIn(
 			o.Phase,
 			because(
 				lsv1alpha1.ReasonWaitingForSubObjects,
@@ -95,7 +95,7 @@ func awaitDeletion(o Observed, left []Child) Decision {
 	case o.Operation != "":
 		return passOn(o, left, stopped)
 	case len(stopped) < len(left):
-		return waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+listed(left)))
+		return o.waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+listed(left)))
 	case o.Phase == lsv1alpha1.PhaseFailed:
 		return stay(run.ReasonNotDeleted, problems(failed(left)))
 	default:
@@ -127,7 +127,7 @@ func passOn(o Observed, left, stopped []Child) Decision {
 	case len(untold) > 0:
 		return ask(o.Operation, untold)
 	case o.forced() && len(unseen) > 0:
-		return waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+listed(left)))
+		return o.waitIn(lsv1alpha1.PhaseDeleting, because(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for the deletion of "+listed(left)))
 	default:
 		return dropOperation("operation "+string(o.Operation)+" is passed on", true)
 	}

@@ -28,6 +28,7 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 		markSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
+	o.Moved = o.Moved || err != nil || len(d.Do) > 0 || d.Next != "" && d.Next != status.Phase
 	run.SettleContinuously(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
 	o.Phase, o.Own = status.Phase, run.EndedByItself(&status.RunStatus)
 	if status.PhaseTransitionTime != nil {

@@ -21,7 +21,8 @@ type outcome struct {
 	log     faults.Log
 	mark    int
 	met     bool // everything that was planned has happened
-	more    bool // how much is written says nothing: a user has asked for more, or two that believe to lead a continuous flow overwrite each other's word
+	more    bool // how much is written says nothing: a user has asked for more
+	two     bool // two processes have worked at once
 }
 
 // perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
@@ -53,7 +54,8 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 		log:     s.processes.Log(),
 		mark:    s.mark,
 		met:     d.isOver(s),
-		more:    d.processFault == userForces || d.processFault == splitBrain && w.isContinuous(),
+		more:    d.processFault == userForces,
+		two:     d.processFault == splitBrain,
 	}
 }
 
@@ -86,7 +88,11 @@ func reference(t *testing.T, w workload) *outcome {
 // judge checks every state that anything has had in a run, and its points of rest against those of the reference.
 func judge(t *testing.T, want *outcome, got outcome) {
 	t.Helper()
-	violations := invariant.Check(got.history)
+	rules := invariant.Rules()
+	if got.two {
+		rules = invariant.RulesOfTwo()
+	}
+	violations := invariant.Check(got.history, rules)
 	for i := range got.pauses {
 		different := invariant.SameEnding(want.pauses[i].history, got.pauses[i].history)
 		for j := range different {

@@ -72,7 +72,8 @@ func TestSuccessIsDeployed(t *testing.T) {
 			"Installation garden/other, which it does not ask for",
 		},
 		"set to work by others": {
-			say(say(whole(), "Progressing").write("Installation sub", phase("Progressing")), "Succeeded"), "",
+			say(say(whole(), "Progressing").write("Installation sub", phase("Progressing")), "Succeeded"),
+			"Installation garden/sub is in phase \"Progressing\"",
 		},
 		"set to work before its write": {
 			end(whole().write("Installation sub", phase("Progressing"))), "Installation garden/sub is in phase \"Progressing\"",
@@ -83,6 +84,14 @@ func TestSuccessIsDeployed(t *testing.T) {
 		"other content": {
 			tell().write("ConfigMap x", set("old", "data", "value")).write("DeployItem a", wants("x"), done(1, "Succeeded")),
 			"ConfigMap garden/x has the content map[value:old]",
+		},
+	})
+	judgeBy(t, RulesOfTwo(), "C1", map[string]example{
+		"of two, set to work by the other": {
+			say(say(whole(), "Progressing").write("Installation sub", phase("Progressing")), "Succeeded"), "",
+		},
+		"of two, set to work before its write": {
+			end(whole().write("Installation sub", phase("Progressing"))), "Installation garden/sub is in phase \"Progressing\"",
 		},
 	})
 }

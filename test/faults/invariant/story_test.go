@@ -234,7 +234,12 @@ type example struct {
 
 func judge(t *testing.T, rule string, examples map[string]example) {
 	t.Helper()
-	for _, r := range Rules() {
+	judgeBy(t, Rules(), rule, examples)
+}
+
+func judgeBy(t *testing.T, rules []Rule, rule string, examples map[string]example) {
+	t.Helper()
+	for _, r := range rules {
 		if r.ID != rule {
 			continue
 		}
