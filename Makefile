@@ -40,8 +40,8 @@ lint: ## Check the rules of the project (gofmt among them), run vet and staticch
 	done; \
 	exit $$status
 
-.PHONY: parts
-parts: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
+.PHONY: externals
+externals: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
 	go run ./internal/testkit/prebuild
 
 # The packages that start goroutines or share memory between them are tested under the race detector. The others gain nothing by it, and those
@@ -70,7 +70,7 @@ test: ## Run the tests of all modules, except those that need Gitea or Flux, wit
 
 # Files with the build tag externals hold the tests that need Gitea or Flux.
 .PHONY: test-externals
-test-externals: parts ## Run the tests that need Gitea or Flux, which are built first: cold, that takes half an hour.
+test-externals: externals ## Run the tests that need Gitea or Flux, which are built first: cold, that takes half an hour.
 	files=$$(grep -rl --include='*_test.go' '^//go:build externals' internal test); \
 	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
 	$(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
@@ -85,11 +85,11 @@ test-all: test test-sweeps test-externals ## Run all tests.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
 .PHONY: test-busy
-test-busy: parts ## Run all tests beside eight busy loops, to find those that lean on the speed of a machine.
+test-busy: externals ## Run all tests beside eight busy loops, to find those that lean on the speed of a machine.
 	tools/busy.sh 8 $(MAKE) test-all TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
 
 .PHONY: e2e
-e2e: parts ## Run the end-to-end tests.
+e2e: externals ## Run the end-to-end tests.
 	go test -vet=off -count=1 -timeout 20m -tags externals ./cmd/espalier-controller ./test/e2e ./test/canary ./test/pipelines
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
 

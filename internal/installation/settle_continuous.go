@@ -28,7 +28,7 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 		markSteps(status, o.Now, o.Done, err)
 	}
 	o.Done = nil
-	o.Moved = o.Moved || err != nil || len(d.Do) > 0 || d.Next != "" && d.Next != status.Phase
+	o.Moved = o.Moved || err != nil || moves(o, d)
 	run.SettleContinuously(&status.RunStatus, run.Outcome{Next: d.Next, Why: d.Why, Err: err, Now: o.Now})
 	o.Phase, o.Own = status.Phase, run.EndedByItself(&status.RunStatus)
 	if status.PhaseTransitionTime != nil {
@@ -36,6 +36,9 @@ func settleContinuously(inst *lsv1alpha1.Installation, o Observed, d Decision, e
 	}
 	return o
 }
+
+// moves reports whether a decision does something, or leads to another phase.
+func moves(o Observed, d Decision) bool { return len(d.Do) > 0 || d.Next != "" && d.Next != o.Phase }
 
 // concludes reports whether a decision makes the present spec the one that the phase speaks of, although nothing was updated: it is this
 // very spec that is not to be pursued, or this very deletion that has failed, or nothing but the flow is another one.

@@ -17,6 +17,6 @@
 // Nothing uses a fixed port: Gitea inherits a listener of the test, and so the test need not ask until it is ready, but
 // simply waits for its first answer. Processes end with the test process, and print their last words when a test fails.
 //
-// The binaries are built on first use into the checkout's .cache folder, which takes minutes each; "make parts" does it
+// The binaries are built on first use into the checkout's .cache folder, which takes minutes each; "make externals" does it
 // ahead of the tests.
 package externals

@@ -33,21 +33,21 @@ var (
 	APIServer = Program{Name: "apiserver", Title: "the test API server", module: "cmd/espalier", pkg: "./apiserver"}
 	// Gitea calls itself a development version, which its clients refuse, unless it is told otherwise. Its SQLite is written in C.
 	Gitea = Program{
-		Name: "gitea", Title: "Gitea", module: "test/parts/gitea", pkg: "code.gitea.io/gitea",
+		Name: "gitea", Title: "Gitea", module: "test/externals/gitea", pkg: "code.gitea.io/gitea",
 		version: "main.Version", versionOf: "code.gitea.io/gitea",
 		flags: []string{"-tags", "sqlite sqlite_unlock_notify"}, env: []string{"CGO_ENABLED=1"},
 	}
 	SourceController = Program{
-		Name: "source-controller", Title: "Flux's source-controller", module: "test/parts/source", pkg: "github.com/fluxcd/source-controller",
+		Name: "source-controller", Title: "Flux's source-controller", module: "test/externals/source", pkg: "github.com/fluxcd/source-controller",
 	}
 	KustomizeController = Program{
 		Name:   "kustomize-controller",
 		Title:  "Flux's kustomize-controller",
-		module: "test/parts/kustomize",
+		module: "test/externals/kustomize",
 		pkg:    "github.com/fluxcd/kustomize-controller",
 	}
 	HelmController = Program{
-		Name: "helm-controller", Title: "Flux's helm-controller", module: "test/parts/helm", pkg: "github.com/fluxcd/helm-controller",
+		Name: "helm-controller", Title: "Flux's helm-controller", module: "test/externals/helm", pkg: "github.com/fluxcd/helm-controller",
 	}
 )
 

@@ -1,4 +1,4 @@
-module espalier.dev/test/parts/kustomize
+module espalier.dev/test/externals/kustomize
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module espalier.dev/test/parts/gitea
+module espalier.dev/test/externals/gitea
 
 go 1.26.3
 

@@ -1,4 +1,4 @@
-module espalier.dev/test/parts/source
+module espalier.dev/test/externals/source
 
 go 1.26.0
 

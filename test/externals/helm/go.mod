@@ -1,4 +1,4 @@
-module espalier.dev/test/parts/helm
+module espalier.dev/test/externals/helm
 
 go 1.26.0
 
