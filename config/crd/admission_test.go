@@ -64,11 +64,21 @@ var installationSources = map[string]admission{
 	"blueprint: inline": {installation("{blueprint: {inline: {filesystem: {}}}}"), accepted},
 	"blueprint: neither": {
 		installation("{blueprint: {}}"),
-		"spec.blueprint: Invalid value: set exactly one of ref and inline",
+		"spec.blueprint: Invalid value: set exactly one of ref, inline, oci and git",
+	},
+	"blueprint: oci": {installation("{blueprint: {oci: {reference: 'registry.example.com/shop:1'}}}"), accepted},
+	"blueprint: oci without a reference": {
+		installation("{blueprint: {oci: {reference: ''}}}"), "spec.blueprint.oci.reference: Invalid value",
+	},
+	"blueprint: git":                   {installation("{blueprint: {git: {url: 'https://git.example.com/x', revision: main}}}"), accepted},
+	"blueprint: git without a revision": {installation("{blueprint: {git: {url: 'https://git.example.com/x'}}}"), "spec.blueprint.git.revision: Required value"},
+	"blueprint: git and oci": {
+		installation("{blueprint: {oci: {reference: a}, git: {url: 'https://git.example.com/x', revision: main}}}"),
+		"set exactly one of ref, inline, oci and git",
 	},
 	"blueprint: both": {
 		installation("{blueprint: {ref: {resourceName: b}, inline: {filesystem: {}}}}"),
-		"set exactly one of ref and inline",
+		"set exactly one of ref, inline, oci and git",
 	},
 	"blueprint: absent": {installation("{}"), "spec.blueprint: Required value"},
 	"component descriptor: ref": {

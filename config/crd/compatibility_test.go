@@ -25,7 +25,7 @@ var allowed = map[string]map[string][]string{
 			": rule: flow can only be changed while the installation is at rest: wait until status.phase is Succeeded, Failed or Aborted and status.jobIDFinished equals status.jobID, or end the run with the annotation landscaper.gardener.cloud/operation=interrupt, in the continuous flow operation=abort",
 		},
 		"admission wants exactly one": {
-			"spec.blueprint: rule: set exactly one of ref and inline",
+			"spec.blueprint: rule: set exactly one of ref, inline, oci and git",
 			"spec.componentDescriptor: rule: set exactly one of ref and inline",
 			"spec.imports.data[]: rule: set exactly one of dataRef, secretRef and configMapRef",
 			"spec.imports.targets[]: rule: set exactly one of target, targets, targetListRef, targetMap and targetMapRef",

@@ -44,6 +44,8 @@ func (s States) Within(before States) bool {
 // Subject is the installation that a blueprint is rendered for.
 type Subject struct {
 	Blueprint *Blueprint
+	// Revision is where a blueprint that is an OCI artifact or in a Git repository was found: a digest or a commit.
+	Revision string
 	// Definition and Component are spec.blueprint and spec.componentDescriptor of the installation.
 	Definition lsv1alpha1.BlueprintDefinition
 	Component  *lsv1alpha1.ComponentDescriptorDefinition
@@ -60,6 +62,10 @@ type Subject struct {
 // blueprintName names the blueprint for people.
 func (s *Subject) blueprintName() string {
 	switch {
+	case s.Definition.OCI != nil:
+		return "blueprint " + s.Definition.OCI.Reference
+	case s.Definition.Git != nil:
+		return "blueprint " + s.Definition.Git.Path + " at revision " + s.Definition.Git.Revision
 	case s.Definition.Reference == nil:
 		return "the inline blueprint"
 	case s.Components == nil:

@@ -32,6 +32,9 @@ type Request struct {
 	// Overwrites are those that the Context names. They are nil if it names none, or if there are none of that name.
 	Overwrites *lsv1alpha1.ComponentVersionOverwrites
 	Repository Repository
+	// Pinned is the revision of a blueprint from OCI or Git that is to be read again. If it is empty, what the installation names is
+	// looked up.
+	Pinned string
 }
 
 // NamesComponent reports whether an installation has a component. Without one, nothing but its own spec matters.
@@ -47,13 +50,19 @@ func (c *Catalog) Find(ctx context.Context, r Request) (blueprint.Input, error) 
 	if err != nil {
 		return blueprint.Input{}, err
 	}
-	b, err := c.blueprint(ctx, &r, set)
+	b, revision, err := c.blueprint(ctx, &r, set)
 	if err != nil {
 		return blueprint.Input{}, err
 	}
 	spec := &r.Installation.Spec
 	in := blueprint.Input{
-		Subject:      blueprint.Subject{Blueprint: b, Definition: spec.Blueprint, Component: spec.ComponentDescriptor, Components: set},
+		Subject: blueprint.Subject{
+			Blueprint:  b,
+			Revision:   revision,
+			Definition: spec.Blueprint,
+			Component:  spec.ComponentDescriptor,
+			Components: set,
+		},
 		Installation: r.Installation,
 	}
 	if set != nil {

@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 			spec:   refComponent,
 			kind:   failure.Terminal,
 			reason: ReasonBlueprintInvalid,
-			want:   "spec.blueprint: set exactly one of ref and inline",
+			want:   "spec.blueprint: set exactly one of ref, inline, oci and git",
 		},
 		"two blueprints": {
 			spec:   refComponent + "\nblueprint: {ref: {resourceName: a}, inline: {filesystem: {}}}",

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/component/resolve"
@@ -20,6 +21,22 @@ type Repository struct {
 	// Source has the descriptors of components, Resources what lies behind them. Nil means that there are none.
 	Source    resolve.Source
 	Resources Resources
+	// Artifacts are blueprints without components. Nil means that there are none.
+	Artifacts Artifacts
+}
+
+// Artifacts reads blueprints that are no resources of components. A tag, branch or other name is looked up, unless the revision is given
+// that an earlier look-up led to. It is asked in every job, so it should itself remember what is costly to read. Its errors are as those of
+// Resources.
+type Artifacts interface {
+	OCI(ctx context.Context, at lsv1alpha1.OCIBlueprint, revision string) (Artifact, error)
+	Git(ctx context.Context, at lsv1alpha1.GitBlueprint, revision string) (Artifact, error)
+}
+
+// Artifact is the directory of a blueprint, and the revision that it has: a digest or a commit.
+type Artifact struct {
+	Files    blueprint.Files
+	Revision string
 }
 
 // Resources reads what resources of components consist of. It is asked in every job, so it should itself remember what is
@@ -37,6 +54,13 @@ func (r *Repository) source() resolve.Source {
 		return resolve.First{}
 	}
 	return r.Source
+}
+
+func (r *Repository) artifacts() Artifacts {
+	if r.Artifacts == nil {
+		return nowhere{}
+	}
+	return r.Artifacts
 }
 
 func (r *Repository) resources() Resources {
@@ -63,6 +87,14 @@ func (nowhere) Content(_ context.Context, of component.Coordinates, access compo
 		of.ID(),
 		access.Type,
 	)
+}
+
+func (nowhere) OCI(_ context.Context, at lsv1alpha1.OCIBlueprint, _ string) (Artifact, error) {
+	return Artifact{}, NotFoundf("%s cannot be read: no registry is at hand here; give the blueprint inline", at.Reference)
+}
+
+func (nowhere) Git(_ context.Context, at lsv1alpha1.GitBlueprint, _ string) (Artifact, error) {
+	return Artifact{}, NotFoundf("revision %s cannot be read: no Git server is at hand here; give the blueprint inline", at.Revision)
 }
 
 // NotFoundf is an error of Resources that do not have what they are asked for. It counts as resolve.ErrNotFound, and says

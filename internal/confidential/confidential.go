@@ -105,6 +105,9 @@ func (s *search) installation(ctx context.Context, inst *lsv1alpha1.Installation
 	s.seen[dataflow.ObjectID{Kind: kindInstallation, Name: inst.Name}] = true
 	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
 	needs := dataflow.NeedsOf(scope, inst.Spec.Imports)
+	if git := inst.Spec.Blueprint.Git; git != nil && git.SecretReference != nil {
+		needs.Secrets = append(needs.Secrets, git.SecretReference.Name)
+	}
 	for _, group := range []struct {
 		names []string
 		read  func(context.Context, string) error

@@ -4,6 +4,7 @@
 package gitprovider
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/binary"
@@ -32,11 +33,16 @@ type Credentials struct {
 
 // CredentialsFrom reads the data of a Secret. Blanks and line breaks around a value are dropped: nobody means them.
 func CredentialsFrom(data map[string][]byte) (Credentials, error) {
-	read := func(key string) string { return strings.TrimSpace(string(data[key])) }
-	c := Credentials{Username: read(KeyUsername), Password: read(KeyPassword), Token: read(KeyToken), CA: data[KeyCAFile]}
-	if c.Token == "" {
+	if len(bytes.TrimSpace(data[KeyToken])) == 0 {
 		return Credentials{}, Misconfiguredf("the Secret has no key %q: put the token for the API of the Git server there", KeyToken)
 	}
+	return ReaderCredentialsFrom(data)
+}
+
+// ReaderCredentialsFrom reads the data of a Secret for somebody who only reads with Git: none of its keys has to be there.
+func ReaderCredentialsFrom(data map[string][]byte) (Credentials, error) {
+	read := func(key string) string { return strings.TrimSpace(string(data[key])) }
+	c := Credentials{Username: read(KeyUsername), Password: read(KeyPassword), Token: read(KeyToken), CA: data[KeyCAFile]}
 	for key, value := range map[string]string{KeyUsername: c.Username, KeyPassword: c.Password, KeyToken: c.Token} {
 		if strings.ContainsFunc(value, isControl) {
 			return Credentials{}, Misconfiguredf("the key %q of the Secret contains a line break or another control character", key)

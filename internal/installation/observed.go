@@ -210,6 +210,8 @@ func (c Child) finished(job string) bool { return c.has(job) && !c.Job.Running()
 type Prepared struct {
 	Generation  int64
 	ImportsHash string
+	// BlueprintRevision is where a blueprint from OCI or Git was found.
+	BlueprintRevision string
 	// Imports and ConfigGeneration are the versions that the continuous flow remembers.
 	Imports          []lsv1alpha1.ImportStatus
 	ConfigGeneration string

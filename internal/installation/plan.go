@@ -137,7 +137,12 @@ func (p *Plan) fill(engine *blueprint.Engine, in Inputs) error {
 func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 	inst := in.Installation
 	hashes := in.Hasher.Hash(out.Resolved)
-	result := Prepared{Generation: inst.Generation, ImportsHash: hashes.All, Warnings: out.Warnings}
+	result := Prepared{
+		Generation:        inst.Generation,
+		ImportsHash:       hashes.All,
+		BlueprintRevision: in.Revision,
+		Warnings:          out.Warnings,
+	}
 	if in.Run.Flow == lsv1alpha1.FlowContinuous {
 		result.Imports, result.ConfigGeneration = ImportVersions(out.Resolved, hashes, in.Marks), in.Run.Version
 	}

@@ -149,6 +149,6 @@ func countAutomatic(inst *lsv1alpha1.Installation, o *Observed) {
 
 // record puts into a status what the effect Prepare came to.
 func (p Prepared) record(status *lsv1alpha1.InstallationStatus) {
-	status.ObservedGeneration, status.ImportsHash = p.Generation, p.ImportsHash
+	status.ObservedGeneration, status.ImportsHash, status.BlueprintRevision = p.Generation, p.ImportsHash, p.BlueprintRevision
 	status.SubInstCache, status.ExecutionReference = p.Subs, p.ExecutionRef
 }

@@ -177,7 +177,7 @@ func setupPipelines(mgr ctrl.Manager, opts Options) error {
 		EventsAddress:    o.EventsAddress,
 		PollInterval:     o.PollInterval,
 		RolloutDeadline:  o.RolloutDeadline,
-		Dialer:           dial.Rules{AllowLoopback: dial.IsLoopback(mgr.GetConfig().Host)},
+		Dialer:           dialRules(mgr),
 	})
 	if err != nil || o.ApprovalAddress == Disabled {
 		return err
@@ -203,4 +203,9 @@ func setupPipelines(mgr ctrl.Manager, opts Options) error {
 		return fmt.Errorf("set up the server for approvals: %w", err)
 	}
 	return mgr.Add(server)
+}
+
+// dialRules permit addresses of this machine only where the API server itself is there.
+func dialRules(mgr ctrl.Manager) dial.Rules {
+	return dial.Rules{AllowLoopback: dial.IsLoopback(mgr.GetConfig().Host)}
 }

@@ -70,6 +70,7 @@ var all = []Controller{
 			return installations.Setup(mgr, installations.Options{
 				Workers:      opts.workersOf(installations.Name),
 				KeyNamespace: opts.systemNamespace(),
+				Dial:         dialRules(mgr),
 			})
 		},
 	},

@@ -166,7 +166,7 @@ type ComponentDescriptorReference struct {
 
 // BlueprintDefinition names a blueprint, or contains it.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.ref) != has(self.inline) || (oldSelf.hasValue() && has(oldSelf.value().ref) == has(oldSelf.value().inline))",optionalOldSelf=true,message="set exactly one of ref and inline"
+// +kubebuilder:validation:XValidation:rule="[has(self.ref), has(self.inline), has(self.oci), has(self.git)].exists_one(set, set) || (oldSelf.hasValue() && ![has(oldSelf.value().ref), has(oldSelf.value().inline), has(oldSelf.value().oci), has(oldSelf.value().git)].exists_one(set, set))",optionalOldSelf=true,message="set exactly one of ref, inline, oci and git"
 type BlueprintDefinition struct {
 	// ref names a blueprint in the component that spec.componentDescriptor names.
 	// +optional
@@ -175,6 +175,51 @@ type BlueprintDefinition struct {
 	// inline is the blueprint itself.
 	// +optional
 	Inline *InlineBlueprint `json:"inline,omitempty"`
+
+	// oci takes the blueprint from an artifact in an OCI registry, without a component. Credentials are those of the
+	// Context.
+	// +optional
+	OCI *OCIBlueprint `json:"oci,omitempty"`
+
+	// git takes the blueprint from a directory of a Git repository, without a component.
+	// +optional
+	Git *GitBlueprint `json:"git,omitempty"`
+}
+
+// OCIBlueprint names a blueprint that is an OCI artifact.
+type OCIBlueprint struct {
+	// reference is the artifact, with a tag, a digest or both, for example registry.example.com/blueprints/shop:1.2.0. A
+	// tag is looked up when a job or an update begins; status.blueprintRevision says what was found.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Reference string `json:"reference"`
+}
+
+// GitBlueprint names a blueprint that is a directory of a Git repository.
+type GitBlueprint struct {
+	// url of the repository, for example https://git.example.com/team/blueprints.git.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=2048
+	URL string `json:"url"`
+
+	// revision is a branch, a tag or the hash of a commit. A branch or tag is looked up when a job or an update begins;
+	// status.blueprintRevision says which commit was found.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=250
+	Revision string `json:"revision"`
+
+	// path is the directory of the blueprint in the repository. If it is not set, that is the whole repository.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Path string `json:"path,omitempty"`
+
+	// secretRef names a Secret of the same namespace with the keys username and password, or token; and with caFile, if
+	// the server has a certificate of a private authority. Without it the repository is read anonymously.
+	// +optional
+	SecretReference *LocalObjectReference `json:"secretRef,omitempty"`
 }
 
 // RemoteBlueprintReference names a blueprint among the resources of a component.
@@ -384,6 +429,11 @@ type InstallationStatus struct {
 	// importsHash is a hash of all imports that the current or last job used.
 	// +optional
 	ImportsHash string `json:"importsHash,omitempty"`
+
+	// blueprintRevision is what the tag, branch or revision of a blueprint from OCI or Git led to when the current or last
+	// job or update began: the digest of the artifact, or the commit.
+	// +optional
+	BlueprintRevision string `json:"blueprintRevision,omitempty"`
 
 	// configGeneration changes whenever an update takes a new spec or new imports into account. Installations that
 	// import from this one compare it with what they used. Continuous flow only.

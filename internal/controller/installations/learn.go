@@ -24,11 +24,11 @@ func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o insta
 		if o.Continuous {
 			run.Version = o.UpdateVersion()
 		}
-		o.Plan = k.plan(ctx, k.inputs(ctx, inst, o, run, asked(inst, run)))
+		o.Plan = k.plan(ctx, k.inputs(ctx, inst, o, run, reading{imports: asked(inst, run)}))
 	case installation.NeedExports:
 		var in installation.Inputs
 		if o.Continuous {
-			in = k.inputs(ctx, inst, o, run, asked(inst, run))
+			in = k.inputs(ctx, inst, o, run, reading{imports: asked(inst, run), revision: inst.Status.BlueprintRevision})
 		} else {
 			in = k.unchangedInputs(ctx, inst, o, run)
 		}
@@ -57,27 +57,34 @@ func runOf(inst *lsv1alpha1.Installation) dataflow.Run {
 	return run
 }
 
+// reading says how inputs are read.
+type reading struct {
+	imports trust
+	// revision is that of the blueprint, if the present job or update has found one already.
+	revision string
+}
+
 // inputs reads everything that the objects of an installation depend on.
 func (k *kind) inputs(
 	ctx context.Context,
 	inst *lsv1alpha1.Installation,
 	o installation.Observed,
 	run dataflow.Run,
-	imports trust,
+	how reading,
 ) installation.Inputs {
 	in := installation.Inputs{Run: run, Below: o.Below}
-	in.Err = k.readInputs(ctx, inst, &in, imports)
+	in.Err = k.readInputs(ctx, inst, &in, how)
 	return in
 }
 
-func (k *kind) readInputs(ctx context.Context, inst *lsv1alpha1.Installation, in *installation.Inputs, imports trust) (err error) {
-	if in.Input, err = k.subject(ctx, inst); err != nil {
+func (k *kind) readInputs(ctx context.Context, inst *lsv1alpha1.Installation, in *installation.Inputs, how reading) (err error) {
+	if in.Input, err = k.subject(ctx, inst, how.revision); err != nil {
 		return err
 	}
 	if in.Scope, in.Marks, err = k.expectedScope(ctx, inst, in.Run); err != nil {
 		return err
 	}
-	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, imports); err != nil {
+	if in.Facts, err = k.importFacts(ctx, in.Scope, inst, how.imports); err != nil {
 		return err
 	}
 	if in.Hasher, err = k.keys.get(ctx); err != nil {
@@ -98,9 +105,11 @@ func (k *kind) unchangedInputs(
 	o installation.Observed,
 	run dataflow.Run,
 ) installation.Inputs {
-	in := k.inputs(ctx, inst, o, run, fromCache)
+	how := reading{imports: fromCache, revision: inst.Status.BlueprintRevision}
+	in := k.inputs(ctx, inst, o, run, how)
 	if in.Err == nil && installation.ImportsChanged(in) != nil {
-		in = k.inputs(ctx, inst, o, run, fromServer)
+		how.imports = fromServer
+		in = k.inputs(ctx, inst, o, run, how)
 	}
 	return in
 }

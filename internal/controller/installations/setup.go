@@ -17,9 +17,11 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
+	"espalier.dev/internal/catalog/artifact"
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
+	"espalier.dev/internal/dial"
 	"espalier.dev/internal/freshness"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
@@ -36,6 +38,8 @@ type Options struct {
 	KeyNamespace string
 	// Repository is where components come from that are not given inline.
 	Repository catalog.Repository
+	// Dial says which addresses may be dialled for blueprints.
+	Dial dial.Rules
 	// Clock is the real one if nil.
 	Clock clock.PassiveClock
 }
@@ -55,7 +59,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	k := &kind{
 		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: engine, catalog: catalog.New(engine), repository: options.Repository,
 		keys:     &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
-		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), namespaces: ending.Of(mgr), recorder: mgr.GetEventRecorder(Name),
+		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), git: artifact.NewGit(options.Dial), namespaces: ending.Of(mgr), recorder: mgr.GetEventRecorder(Name),
 	}
 	l := &installationLoop{
 		Name:   Name,
@@ -106,6 +110,7 @@ type kind struct {
 	repository catalog.Repository
 	keys       *hashKey
 	contents   *contents
+	git        *artifact.Git
 	namespaces ending.Namespaces
 	losses     losses
 	recorder   events.EventRecorder

@@ -485,6 +485,30 @@ func TestOnlyTheNewestCommitsAreFetched(t *testing.T) {
 	}
 }
 
+func TestRevisionsAreTagsBranchesAndCommits(t *testing.T) {
+	server := gitserver.Start(t)
+	repository := server.Create(t, "blueprints", map[string]string{"a": "1"})
+	first := repository.Tip(gitserver.Main)
+	repository.Git("tag", "light", first)
+	repository.Git("-c", "user.name=a", "-c", "user.email=a@b", "tag", "-a", "-m", "with a message", "annotated", first)
+	repository.Git("tag", gitserver.Main, first)
+	second := repository.Commit(gitserver.Main, map[string]string{"a": "2"})
+	remote := connect(t, settings(t, server, repository))
+	for revision, want := range map[string]string{
+		"light":                        first,
+		"annotated":                    first,
+		"refs/heads/" + gitserver.Main: second,
+		gitserver.Main:                 first, // a tag comes before a branch
+		second:                         second,
+		"absent":                       "",
+		"heads/" + gitserver.Main:      "",
+	} {
+		if got, err := remote.Resolve(t.Context(), revision); err != nil || got != want {
+			t.Errorf("%s leads to %q, %v; want %q", revision, got, err, want)
+		}
+	}
+}
+
 func TestTrailers(t *testing.T) {
 	for message, want := range map[string]string{
 		"Promote\n\nPromotion-Key: abc\n":                       "abc",

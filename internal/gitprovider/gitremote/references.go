@@ -20,6 +20,21 @@ import (
 type advertisement struct {
 	can  *capability.List
 	tips map[string]plumbing.Hash
+	// peeled are the commits that tags with a message of their own stand for.
+	peeled map[string]plumbing.Hash
+}
+
+// named returns the commit of a tag or a branch, in Git's order; the zero hash if there is neither.
+func (a *advertisement) named(revision string) plumbing.Hash {
+	for _, reference := range []string{revision, "refs/tags/" + revision, "refs/heads/" + revision} {
+		if commit, found := a.peeled[reference]; found {
+			return commit
+		}
+		if tip, found := a.tips[reference]; found && strings.HasPrefix(reference, "refs/") {
+			return tip
+		}
+	}
+	return plumbing.ZeroHash
 }
 
 // tip returns the commit of a branch; the zero hash if there is no such branch.
@@ -41,6 +56,23 @@ func (r *Remote) Tips(ctx context.Context, branches ...string) (map[string]strin
 		}
 	}
 	return tips, nil
+}
+
+// Resolve returns the commit of a revision: a tag, a branch, a reference in full, or the hash of a commit, which need not exist. It is empty
+// if there is no such tag or branch. It costs one small request, so it comes before a Fetch.
+func (r *Remote) Resolve(ctx context.Context, revision string) (string, error) {
+	known, err := r.advertised(ctx, uploadPack, "look up revision "+revision)
+	if err != nil {
+		return "", err
+	}
+	r.known = known
+	if commit := known.named(revision); !commit.IsZero() {
+		return commit.String(), nil
+	}
+	if plumbing.IsHash(revision) {
+		return revision, nil
+	}
+	return "", nil
 }
 
 // Branches returns the names of all branches that begin with a prefix, as the last call of Tips has seen them.
@@ -80,7 +112,7 @@ func (r *Remote) advertised(ctx context.Context, service, operation string) (*ad
 	case err != nil:
 		return nil, r.failed(operation, malformed(err))
 	}
-	return &advertisement{can: references.Capabilities, tips: references.References}, err
+	return &advertisement{can: references.Capabilities, tips: references.References, peeled: references.Peeled}, err
 }
 
 // follow makes later requests go to where the list of branches was found: servers redirect from former names of a repository.

@@ -76,7 +76,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	case first.Method != http.MethodGet:
 		return errors.New("an answer to a push or fetch redirects elsewhere")
 	case next.URL.Scheme != first.URL.Scheme || !strings.EqualFold(next.URL.Host, first.URL.Host):
-		return gitprovider.Misconfiguredf("the server redirects to %s: put the URL of the repository there into the Pipeline", next.URL.Host)
+		return gitprovider.Misconfiguredf("the server redirects to %s: use the URL of the repository there", next.URL.Host)
 	}
 	return nil
 }
