@@ -70,7 +70,7 @@ var installationSources = map[string]admission{
 	"blueprint: oci without a reference": {
 		installation("{blueprint: {oci: {reference: ''}}}"), "spec.blueprint.oci.reference: Invalid value",
 	},
-	"blueprint: git":                   {installation("{blueprint: {git: {url: 'https://git.example.com/x', revision: main}}}"), accepted},
+	"blueprint: git":                    {installation("{blueprint: {git: {url: 'https://git.example.com/x', revision: main}}}"), accepted},
 	"blueprint: git without a revision": {installation("{blueprint: {git: {url: 'https://git.example.com/x'}}}"), "spec.blueprint.git.revision: Required value"},
 	"blueprint: git and oci": {
 		installation("{blueprint: {oci: {reference: a}, git: {url: 'https://git.example.com/x', revision: main}}}"),

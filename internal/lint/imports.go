@@ -114,9 +114,17 @@ var layers = slices.Concat(
 			libraries: apimachinery,
 		},
 		{
+			folders: []string{"internal/artifact"},
+			sees: []string{
+				"api", "internal/failure", "internal/lru", "internal/component", "internal/blueprint", "internal/catalog",
+				"internal/dial", "internal/gitprovider",
+			},
+		},
+		{
 			folders: []string{"internal/controller"},
 			sees: slices.Concat(
-				[]string{"api", "internal/loop", "internal/freshness", "internal/confidential", "internal/version", "internal/catalog"},
+				[]string{"api", "internal/loop", "internal/freshness", "internal/confidential", "internal/version"},
+				[]string{"internal/catalog", "internal/artifact"},
 				purePackages, adapters,
 			),
 		},

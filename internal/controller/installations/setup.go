@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
-	"espalier.dev/internal/catalog/artifact"
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
@@ -57,9 +57,16 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	engine := blueprint.NewEngine()
 	k := &kind{
-		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), engine: engine, catalog: catalog.New(engine), repository: options.Repository,
-		keys:     &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
-		contents: newContents(mgr.GetClient(), mgr.GetAPIReader()), git: artifact.NewGit(options.Dial), namespaces: ending.Of(mgr), recorder: mgr.GetEventRecorder(Name),
+		cluster:    mgr.GetClient(),
+		live:       mgr.GetAPIReader(),
+		engine:     engine,
+		catalog:    catalog.New(engine),
+		repository: options.Repository,
+		keys:       &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
+		contents:   newContents(mgr.GetClient(), mgr.GetAPIReader()),
+		git:        artifact.NewGit(options.Dial),
+		namespaces: ending.Of(mgr),
+		recorder:   mgr.GetEventRecorder(Name),
 	}
 	l := &installationLoop{
 		Name:   Name,

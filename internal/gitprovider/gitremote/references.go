@@ -58,8 +58,8 @@ func (r *Remote) Tips(ctx context.Context, branches ...string) (map[string]strin
 	return tips, nil
 }
 
-// Resolve returns the commit of a revision: a tag, a branch, a reference in full, or the hash of a commit, which need not exist. It is empty
-// if there is no such tag or branch. It costs one small request, so it comes before a Fetch.
+// Resolve returns the commit of a revision: a tag, a branch, a reference in full, or the hash of a commit, which need not exist. It is
+// empty if there is no such tag or branch. It costs one small request, so it comes before a Fetch.
 func (r *Remote) Resolve(ctx context.Context, revision string) (string, error) {
 	known, err := r.advertised(ctx, uploadPack, "look up revision "+revision)
 	if err != nil {

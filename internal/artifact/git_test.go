@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
-	"espalier.dev/internal/catalog/artifact"
 	"espalier.dev/internal/component/resolve"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
