@@ -49,6 +49,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/masking"}, sees: []string{"api", "internal/failure"}, libraries: slices.Concat(apimachinery, documents)},
 		{folders: []string{"internal/decision"}, libraries: apimachinery},
 		{folders: []string{"internal/lru"}, libraries: []string{}},
+		{folders: []string{"internal/archive"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
 		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
@@ -71,8 +72,8 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/blueprint"},
 			sees: []string{
-				"api", "internal/failure", "internal/lru", "internal/graph", "internal/dataflow", "internal/template", "internal/schema",
-				"internal/component",
+				"api", "internal/failure", "internal/lru", "internal/archive", "internal/graph", "internal/dataflow", "internal/template",
+				"internal/schema", "internal/component",
 			},
 			libraries: slices.Concat(apimachinery, documents),
 		},
@@ -108,7 +109,7 @@ var layers = slices.Concat(
 		},
 		{
 			folders:   []string{"internal/catalog"},
-			sees:      []string{"api", "internal/failure", "internal/lru", "internal/schema", "internal/component", "internal/blueprint"},
+			sees:      []string{"api", "internal/failure", "internal/lru", "internal/archive", "internal/schema", "internal/component", "internal/blueprint"},
 			libraries: apimachinery,
 		},
 		{
