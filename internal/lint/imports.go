@@ -35,6 +35,7 @@ var (
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
 		"deployer", "internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval", "internal/dial", "internal/taskgroup",
+		"internal/oci",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -88,6 +89,10 @@ var layers = slices.Concat(
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
 		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
+		{
+			folders: []string{"internal/oci"},
+			sees:    []string{"internal/failure", "internal/lru", "internal/archive", "internal/dial", "internal/version"},
+		},
 		{
 			folders: []string{"internal/target", "internal/gitprovider"},
 			sees:    []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup"},
