@@ -25,7 +25,7 @@ const (
 // compiledFactor is how much larger a compiled template is than its text, roughly and rather too much.
 const compiledFactor = 8
 
-func (f Files) bytes() int {
+func bytesOf(f Files) int {
 	total := 0
 	for name, content := range f {
 		total += len(name) + len(content)
@@ -33,8 +33,8 @@ func (f Files) bytes() int {
 	return total
 }
 
-// key covers the names and contents of all files.
-func (f Files) key() lru.Key {
+// keyOf covers the names and contents of all files.
+func keyOf(f Files) lru.Key {
 	parts := make([][]byte, 0, 2*len(f))
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		parts = append(parts, []byte(name), f[name])
@@ -45,9 +45,9 @@ func (f Files) key() lru.Key {
 // Parse is the function Parse with a memory: a blueprint whose files were seen before is not parsed again. The files must
 // not be changed afterwards.
 func (e *Engine) Parse(files Files) (*Blueprint, error) {
-	return e.blueprints.Get(files.key(), func() (*Blueprint, int, error) {
+	return e.blueprints.Get(keyOf(files), func() (*Blueprint, int, error) {
 		b, err := Parse(files)
-		return b, files.bytes() * compiledFactor, err
+		return b, bytesOf(files) * compiledFactor, err
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 // Parse refuses or warns about, schemas that are none, and the same for the blueprints that it contains.
 func Check(files Files) Findings {
 	f := &Findings{}
-	content, err := files.read(lsv1alpha1.BlueprintFileName)
+	content, err := readFile(files, lsv1alpha1.BlueprintFileName)
 	if err != nil {
 		f.Errors = append(f.Errors, err.Error())
 		return *f

@@ -56,7 +56,7 @@ func compileExecutor(where string, e *lsv1alpha1.TemplateExecutor, files Files) 
 // templateOf finds the template: a text, which it stores in source, or a tree.
 func templateOf(e *lsv1alpha1.TemplateExecutor, files Files, source *template.Source) (tree any, isText bool, err error) {
 	if e.File != "" {
-		content, err := files.read(e.File)
+		content, err := readFile(files, e.File)
 		source.Text = string(content)
 		return nil, true, err
 	}

@@ -7,15 +7,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/archive"
 )
 
 // Limits of a blueprint's directory.
@@ -26,8 +25,8 @@ const (
 	maxDepth     = 64
 )
 
-// Files is a directory in memory: contents by clean, relative path. It is an fs.FS that cannot lead anywhere else.
-type Files map[string][]byte
+// Files is the directory of a blueprint in memory.
+type Files = archive.Files
 
 // InlineFiles reads a directory that is written as a tree: a text is a file, an object is a directory.
 func InlineFiles(tree lsv1alpha1.AnyJSON) (Files, error) {
@@ -118,20 +117,20 @@ func CopyFiles(from fs.FS) (Files, error) {
 	return r.files, err
 }
 
-// read returns a file by a path as blueprints write it: relative to the directory, with or without a slash in front.
-func (f Files) read(name string) ([]byte, error) {
+// readFile returns a file by a path as blueprints write it: relative to the directory, with or without a slash in front.
+func readFile(f Files, name string) ([]byte, error) {
 	clean := path.Clean(strings.TrimLeft(name, "/"))
 	content, found := f[clean]
 	if !found {
-		return nil, fmt.Errorf("there is no file %q in the blueprint; it has %s", name, f.list())
+		return nil, fmt.Errorf("there is no file %q in the blueprint; it has %s", name, listFiles(f))
 	}
 	return content, nil
 }
 
-// list names the files for an error message.
-func (f Files) list() string {
+// listFiles names the files for an error message.
+func listFiles(f Files) string {
 	const most = 10
-	names := slices.Sorted(maps.Keys(f))
+	names := f.Names()
 	if len(names) == 0 {
 		return "no files"
 	}
@@ -139,94 +138,4 @@ func (f Files) list() string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")
-}
-
-// Open implements fs.FS.
-func (f Files) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	if content, found := f[name]; found {
-		return &openFile{Reader: bytes.NewReader(content), info: fileInfo{name: path.Base(name), size: int64(len(content))}}, nil
-	}
-	entries := f.entries(name)
-	if entries == nil && name != "." {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &openDir{info: fileInfo{name: path.Base(name), dir: true}, entries: entries}, nil
-}
-
-// entries lists a directory in order of names, nil if it is not there.
-func (f Files) entries(dir string) []fs.DirEntry {
-	prefix := dir + "/"
-	if dir == "." {
-		prefix = ""
-	}
-	found := map[string]fileInfo{}
-	for name, content := range f {
-		rest, inside := strings.CutPrefix(name, prefix)
-		if !inside {
-			continue
-		}
-		if first, _, nested := strings.Cut(rest, "/"); nested {
-			found[first] = fileInfo{name: first, dir: true}
-		} else {
-			found[rest] = fileInfo{name: rest, size: int64(len(content))}
-		}
-	}
-	var entries []fs.DirEntry
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		entries = append(entries, fs.FileInfoToDirEntry(found[name]))
-	}
-	return entries
-}
-
-type fileInfo struct {
-	name string
-	size int64
-	dir  bool
-}
-
-func (i fileInfo) Name() string       { return i.name }
-func (i fileInfo) Size() int64        { return i.size }
-func (i fileInfo) ModTime() time.Time { return time.Time{} }
-func (i fileInfo) IsDir() bool        { return i.dir }
-func (i fileInfo) Sys() any           { return nil }
-func (i fileInfo) Mode() fs.FileMode {
-	if i.dir {
-		return fs.ModeDir | 0o555
-	}
-	return 0o444
-}
-
-type openFile struct {
-	*bytes.Reader
-	info fileInfo
-}
-
-func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *openFile) Close() error               { return nil }
-
-type openDir struct {
-	info    fileInfo
-	entries []fs.DirEntry
-}
-
-func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
-func (d *openDir) Close() error               { return nil }
-func (d *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.info.name, Err: fs.ErrInvalid}
-}
-
-// ReadDir implements fs.ReadDirFile.
-func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if n > 0 && len(d.entries) == 0 {
-		return nil, io.EOF
-	}
-	if n <= 0 || n > len(d.entries) {
-		n = len(d.entries)
-	}
-	taken := d.entries[:n]
-	d.entries = d.entries[n:]
-	return taken, nil
 }

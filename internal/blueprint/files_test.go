@@ -78,12 +78,12 @@ func TestCopyFiles(t *testing.T) {
 func TestReadAcceptsTheWaysPeopleWritePaths(t *testing.T) {
 	files := Files{"data/a.yaml": []byte("A")}
 	for _, name := range []string{"data/a.yaml", "/data/a.yaml", "./data/a.yaml", "//data/./a.yaml"} {
-		if content, err := files.read(name); err != nil || string(content) != "A" {
+		if content, err := readFile(files, name); err != nil || string(content) != "A" {
 			t.Errorf("read(%q) = %q, %v", name, content, err)
 		}
 	}
 	for _, name := range []string{"../data/a.yaml", "", "/", "data"} {
-		if _, err := files.read(name); err == nil || !strings.Contains(err.Error(), "it has data/a.yaml") {
+		if _, err := readFile(files, name); err == nil || !strings.Contains(err.Error(), "it has data/a.yaml") {
 			t.Errorf("read(%q) gave %v, want an error that lists the files", name, err)
 		}
 	}

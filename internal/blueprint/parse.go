@@ -40,7 +40,7 @@ type inlineTree struct {
 // Parse reads the blueprint in a directory. What it cannot work with, and fields that it does not know, are a terminal
 // error that names each.
 func Parse(files Files) (*Blueprint, error) {
-	content, err := files.read(lsv1alpha1.BlueprintFileName)
+	content, err := readFile(files, lsv1alpha1.BlueprintFileName)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -113,7 +113,7 @@ func (b *Blueprint) loadSubinstallations() Findings {
 }
 
 func (b *Blueprint) loadSubinstallation(s *lsv1alpha1.SubinstallationTemplate) (Findings, error) {
-	content, err := b.Files.read(s.File)
+	content, err := readFile(b.Files, s.File)
 	if err != nil {
 		return Findings{}, err
 	}

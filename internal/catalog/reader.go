@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"espalier.dev/internal/archive"
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/schema"
 )
@@ -24,7 +25,11 @@ func (r *reader) content(of *component.Descriptor, access component.Access) (com
 	return content, unread(ReasonResourceNotFound, err)
 }
 
-// schemas finds schemas in components, beginning at one of them.
+// maxSchemaBytes is how large a schema may be that is packed with gzip.
+const maxSchemaBytes = 4 << 20
+
+// schemas finds schemas in components, beginning at one of them. Schemas may be packed with gzip, whatever they say of
+// themselves.
 func (r *reader) schemas(from *component.Descriptor) schema.Finder {
 	return func(uri string) (schema.Resource, error) {
 		found, err := r.set.ResolveURI(from, uri)
@@ -38,6 +43,10 @@ func (r *reader) schemas(from *component.Descriptor) schema.Finder {
 		if err != nil {
 			return schema.Resource{}, err
 		}
-		return schema.Resource{Content: content.Data, Component: found.Component.ID().String(), Resources: r.schemas(found.Component)}, nil
+		plain, err := archive.Gunzip(content.Data, maxSchemaBytes)
+		if err != nil {
+			return schema.Resource{}, Invalid(ReasonResourceInvalid, fmt.Errorf("%s: unpack the schema: %w", uri, err))
+		}
+		return schema.Resource{Content: plain, Component: found.Component.ID().String(), Resources: r.schemas(found.Component)}, nil
 	}
 }

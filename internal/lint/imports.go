@@ -35,7 +35,7 @@ var (
 	// adapters each speak to one kind of system outside.
 	adapters = []string{
 		"deployer", "internal/deployer", "internal/target", "internal/fleet", "internal/gitprovider", "internal/approval",
-		"internal/dial", "internal/taskgroup",
+		"internal/dial", "internal/taskgroup", "internal/oci",
 	}
 	apimachinery = []string{"k8s.io/apimachinery"}
 	// documents are the libraries for JSON and YAML.
@@ -50,6 +50,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/masking"}, sees: []string{"api", "internal/failure"}, libraries: slices.Concat(apimachinery, documents)},
 		{folders: []string{"internal/decision"}, libraries: apimachinery},
 		{folders: []string{"internal/lru"}, libraries: []string{}},
+		{folders: []string{"internal/archive"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
 		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
@@ -72,8 +73,8 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/blueprint"},
 			sees: []string{
-				"api", "internal/failure", "internal/lru", "internal/graph", "internal/dataflow", "internal/template", "internal/schema",
-				"internal/component",
+				"api", "internal/failure", "internal/lru", "internal/archive", "internal/graph", "internal/dataflow", "internal/template",
+				"internal/schema", "internal/component",
 			},
 			libraries: slices.Concat(apimachinery, documents),
 		},
@@ -88,6 +89,10 @@ var layers = slices.Concat(
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
 		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
+		{
+			folders: []string{"internal/oci"},
+			sees:    []string{"internal/failure", "internal/lru", "internal/archive", "internal/dial", "internal/version"},
+		},
 		{
 			folders: []string{"internal/target", "internal/gitprovider"},
 			sees:    []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup"},
@@ -110,7 +115,7 @@ var layers = slices.Concat(
 		},
 		{
 			folders:   []string{"internal/catalog"},
-			sees:      []string{"api", "internal/failure", "internal/lru", "internal/schema", "internal/component", "internal/blueprint"},
+			sees:      []string{"api", "internal/failure", "internal/lru", "internal/archive", "internal/schema", "internal/component", "internal/blueprint"},
 			libraries: apimachinery,
 		},
 		{

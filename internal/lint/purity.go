@@ -10,6 +10,7 @@ import (
 
 // purePackages decide and never act. Their sub-packages are pure as well, except for those in shellsWithin.
 var purePackages = []string{
+	"internal/archive",
 	"internal/blueprint",
 	"internal/component",
 	"internal/dataflow",

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"net"
+	"regexp"
+	"strings"
+)
+
+// Address is where a registry is, and where in it.
+type Address struct {
+	// PlainHTTP says that the registry is spoken to without TLS, because its URL begins with http://.
+	PlainHTTP bool
+	// Host is the name with the port, if that is given.
+	Host string
+	// Path is what follows the host, without slashes at its ends.
+	Path string
+}
+
+var (
+	hostPattern = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(:[0-9]{1,5})?$`)
+	pathPattern = regexp.MustCompile(`^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`)
+)
+
+// ParseAddress understands [SCHEME://]HOST[:PORT][/PATH]. The schemes are https, which is assumed, http and oci. Errors do not
+// quote the text, for by mistake it may contain credentials.
+func ParseAddress(text string) (Address, error) {
+	var address Address
+	if scheme, rest, found := strings.Cut(text, "://"); found {
+		switch strings.ToLower(scheme) {
+		case "http":
+			address.PlainHTTP = true
+		case "https", "oci":
+		default:
+			return Address{}, misconfigured("the address of a registry begins with https://, http:// or oci://, or has no scheme")
+		}
+		text = rest
+	}
+	host, path, _ := strings.Cut(text, "/")
+	if !hostPattern.MatchString(host) {
+		return Address{}, misconfigured("the address of a registry needs a host such as registry.example.com:5000, and no user or password before it")
+	}
+	address.Host, address.Path = host, strings.Trim(path, "/")
+	return address, nil
+}
+
+// Name returns the host without its port, and Port the port that is given or, by scheme, usual.
+func (a Address) Name() string {
+	if name, _, err := net.SplitHostPort(a.Host); err == nil {
+		return name
+	}
+	return strings.Trim(a.Host, "[]")
+}
+
+// Port returns the port that is given, or the one that the scheme implies.
+func (a Address) Port() string {
+	if _, port, err := net.SplitHostPort(a.Host); err == nil {
+		return port
+	}
+	if a.PlainHTTP {
+		return "80"
+	}
+	return "443"
+}
+
+// Scheme returns http or https.
+func (a Address) Scheme() string {
+	if a.PlainHTTP {
+		return "http"
+	}
+	return "https"
+}
+
+// IsRepository reports whether a path can name a repository.
+func IsRepository(path string) bool { return len(path) <= 255 && pathPattern.MatchString(path) }

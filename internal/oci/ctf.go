@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+
+	"espalier.dev/internal/archive"
+)
+
+// Names in an archive.
+const (
+	indexFile   = "artifact-index.json"
+	blobsFolder = "blobs"
+
+	maxIndexBytes = 4 << 20
+)
+
+// archiveLimits are for archives that are a single file: they are read into memory. A larger one can be unpacked into a
+// directory, whose blobs are read when they are asked for.
+var archiveLimits = archive.Limits{Bytes: 256 << 20, FileBytes: 256 << 20, Entries: 20_000, Depth: 4}
+
+// artifact is an entry of the index of an archive.
+type artifact struct {
+	Repository string        `json:"repository"`
+	Tag        string        `json:"tag,omitempty"`
+	Digest     digest.Digest `json:"digest"`
+	MediaType  string        `json:"mediaType,omitempty"`
+}
+
+type artifactIndex struct {
+	SchemaVersion int        `json:"schemaVersion"`
+	Artifacts     []artifact `json:"artifacts"`
+}
+
+// Archive is a Store in the common transport format (CTF): an index of artifacts and a folder of blobs.
+type Archive struct {
+	name   string
+	limits Limits
+
+	mutex sync.RWMutex
+	index artifactIndex
+	// files holds the blobs, added those that were pushed since.
+	files fs.FS
+	added archive.Files
+}
+
+// NewArchive returns an empty archive in memory.
+func NewArchive() *Archive {
+	return &Archive{
+		name:   "a new archive",
+		limits: DefaultLimits,
+		index:  artifactIndex{SchemaVersion: 1, Artifacts: []artifact{}},
+		files:  archive.Files{},
+		added:  archive.Files{},
+	}
+}
+
+// OpenArchive opens an archive of a file system: a directory, or a file that is a tar archive, packed with gzip or not.
+func OpenArchive(in fs.FS, name string) (*Archive, error) {
+	a, err := openArchive(in, name)
+	return a, judge("open the archive", name, err)
+}
+
+func openArchive(in fs.FS, name string) (*Archive, error) {
+	a := NewArchive()
+	a.name = name
+	info, err := fs.Stat(in, name)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	if info.IsDir() {
+		if a.files, err = fs.Sub(in, name); err != nil {
+			return nil, fileError(err)
+		}
+	} else if a.files, err = readArchiveFile(in, name); err != nil {
+		return nil, err
+	}
+	return a, a.readIndex()
+}
+
+func readArchiveFile(in fs.FS, name string) (archive.Files, error) {
+	file, err := in.Open(name)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	defer func() { _ = file.Close() }()
+	files, err := archive.Read(file, archiveLimits)
+	if err != nil {
+		return nil, malformed("it is neither a directory nor a tar archive that can be read: %s", err)
+	}
+	return files, nil
+}
+
+func (a *Archive) readIndex() error {
+	file, err := a.files.Open(indexFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return malformed("there is no file %s, so it is no archive in the common transport format", indexFile)
+	}
+	if err != nil {
+		return fileError(err)
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(&bounded{Reader: file, left: maxIndexBytes})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &a.index); err != nil || a.index.SchemaVersion != 1 {
+		return malformed("its file %s is not well-formed: schemaVersion 1 and a list of artifacts are expected", indexFile)
+	}
+	for _, entry := range a.index.Artifacts {
+		if err := validDigest(entry.Digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileError says what happened to a file without quoting paths of this machine.
+func fileError(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return notFound("the file is not there")
+	}
+	return fmt.Errorf("read the file: %w", err)
+}
+
+// String names the archive.
+func (a *Archive) String() string { return "archive " + a.name }
+
+// Manifest implements Store.
+func (a *Archive) Manifest(_ context.Context, repository, reference string) (Manifest, error) {
+	manifest, err := a.manifest(repository, reference)
+	return manifest, judge("read the manifest "+reference, a.String()+", "+repository, err)
+}
+
+func (a *Archive) manifest(repository, reference string) (Manifest, error) {
+	entry, err := a.find(repository, reference)
+	if err != nil {
+		return Manifest{}, err
+	}
+	blob, err := a.open(entry.Digest)
+	if err != nil {
+		return Manifest{}, err
+	}
+	defer func() { _ = blob.Close() }()
+	content, err := io.ReadAll(&bounded{Reader: blob, left: a.limits.Manifest})
+	if err != nil {
+		return Manifest{}, err
+	}
+	manifest := NewManifest(entry.MediaType, content)
+	manifest.Digest = entry.Digest
+	if manifest.MediaType == "" {
+		manifest.MediaType = mediaTypeOf(content)
+	}
+	return manifest, nil
+}
+
+// find looks an artifact up. A digest need not be in the index, for an index artifact has manifests that are not.
+func (a *Archive) find(repository, reference string) (artifact, error) {
+	a.mutex.RLock()
+	defer a.mutex.RUnlock()
+	byDigest := digest.Digest(reference).Validate() == nil
+	inRepository := false
+	for _, entry := range a.index.Artifacts {
+		if entry.Repository != repository {
+			continue
+		}
+		if entry.Tag == reference || entry.Digest.String() == reference {
+			return entry, nil
+		}
+		inRepository = true
+	}
+	if byDigest && inRepository {
+		return artifact{Repository: repository, Digest: digest.Digest(reference)}, nil
+	}
+	return artifact{}, notFound("the archive does not have it")
+}
+
+// mediaTypeOf returns the media type that a manifest says it has, or the one that its fields suggest.
+func mediaTypeOf(content []byte) string {
+	var fields struct {
+		MediaType string          `json:"mediaType"`
+		Manifests json.RawMessage `json:"manifests"`
+	}
+	_ = json.Unmarshal(content, &fields)
+	switch {
+	case fields.MediaType != "":
+		return fields.MediaType
+	case len(fields.Manifests) > 0:
+		return MediaTypeIndex
+	default:
+		return MediaTypeManifest
+	}
+}
+
+// Blob implements Store.
+func (a *Archive) Blob(_ context.Context, repository string, blob Descriptor) (io.ReadCloser, error) {
+	content, err := a.open(blob.Digest)
+	return content, judge("read the blob "+blob.Digest.String(), a.String()+", "+repository, err)
+}
+
+// open opens a blob. Archives write a dot or a folder between algorithm and digits.
+func (a *Archive) open(of digest.Digest) (io.ReadCloser, error) {
+	if err := validDigest(of); err != nil {
+		return nil, err
+	}
+	a.mutex.RLock()
+	defer a.mutex.RUnlock()
+	if content, found := a.added[blobName(of)]; found {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
+	for _, name := range []string{blobName(of), strings.Replace(blobName(of), ".", "/", 1)} {
+		file, err := a.files.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fileError(err)
+		}
+		if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+			_ = file.Close()
+			return nil, malformed("the blob is no regular file")
+		}
+		return verify(file, of, nil), nil
+	}
+	return nil, notFound("the archive does not have it")
+}
+
+func blobName(of digest.Digest) string {
+	return blobsFolder + "/" + of.Algorithm().String() + "." + of.Encoded()
+}
+
+// PushBlob implements Store.
+func (a *Archive) PushBlob(_ context.Context, _, mediaType string, content []byte) (Descriptor, error) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	blob := Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
+	a.added[blobName(blob.Digest)] = bytes.Clone(content)
+	return blob, nil
+}
+
+// PushManifest implements Store.
+func (a *Archive) PushManifest(_ context.Context, repository, tag string, manifest Manifest) error {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.added[blobName(manifest.Digest)] = bytes.Clone(manifest.Content)
+	a.index.Artifacts = slices.DeleteFunc(a.index.Artifacts, func(e artifact) bool {
+		return e.Repository == repository && e.Tag == tag && (tag != "" || e.Digest == manifest.Digest)
+	})
+	a.index.Artifacts = append(a.index.Artifacts, artifact{
+		Repository: repository,
+		Tag:        tag,
+		Digest:     manifest.Digest,
+		MediaType:  manifest.MediaType,
+	})
+	return nil
+}
+
+// Files returns the archive as a directory: what it was opened with, and what was pushed since.
+func (a *Archive) Files() (archive.Files, error) {
+	a.mutex.RLock()
+	defer a.mutex.RUnlock()
+	files := archive.Files{}
+	err := fs.WalkDir(a.files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files[name], err = fs.ReadFile(a.files, name)
+		return err
+	})
+	if err != nil {
+		return nil, judge("copy the archive", a.name, fileError(err))
+	}
+	for name, content := range a.added {
+		files[name] = content
+	}
+	index, err := json.MarshalIndent(a.index, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write the index of the archive: %w", err)
+	}
+	files[indexFile] = index
+	return files, nil
+}

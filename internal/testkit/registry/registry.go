@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/distribution/distribution/v3/configuration"
+	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd" // the way it asks for passwords
+	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // where it keeps content
+	"github.com/sirupsen/logrus"
+	"golang.org/x/crypto/bcrypt"
+)
+
+// Options say what a registry is like. The zero value speaks plain HTTP and lets everybody in.
+type Options struct {
+	// TLS makes it speak TLS, by a certificate of an authority that nobody knows.
+	TLS bool
+	// Username and Password let in nobody else, if they are set.
+	Username string
+	Password string
+}
+
+// Registry is a real registry on loopback.
+type Registry struct {
+	// URL begins with http:// or https://.
+	URL string
+	// Host is the address with the port.
+	Host string
+	// CA is the authority of the certificate in PEM, nil without TLS.
+	CA []byte
+
+	app *handlers.App
+
+	mutex    sync.Mutex
+	fault    Fault
+	requests []string
+}
+
+// Fault answers a request instead of the registry, or with its help. It returns false if the registry is to answer.
+type Fault func(w http.ResponseWriter, r *http.Request, registry http.Handler) bool
+
+// quiet keeps the registry from logging every request, for which it has no setting when it is not a process.
+var quiet = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
+
+// Start starts a registry, which ends with the test.
+func Start(t testing.TB, options Options) *Registry {
+	t.Helper()
+	quiet()
+	config := &configuration.Configuration{
+		Version: configuration.CurrentVersion,
+		Storage: configuration.Storage{
+			"inmemory":    configuration.Parameters{},
+			"maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
+		},
+	}
+	config.HTTP.Secret = "of a test"
+	if options.Username != "" {
+		config.Auth = configuration.Auth{"htpasswd": configuration.Parameters{"realm": "test", "path": htpasswd(t, options)}}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &Registry{app: handlers.NewApp(ctx, config)}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(r.serve))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if options.TLS {
+		server.StartTLS()
+		r.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	} else {
+		server.Start()
+	}
+	r.URL = server.URL
+	_, r.Host, _ = strings.Cut(server.URL, "://")
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		cancel()
+		_ = r.app.Shutdown()
+	})
+	return r
+}
+
+func htpasswd(t testing.TB, options Options) string {
+	t.Helper()
+	hash, err := bcrypt.GenerateFromPassword([]byte(options.Password), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "htpasswd")
+	if err := os.WriteFile(name, []byte(options.Username+":"+string(hash)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Break has requests answered by a fault; nil mends it.
+func (r *Registry) Break(fault Fault) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.fault = fault
+}
+
+// Requests returns all requests so far, as method and path.
+func (r *Registry) Requests() []string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return append([]string(nil), r.requests...)
+}
+
+// Count returns how many requests there were whose method and path contain a text.
+func (r *Registry) Count(text string) int {
+	count := 0
+	for _, request := range r.Requests() {
+		if strings.Contains(request, text) {
+			count++
+		}
+	}
+	return count
+}
+
+func (r *Registry) serve(w http.ResponseWriter, request *http.Request) {
+	r.mutex.Lock()
+	r.requests = append(r.requests, request.Method+" "+request.URL.Path)
+	fault := r.fault
+	r.mutex.Unlock()
+	if fault == nil || !fault(w, request, r.app) {
+		r.app.ServeHTTP(w, request)
+	}
+}
