@@ -114,8 +114,10 @@ var layers = slices.Concat(
 			},
 		},
 		{
-			folders:   []string{"internal/catalog"},
-			sees:      []string{"api", "internal/failure", "internal/lru", "internal/archive", "internal/schema", "internal/component", "internal/blueprint"},
+			folders: []string{"internal/catalog"},
+			sees: []string{
+				"api", "internal/failure", "internal/lru", "internal/archive", "internal/schema", "internal/component", "internal/blueprint",
+			},
 			libraries: apimachinery,
 		},
 		{
