@@ -4,6 +4,7 @@
 package examples
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func checkBlueprint(t *testing.T, object client.Object) {
 	if err := yaml.UnmarshalStrict([]byte(folder["blueprint.yaml"]), &blueprint); err != nil {
 		t.Fatalf("blueprint of %s: %v", object.GetName(), err)
 	}
-	var provided []string
+	provided := slices.Collect(maps.Keys(installation.Spec.ImportDataMappings))
 	for _, i := range installation.Spec.Imports.Data {
 		provided = append(provided, i.Name)
 	}

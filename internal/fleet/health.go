@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
@@ -163,21 +164,32 @@ func isInstallation(object *unstructured.Unstructured) bool {
 // judgeInstallation knows the installations of this project. Their revision is the version that they ask for: while it differs from what
 // runs, they are not healthy.
 func judgeInstallation(object *unstructured.Unstructured) verdict {
-	version := text(object.Object, "spec", "componentDescriptor", "ref", "version")
-	if version == "" {
-		version = text(object.Object, "spec", "componentDescriptor", "inline", "component", "version")
-	}
+	revision, expected := revisionOf(object)
 	unready, failing := unfinished(object)
 	return verdict{
-		revision:  version,
-		attempted: version,
+		revision:  revision,
+		attempted: revision,
 		unready:   unready,
 		failing:   failing,
 		undeployed: text(object.Object, "status", "phase") == "" ||
 			text(object.Object, "spec", "flow") != string(lsv1alpha1.FlowContinuous) && text(object.Object, "status", "jobIDFinished") == "",
 		since:    moment(object.Object, "status", "phaseTransitionTime"),
-		expected: "spec.componentDescriptor names no version of a component",
+		expected: expected,
 	}
+}
+
+// revisionOf returns the revision of an installation, and why it has none.
+func revisionOf(object *unstructured.Unstructured) (revision, why string) {
+	var spec lsv1alpha1.InstallationSpec
+	fields, _ := object.Object["spec"].(map[string]any)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &spec); err != nil {
+		return "", "its spec cannot be understood: " + err.Error()
+	}
+	revision, err := spec.Revision()
+	if err != nil {
+		return "", err.Error()
+	}
+	return revision, "spec.componentDescriptor names no version of a component, and spec.revisionField no other field"
 }
 
 // unfinished says why an installation is not at its goal, and whether that is an end.

@@ -90,6 +90,14 @@ type InstallationSpec struct {
 	// +required
 	Blueprint BlueprintDefinition `json:"blueprint"`
 
+	// revisionField names the field of this spec that holds the revision of the installation, for pipelines: they read it
+	// there, and the strategy installation writes it there. One of blueprint.oci.reference, whose tag it is,
+	// blueprint.git.revision, and importDataMappings.NAME, which must be a text. If it is not set, the revision is the
+	// version of the component.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^(blueprint\.oci\.reference|blueprint\.git\.revision|importDataMappings\..+)$`
+	RevisionField string `json:"revisionField,omitempty"`
+
 	// imports say where the blueprint's imports come from.
 	// +optional
 	Imports InstallationImports `json:"imports,omitzero"`

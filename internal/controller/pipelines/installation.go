@@ -26,7 +26,7 @@ const installationKind = "Installation"
 
 const (
 	reasonWrongKind     = "NotAnInstallation"
-	reasonNoComponent   = "ComponentVersionMissing"
+	reasonNoRevision    = "RevisionMissing"
 	reasonNotWritten    = "InstallationNotWritten"
 	reasonNotConnected  = "ClusterNotConnected"
 	reasonNotInstalled  = "InstallationNotFound"
@@ -86,13 +86,10 @@ func (i *installer) change(ctx context.Context, at fleet.Application, e pipeline
 	if existing.Annotations[PromotionKeyAnnotation] == e.ID.Key {
 		return nil
 	}
-	component := existing.Spec.ComponentDescriptor
-	if component == nil || component.Reference == nil {
-		return failure.Terminalf(failure.Details{Reason: reasonNoComponent},
-			"%s has no spec.componentDescriptor.ref, whose version a promotion could set: refer to the component in a repository", at)
-	}
 	changed := existing.DeepCopy()
-	promote(changed, e)
+	if err := promote(changed, e); err != nil {
+		return failure.NewTerminal(failure.Details{Reason: reasonNoRevision}, fmt.Errorf("change %s: %w", at, err))
+	}
 	err = cluster.Patch(ctx, changed, client.MergeFromWithOptions(&existing, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsInvalid(err) {
 		return failure.NewTerminal(failure.Details{Reason: reasonRefusedChange}, fmt.Errorf("change %s: %w", at, err))
@@ -103,16 +100,21 @@ func (i *installer) change(ctx context.Context, at fleet.Application, e pipeline
 	return nil
 }
 
-// promote sets version, trigger and key in one write. In the continuous flow a changed version is trigger enough.
-func promote(inst *lsv1alpha1.Installation, e pipeline.Promote) {
-	reference := inst.Spec.ComponentDescriptor.Reference
-	changes := reference.Version != e.Value
-	reference.Version = e.Value
+// promote sets revision, trigger and key in one write. In the continuous flow a changed revision is trigger enough.
+func promote(inst *lsv1alpha1.Installation, e pipeline.Promote) error {
+	before, err := inst.Spec.Revision()
+	if err == nil {
+		err = inst.Spec.SetRevision(e.Value)
+	}
+	if err != nil {
+		return err
+	}
 	if inst.Annotations == nil {
 		inst.Annotations = map[string]string{}
 	}
 	inst.Annotations[PromotionKeyAnnotation] = e.ID.Key
-	if inst.Spec.Flow != lsv1alpha1.FlowContinuous || !changes {
+	if inst.Spec.Flow != lsv1alpha1.FlowContinuous || before == e.Value {
 		inst.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationReconcile)
 	}
+	return nil
 }

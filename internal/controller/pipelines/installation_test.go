@@ -103,6 +103,38 @@ func TestPIP24_TheJobOfTheNextInstallationBegins(t *testing.T) {
 	testkit.Eventually(t, w.APIServer, testkit.Installation(at[1], "app").Build(), begun, testkit.Within(patience))
 }
 
+// Without a component, spec.revisionField says what is promoted; the installations are processed for real.
+func TestPIP24_ARevisionWithoutAComponentIsPromoted(t *testing.T) {
+	t.Parallel()
+	w := idleWorld(t)
+	at := w.places(2)
+	for i, version := range []string{"1.1.0", "1.0.0"} {
+		inst := testkit.Installation(at[i], "app").Blueprint(`
+apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+imports:
+- {name: version, type: data, schema: {type: string}}
+`).MapImport("version", version).Continuous().Build()
+		inst.Spec.RevisionField = "importDataMappings.version"
+		w.Create(inst)
+	}
+	w.Options.Controllers = []string{"pipelines", "installations"}
+	w.Options.Namespaces = append(w.Options.Namespaces, at...)
+	w.Manage()
+	pipeline := testkit.Pipeline(w.Namespace, "p").App("landscaper.gardener.cloud/v1alpha1", "Installation", "app").
+		Environment("dev", at[0]).Environment("prod", at[1]).Build()
+	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
+	w.Create(pipeline)
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
+	changed := testkit.Installation(at[1], "app").Build()
+	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(changed), changed); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(changed.Spec.ImportDataMappings["version"].Raw); got != `"1.1.0"` || changed.Status.Phase != lsv1alpha1.PhaseSucceeded {
+		t.Errorf("prod has version %s and is in phase %s", got, changed.Status.Phase)
+	}
+}
+
 func TestPIP24_AnInstallationWithoutComponentVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -27,7 +27,9 @@ func TestPIP24_OneWriteHasVersionTriggerAndKey(t *testing.T) {
 			inst.Spec.ComponentDescriptor = &lsv1alpha1.ComponentDescriptorDefinition{
 				Reference: &lsv1alpha1.ComponentDescriptorReference{ComponentName: "example.com/app", Version: test.runs},
 			}
-			promote(inst, pipeline.Promote{ID: attemptNumber(1), Revision: "1.1.0", Value: "1.1.0"})
+			if err := promote(inst, pipeline.Promote{ID: attemptNumber(1), Revision: "1.1.0", Value: "1.1.0"}); err != nil {
+				t.Fatal(err)
+			}
 			if got := inst.Spec.ComponentDescriptor.Reference.Version; got != "1.1.0" {
 				t.Errorf("the version is %s", got)
 			}
