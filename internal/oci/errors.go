@@ -157,7 +157,8 @@ func explain(err error) *Error {
 		return byStatus(http.StatusNotFound, "")
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return byStatus(http.StatusUnauthorized, "")
-	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrInvalidDescriptorSize), strings.Contains(err.Error(), "digest mismatch"):
+	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrInvalidDescriptorSize),
+		strings.Contains(err.Error(), "digest mismatch"):
 		return &Error{Class: WrongDigest, Message: "the registry sends other content than the digest says: it was damaged or replaced; push it again"}
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return &Error{Class: TooLarge, Message: "the registry sends more than is read here"}

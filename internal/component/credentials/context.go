@@ -73,13 +73,13 @@ func pullSecret(c *lsv1alpha1.Context, name string, contents Contents) (Config, 
 	var config Config
 	if document, found := data[KeyDockerConfig]; found {
 		if config.Credentials, err = ParseDockerConfig(document); err != nil {
-			return Config{}, fmt.Errorf("Secret %s, key %s: %w", name, KeyDockerConfig, err)
+			return Config{}, fmt.Errorf("the Secret %s, key %s: %w", name, KeyDockerConfig, err)
 		}
 	}
 	if document, found := data[KeyCredentialConfig]; found {
 		more, err := ParseCredentialConfig(document)
 		if err != nil {
-			return Config{}, fmt.Errorf("Secret %s, key %s: %w", name, KeyCredentialConfig, err)
+			return Config{}, fmt.Errorf("the Secret %s, key %s: %w", name, KeyCredentialConfig, err)
 		}
 		config.Credentials = config.Credentials.And(more.Credentials)
 		config.Ignored = more.Ignored

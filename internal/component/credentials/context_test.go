@@ -100,8 +100,8 @@ func TestAContextThatIsWrongSaysWhere(t *testing.T) {
 		"no name":           {contextOf("", ""), "registryPullSecrets[0]: the name of the Secret is empty"},
 		"no such ConfigMap": {contextOf("absent"), "ocmConfig: there is no ConfigMap team/absent: create it"},
 		"no key":            {contextOf("keyless"), "ocmConfig: ConfigMap keyless has no key .ocmconfig"},
-		"a bad Secret":      {contextOf("", "bad"), "registryPullSecrets[0]: Secret bad, key .dockerconfigjson: "},
-		"a worse Secret":    {contextOf("", "worse"), "registryPullSecrets[0]: Secret worse, key .ocmcredentialconfig: "},
+		"a bad Secret":      {contextOf("", "bad"), "registryPullSecrets[0]: the Secret bad, key .dockerconfigjson: "},
+		"a worse Secret":    {contextOf("", "worse"), "registryPullSecrets[0]: the Secret worse, key .ocmcredentialconfig: "},
 		"a bad ConfigMap":   {contextOf("bad"), "ocmConfig: ConfigMap bad, key .ocmconfig: "},
 		"unreadable":        {contextOf("", "unreadable"), "registryPullSecrets[0]: the API server does not answer"},
 	} {
