@@ -29,11 +29,11 @@ import (
 
 var (
 	only   = flag.String("only", "", "IDs of the requirements whose mutants are tried, separated by commas")
-	sample = flag.Int("sample", 0, "try that many mutants, others each day, for twenty minutes at most")
+	sample = flag.Int("sample", 0, "try that many mutants, others each day, for eight minutes at most")
 )
 
 // sampleLimit bounds a sample, whatever it consists of.
-const sampleLimit = 20 * time.Minute
+const sampleLimit = 8 * time.Minute
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
