@@ -101,7 +101,7 @@ func TestCON14_AFinishedTreeAsksForNothing(t *testing.T) {
 	if asked := counted.since(begun, names); len(asked) > 0 {
 		t.Errorf("%d requests: %q", len(asked), asked)
 	}
-	if all := counted.since(0, names); len(all) < 20 {
+	if all := counted.since(0, names); len(all) < 12 {
 		t.Errorf("only %d requests were counted at all: %q", len(all), all)
 	}
 	for _, r := range recorder.Since(written) {
