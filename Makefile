@@ -50,8 +50,9 @@ RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal
 	./internal/dashboard ./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... \
 	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./test/canary
 
-# Whole workloads under faults. What a newcomer runs takes one plan of eight, CI the whole sample, and "make faults" every plan.
+# Whole workloads under faults. A newcomer runs one plan in eight of a sample, CI and test-all the whole sample, "make faults" every plan.
 SWEEPS := ./test/faults ./test/faults/promotions
+SHARE  ?= 8
 
 TEST_TIMEOUT = 40m
 GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
@@ -62,7 +63,7 @@ GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOU
 test: ## Run the tests of all modules, except those that need Gitea or Flux, with a small share of the fault sweeps.
 	go run ./internal/testkit/prebuild apiserver
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(SWEEPS))")
-	$(GO_TEST) $(SWEEPS) -args -share=8
+	$(GO_TEST) $(SWEEPS) -args -share=$(SHARE)
 	$(GO_TEST) -race -parallel 4 $(RACED)
 	cd api && $(GO_TEST) ./...
 	cd examples/file-deployer && $(GO_TEST) ./...
@@ -75,13 +76,9 @@ test-externals: externals ## Run the tests that need Gitea or Flux, which are bu
 	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
 	$(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
 
-.PHONY: test-sweeps
-test-sweeps: ## Run the whole sample of the fault sweeps.
-	go run ./internal/testkit/prebuild apiserver
-	$(GO_TEST) $(SWEEPS)
-
 .PHONY: test-all
-test-all: test test-sweeps test-externals ## Run all tests.
+test-all: SHARE = 1
+test-all: test test-externals ## Run all tests, with the whole sample of the fault sweeps.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
 .PHONY: test-busy
