@@ -196,6 +196,10 @@ func TestADamagedDatabaseEndsTheStart(t *testing.T) {
 	checkUnlocked(t, dir)
 }
 
+// locked are files whose locks are held until the process ends: with the lock, an etcd that was given up would go on, and write into a
+// directory that is being removed.
+var locked []*os.File
+
 // Whoever holds the lock of etcd's database keeps etcd waiting for ever.
 func TestAStartThatHangs(t *testing.T) {
 	dir, db := usedDir(t, "")
@@ -203,7 +207,7 @@ func TestAStartThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	locked = append(locked, file)
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
