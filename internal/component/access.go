@@ -143,7 +143,7 @@ func (a Access) Blob() (Blob, bool) {
 	case AccessOCIBlob:
 		return Blob{Repository: a.text("ref", "imageReference"), Reference: a.text("digest"), MediaType: a.text("mediaType")}, true
 	case AccessLocalBlob:
-		return Blob{Reference: a.text("localReference", "digest", "filename"), MediaType: a.text("mediaType")}, true
+		return Blob{Reference: a.text("localReference", "digest", "fileName", "filename"), MediaType: a.text("mediaType")}, true
 	default:
 		return Blob{}, false
 	}

@@ -41,6 +41,9 @@ func (r *reading) descriptor(tree any) (*Descriptor, error) {
 		return nil, fmt.Errorf("must be an object, is %s", kindOf(tree))
 	}
 	top := r.object("", fields)
+	if meta, _ := fields["meta"].(map[string]any); meta["schemaVersion"] != nil && fields["apiVersion"] != nil {
+		return nil, errors.New("it has both meta.schemaVersion and apiVersion: keep the one whose schema it is written in")
+	}
 	if top.fields["apiVersion"] != nil {
 		return r.descriptorV3(top)
 	}

@@ -18,8 +18,12 @@ func TestParseRefusesWithTheField(t *testing.T) {
 		text string
 		want []string
 	}{
-		"no object":              {"- a", []string{"must be an object, is a list"}},
-		"no schema":              {"component: {name: c}", []string{"meta.schemaVersion: v2 or apiVersion: ocm.software/v3alpha1"}},
+		"no object": {"- a", []string{"must be an object, is a list"}},
+		"no schema": {"component: {name: c}", []string{"meta.schemaVersion: v2 or apiVersion: ocm.software/v3alpha1"}},
+		"two schemas": {
+			v3("meta: {schemaVersion: v2}\ncomponent: {name: c, version: v}"),
+			[]string{"both meta.schemaVersion and apiVersion"},
+		},
 		"meta is no object":      {"meta: v2\ncomponent: {}", []string{"meta: must be an object, is a text"}},
 		"no schema version":      {"meta: {}\ncomponent: {name: c, version: v}", []string{"meta.schemaVersion: is required"}},
 		"unknown schema version": {"meta: {schemaVersion: v1}", []string{`meta.schemaVersion: "v1" is unknown, must be v2`}},

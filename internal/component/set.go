@@ -79,6 +79,11 @@ func (s *Set) Referenced(from *Descriptor, selector Identity) (*Descriptor, Coor
 	return d, Coordinates{RepositoryContext: s.home, Name: target.Name, Version: target.Version}, err
 }
 
+// Target returns the component to which a reference leads, one of a component of the set.
+func (s *Set) Target(of *Descriptor, reference *Reference) (*Descriptor, error) {
+	return s.follow(of.ID(), reference)
+}
+
 // follow returns the component to which a reference leads. A reference of a component of the set leads where the
 // overwrites send it, which depends on nothing but what it names; any other one leads to the component that it names.
 func (s *Set) follow(from ID, reference *Reference) (*Descriptor, error) {

@@ -6,6 +6,8 @@ package component
 import (
 	"reflect"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // garden is a component with two more that it refers to, one of them in the other schema.
@@ -73,6 +75,28 @@ func TestReferenced(t *testing.T) {
 	wantError(t, err, "component stranger:1.0.0, reference example.com/cloud: there is no component example.com/cloud:1.0.0")
 }
 
+// A reference leads somewhere also if no selector can tell it apart: one identity may be a part of another.
+func TestTarget(t *testing.T) {
+	root := describe(t, `
+meta: {schemaVersion: v2}
+component:
+  name: a
+  version: 1.0.0
+  componentReferences:
+  - {name: x, componentName: b, version: 1.0.0}
+  - {name: x, componentName: c, version: 1.0.0, extraIdentity: {side: north}}
+`)
+	set := setOf(t, root, named(t, "b"), named(t, "c"))
+	for i, want := range []string{"b", "c"} {
+		if d, err := set.Target(root, &root.References[i]); err != nil || d.Name != want {
+			t.Errorf("reference %d: got %v, %v", i, d, err)
+		}
+	}
+	if _, err := set.Target(root, &Reference{ComponentName: "d"}); err == nil {
+		t.Error("a reference of somebody else leads somewhere")
+	}
+}
+
 // A descriptor that is not part of the set can still refer to its components, for example one that was imported.
 func TestReferencedByAStranger(t *testing.T) {
 	set := garden(t)
@@ -101,34 +125,37 @@ func TestRepositoryContextOf(t *testing.T) {
 
 func TestResolveURI(t *testing.T) {
 	set := garden(t)
-	cases := map[string]struct {
-		component, resource string
-		reference           Coordinates
-	}{
+	type found struct {
+		Component, Resource string
+		Reference           Coordinates
+		Inline              bool
+	}
+	cases := map[string]found{
 		"cd://resources/gate": {
-			"example.com/garden",
-			"gate",
-			at(t, "registry.example.com/base", "example.com/garden", "1.0.0"),
+			Component: "example.com/garden",
+			Resource:  "gate",
+			Reference: at(t, "registry.example.com/base", "example.com/garden", "1.0.0"),
 		},
 		"cd://componentReferences/pond/resources/blueprint": {
-			"example.com/pond",
-			"blueprint",
-			at(t, "registry.example.com/base", "example.com/pond", "2.0.0"),
+			Component: "example.com/pond",
+			Resource:  "blueprint",
+			Reference: at(t, "registry.example.com/base", "example.com/pond", "2.0.0"),
 		},
 		"cd://componentReferences/pond/componentReferences/fish/resources/food#/x/y": {
-			"example.com/fish",
-			"food",
-			at(t, "registry.example.com/base", "example.com/fish", "4.0.0"),
+			Component: "example.com/fish",
+			Resource:  "food",
+			Reference: at(t, "registry.example.com/base", "example.com/fish", "4.0.0"),
 		},
 	}
-	for uri, c := range cases {
+	for uri, want := range cases {
 		t.Run(uri, func(t *testing.T) {
-			got, err := set.ResolveURI(set.Root(), uri)
+			resolved, err := set.ResolveURI(set.Root(), uri)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Component.Name != c.component || got.Resource.Name != c.resource || got.Reference != c.reference || got.Inline {
-				t.Errorf("got %+v", got)
+			got := found{resolved.Component.Name, resolved.Resource.Name, resolved.Reference, resolved.Inline}
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(RepositoryContext{})); diff != "" {
+				t.Errorf("what is found (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -40,7 +40,8 @@ func ParseAddress(text string) (Address, error) {
 	}
 	host, path, _ := strings.Cut(text, "/")
 	if !hostPattern.MatchString(host) {
-		return Address{}, misconfigured("the address of a registry needs a host such as registry.example.com:5000, and no user or password before it")
+		return Address{}, misconfigured(
+			"the address of a registry needs a host such as registry.example.com:5000, and no user or password before it")
 	}
 	address.Host, address.Path = host, strings.Trim(path, "/")
 	return address, nil

@@ -43,9 +43,10 @@ type Cache struct {
 	secret    []byte
 }
 
-// OpenCache uses a directory, which it makes, as a cache of a number of bytes. Nothing else may be in it.
+// OpenCache uses a directory, which it makes, as a cache of a number of bytes. Nothing else may be in it, and nobody else may read it: it
+// has what only holders of credentials could fetch.
 func OpenCache(directory string, limit int64) (*Cache, error) {
-	if err := os.MkdirAll(directory, 0o700); err != nil {
+	if err := makePrivate(directory); err != nil {
 		return nil, fmt.Errorf("make the directory of the content cache: %w", err)
 	}
 	c := &Cache{directory: directory, limit: limit}
@@ -53,6 +54,21 @@ func OpenCache(directory string, limit int64) (*Cache, error) {
 		return nil, fmt.Errorf("open the content cache: %w", err)
 	}
 	return c, c.evict("")
+}
+
+func makePrivate(directory string) error {
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(directory)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is a link: name the directory itself", directory)
+	}
+	// Only its owner can do this, so a directory that another user has put there is refused.
+	return os.Chmod(directory, 0o700)
 }
 
 // readSecret reads the key of the cache, or makes one. It keeps names of files from being a test for guessed passwords.

@@ -84,6 +84,27 @@ func TestOnlyWholeContentIsKept(t *testing.T) {
 }
 
 // What processes that have died left behind goes, what others are writing stays.
+// What only holders of credentials could fetch is for nobody else.
+func TestTheCacheIsPrivate(t *testing.T) {
+	directory := t.TempDir()
+	if err := os.Chmod(directory, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenCache(directory, 100); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(directory); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("mode %v (%v), want 0700", info.Mode(), err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(directory, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenCache(link, 100); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("a link: %v", err)
+	}
+}
+
 func TestLeftoversOfACrash(t *testing.T) {
 	c := newCache(t, 1<<20)
 	old, fresh := filepath.Join(c.directory, incomingPrefix+"1"), filepath.Join(c.directory, incomingPrefix+"2")

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,9 +21,12 @@ import (
 	"espalier.dev/internal/archive"
 )
 
+// IndexFile is the name of the index of an archive.
+const IndexFile = "artifact-index.json"
+
 // Names in an archive.
 const (
-	indexFile   = "artifact-index.json"
+	indexFile   = IndexFile
 	blobsFolder = "blobs"
 
 	maxIndexBytes = 4 << 20
@@ -138,6 +142,20 @@ func fileError(err error) error {
 		return notFound("the file is not there")
 	}
 	return fmt.Errorf("read the file: %w", err)
+}
+
+// InMemory returns how many bytes of the archive are in memory.
+func (a *Archive) InMemory() int {
+	a.mutex.RLock()
+	defer a.mutex.RUnlock()
+	total := 0
+	read, _ := a.files.(archive.Files)
+	for _, files := range []archive.Files{read, a.added} {
+		for _, content := range files {
+			total += len(content)
+		}
+	}
+	return total
 }
 
 // String names the archive.
@@ -287,9 +305,29 @@ func (a *Archive) Files() (archive.Files, error) {
 	if err != nil {
 		return nil, judge("copy the archive", a.name, fileError(err))
 	}
-	for name, content := range a.added {
-		files[name] = content
+	changes, err := a.changes()
+	if err != nil {
+		return nil, err
 	}
+	maps.Copy(files, changes)
+	return files, nil
+}
+
+// Changes returns the files that what was pushed has added to the archive, and its index.
+func (a *Archive) Changes() (blobs archive.Files, index []byte, err error) {
+	a.mutex.RLock()
+	defer a.mutex.RUnlock()
+	files, err := a.changes()
+	if err != nil {
+		return nil, nil, err
+	}
+	index = files[indexFile]
+	delete(files, indexFile)
+	return files, index, nil
+}
+
+func (a *Archive) changes() (archive.Files, error) {
+	files := maps.Clone(a.added)
 	index, err := json.MarshalIndent(a.index, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the index of the archive: %w", err)

@@ -52,10 +52,11 @@ const (
 	Unavailable Class = "RegistryUnavailable"
 )
 
-// Permanent reports whether a retry is useless until somebody changes something. What is not found may be pushed at any time.
+// Permanent reports whether a retry is useless as long as the content and its address are the same. What is not found may be pushed at any
+// time, what was damaged may have been so on its way, and who is refused may get other credentials, or trust another authority.
 func (c Class) Permanent() bool {
 	switch c {
-	case Unauthenticated, Forbidden, WrongDigest, TooLarge, Malformed, Misconfigured, Untrusted:
+	case TooLarge, Malformed, Misconfigured:
 		return true
 	}
 	return false
@@ -124,7 +125,7 @@ func notFound(format string, args ...any) error { return newError(NotFound, form
 
 // wrongDigest is the error for content that is not what its digest says.
 func wrongDigest(wanted, got string) error {
-	return newError(WrongDigest, "the content does not have the digest %s but %s: it was damaged or replaced; push it again", wanted, got)
+	return newError(WrongDigest, "the content does not have the digest %s but %s: it was damaged on its way, or replaced; if this stays so, push it again", wanted, got)
 }
 
 // judge turns whatever went wrong into an Error that says what was attempted and where.
@@ -157,13 +158,21 @@ func explain(err error) *Error {
 		return byStatus(http.StatusNotFound, "")
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return byStatus(http.StatusUnauthorized, "")
-	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrInvalidDescriptorSize),
-		strings.Contains(err.Error(), "digest mismatch"):
-		return &Error{Class: WrongDigest, Message: "the registry sends other content than the digest says: it was damaged or replaced; push it again"}
+	case differs(err):
+		return &Error{
+			Class:   WrongDigest,
+			Message: "the registry sends other content than the digest says: it was damaged on its way, or replaced; if this stays so, push it again",
+		}
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return &Error{Class: TooLarge, Message: "the registry sends more than is read here"}
 	}
 	return explainConnection(err)
+}
+
+// differs reports whether the library found content that is not what a digest says.
+func differs(err error) bool {
+	return errors.Is(err, content.ErrMismatchedDigest) || errors.Is(err, content.ErrInvalidDescriptorSize) ||
+		strings.Contains(err.Error(), "digest mismatch")
 }
 
 func explainConnection(err error) *Error {
@@ -176,7 +185,10 @@ func explainConnection(err error) *Error {
 	case errors.As(err, &refusal):
 		return &Error{Class: Misconfigured, Message: "the registry is at an address that must not be dialled: " + refusal.Error()}
 	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &hostname):
-		return &Error{Class: Untrusted, Message: "its certificate is not trusted: give the certificate of its authority with the credentials (certificateAuthority)"}
+		return &Error{
+			Class:   Untrusted,
+			Message: "its certificate is not trusted: give the certificate of its authority with the credentials (certificateAuthority)",
+		}
 	case errors.As(err, &plain), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return &Error{Class: Misconfigured, Message: "it does not speak TLS: begin its address with http:// if that is intended"}
 	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
@@ -198,7 +210,8 @@ func byStatus(status int, codes string) *Error {
 	switch {
 	case status == http.StatusUnauthorized:
 		e.Class = Unauthenticated
-		e.Message = "the registry wants other credentials" + codes + ": check those for this host and path (registryPullSecrets and configurations of the Context)"
+		e.Message = "the registry wants other credentials" + codes +
+			": check those for this host and path (in a cluster, registryPullSecrets and ocmConfig of the Context)"
 	case status == http.StatusForbidden:
 		e.Class = Forbidden
 		e.Message = "the credentials do not permit it" + codes + ": give them the right, or use others"

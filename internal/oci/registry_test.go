@@ -93,7 +93,7 @@ func TestContentIsNotSharedAmongCredentials(t *testing.T) {
 		expect(t, err, Unauthenticated, "check those for this host and path", "127.0.0.1", "/a: ")
 		_, err = theirs.Manifest(t.Context(), "a", pushed.Digest.String())
 		expect(t, err, Unauthenticated)
-		if failure.KindOf(err) != failure.Terminal {
+		if failure.KindOf(err) != failure.Retryable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestFailures(t *testing.T) {
 		"not there":           {registry.Status(404), NotFound, "push it", 1},
 		"odd":                 {registry.Status(418), Malformed, "status 418", 1},
 		"half a blob":         {registry.Half, Unavailable, "unexpected EOF", attempts},
-		"wrong bytes":         {registry.Wrong, WrongDigest, "was damaged or replaced", 1},
+		"wrong bytes":         {registry.Wrong, WrongDigest, "was damaged on its way, or replaced", 1},
 		"a redirect to plain": {registry.Status(307, "Location", "ftp://example.com/"+canary), Unavailable, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,6 +44,15 @@ func CheckBlueprints(paths []string, stdin io.Reader) ([]CheckedBlueprint, error
 	return checked, nil
 }
 
+// ReadBlueprint reads the directory of a blueprint, and checks it.
+func ReadBlueprint(dir string) (blueprint.Files, CheckedBlueprint, error) {
+	files, err := readDirectory(dir)
+	if err != nil {
+		return nil, CheckedBlueprint{}, fmt.Errorf("read the blueprint: %w", err)
+	}
+	return files, check(dir, files), nil
+}
+
 // blueprintDirectory returns the directory of a blueprint if the path means one.
 func blueprintDirectory(path string) (string, bool) {
 	if filepath.Base(path) == lsv1alpha1.BlueprintFileName {

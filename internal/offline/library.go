@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/component"
+	"espalier.dev/internal/component/repository"
 	"espalier.dev/internal/component/resolve"
 	"espalier.dev/internal/failure"
 )
@@ -94,22 +95,63 @@ func (l *Library) readComponents(directory fs.FS, name string) error {
 	})
 }
 
-// repository is where the catalog reads from.
-func (l *Library) repository() catalog.Repository {
-	return catalog.Repository{Source: l.source, Resources: l}
+// repository is where the catalog reads from: the directory of components if the user gave one, otherwise what is outside.
+func (l *Library) repository(outside catalog.Repository) catalog.Repository {
+	if l.directory != nil {
+		return catalog.Repository{Source: l.source, Resources: l, Artifacts: outside.Artifacts}
+	}
+	outside.Resources = given{library: l, others: outside.Resources}
+	return outside
+}
+
+// given are the blueprints that the user gave, and resources of others.
+type given struct {
+	library *Library
+	others  catalog.Resources
+}
+
+// Blueprint implements catalog.Resources.
+func (g given) Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
+	files, found := g.library.given(of.ID(), resource.Name)
+	if found || g.others == nil {
+		return files, orNotAtHand(found, of.ID(), resource.Name)
+	}
+	files, err := g.others.Blueprint(ctx, of, resource)
+	if errors.Is(err, resolve.ErrNotFound) {
+		return nil, fmt.Errorf("%w; or give its directory with --blueprint %s=DIR", err, resource.Name)
+	}
+	return files, err
+}
+
+// Content implements catalog.Resources.
+func (g given) Content(ctx context.Context, of component.Coordinates, access component.Access) (component.Content, error) {
+	if g.others == nil {
+		return g.library.Content(ctx, of, access)
+	}
+	return g.others.Content(ctx, of, access)
 }
 
 // explain adds to an error of the catalog what a user of the command line can do about it, and where the object was read
 // that it is about.
 func (l *Library) explain(m *Manifests, err error) error {
-	if failure.DetailsOf(err).Reason == catalog.ReasonComponentNotFound && errors.Is(err, resolve.ErrNotFound) && l.directory == nil {
-		return fmt.Errorf("%w; give the directory of its descriptors with --components", err)
+	if l.directory == nil && isMissingComponent(err) {
+		return fmt.Errorf("%w; give its descriptors, in a directory or an archive, with --components", err)
 	}
 	var about *catalog.ObjectError
 	if errors.As(err, &about) {
 		return fmt.Errorf("%s: %w", m.origin(about.Object), err)
 	}
 	return err
+}
+
+func isMissingComponent(err error) bool {
+	switch failure.DetailsOf(err).Reason {
+	case catalog.ReasonComponentNotFound:
+		return errors.Is(err, resolve.ErrNotFound)
+	case repository.ReasonRepositoryContextMissing:
+		return true
+	}
+	return false
 }
 
 // request collects the objects that say where the component of an installation comes from.
@@ -145,10 +187,8 @@ func find[T namedObject](objects []T, namespace, name string) (none T) {
 // blobs.
 func (l *Library) Blueprint(ctx context.Context, of component.Coordinates, resource *component.Resource) (blueprint.Files, error) {
 	id, name := of.ID(), resource.Name
-	for _, key := range []string{id.String() + ComponentSeparator + name, id.Name + ComponentSeparator + name, name} {
-		if files, given := l.blueprints[key]; given {
-			return files, nil
-		}
+	if files, found := l.given(id, name); found {
+		return files, nil
 	}
 	if folder, found := l.folders[id]; found {
 		beside := path.Join(folder, name)
@@ -163,12 +203,25 @@ func (l *Library) Blueprint(ctx context.Context, of component.Coordinates, resou
 	if content, err := l.Content(ctx, of, resource.Access); err == nil {
 		return catalog.Unpack(content.Data)
 	}
-	return nil, catalog.NotFoundf(
-		"the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR",
-		name,
-		id,
-		name,
-	)
+	return nil, orNotAtHand(false, id, name)
+}
+
+// given returns a blueprint that the user gave.
+func (l *Library) given(id component.ID, name string) (blueprint.Files, bool) {
+	for _, key := range []string{id.String() + ComponentSeparator + name, id.Name + ComponentSeparator + name, name} {
+		if files, found := l.blueprints[key]; found {
+			return files, true
+		}
+	}
+	return nil, false
+}
+
+// orNotAtHand says what to do about a blueprint that was not found.
+func orNotAtHand(found bool, id component.ID, name string) error {
+	if found {
+		return nil
+	}
+	return catalog.NotFoundf("the blueprint %s of component %s is not at hand: give its directory with --blueprint %s=DIR", name, id, name)
 }
 
 // Content implements catalog.Resources: blobs lie in the directory of components, beside the descriptor in the folder

@@ -98,7 +98,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		want       string
 	}{
 		"no components": {"", []string{app},
-			"in.yaml, document 1: installation app: spec.componentDescriptor: component app:1.0.0: read the descriptor of app:1.0.0: component not found: there is no repository to look in; give the directory of its descriptors with --components"},
+			"in.yaml, document 1: installation app: spec.componentDescriptor: component app:1.0.0: read the descriptor of app:1.0.0: component not found: there is no repository to look in; give its descriptors, in a directory or an archive, with --components"},
 		"other components": {descriptor, []string{strings.ReplaceAll(app, "1.0.0", "2.0.0")},
 			"in.yaml, document 1: installation app: spec.componentDescriptor: component app:2.0.0: read the descriptor of app:2.0.0: component not found among the 1 that are given"},
 		"no blueprint": {descriptor, []string{app},

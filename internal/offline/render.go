@@ -30,24 +30,16 @@ type Options struct {
 	// Recursive renders nested installations too.
 	Recursive bool
 	Library   *Library
-	Exports   GivenExports
+	// Outside is where components and blueprints are read that are neither in the library nor in the manifests. Nil means that there
+	// is no such place.
+	Outside Outside
+	Exports GivenExports
 }
 
 // Render gives the objects that controllers would write for installations. What has to wait for exports that nobody has
 // given is left out and listed.
 func Render(ctx context.Context, m *Manifests, options Options) (*Result, error) {
-	engine := blueprint.NewEngine()
-	r := &renderer{
-		Options:       options,
-		ctx:           ctx,
-		manifests:     m,
-		world:         newWorld(m),
-		engine:        engine,
-		catalog:       catalog.New(engine),
-		result:        &Result{Warnings: slices.Clone(m.Warnings), secrets: &masking.Values{}},
-		visited:       map[string]bool{},
-		secretObjects: map[objectKey]bool{},
-	}
+	r := newRenderer(ctx, m, options)
 	chosen, err := choose(m.Installations, options.Installation)
 	if err != nil {
 		return nil, err
@@ -63,6 +55,31 @@ func Render(ctx context.Context, m *Manifests, options Options) (*Result, error)
 		}
 	}
 	return r.result, nil
+}
+
+// Find looks up the blueprint of the installation that the options name.
+func Find(ctx context.Context, m *Manifests, options Options) (*blueprint.Blueprint, error) {
+	chosen, err := choose(m.Installations, options.Installation)
+	if err != nil {
+		return nil, err
+	}
+	found, err := newRenderer(ctx, m, options).find(groups(m, chosen)[0][0])
+	return found.Blueprint, err
+}
+
+func newRenderer(ctx context.Context, m *Manifests, options Options) *renderer {
+	engine := blueprint.NewEngine()
+	return &renderer{
+		Options:       options,
+		ctx:           ctx,
+		manifests:     m,
+		world:         newWorld(m),
+		engine:        engine,
+		catalog:       catalog.New(engine),
+		result:        &Result{Warnings: slices.Clone(m.Warnings), secrets: &masking.Values{}},
+		visited:       map[string]bool{},
+		secretObjects: map[objectKey]bool{},
+	}
 }
 
 type renderer struct {
@@ -310,9 +327,7 @@ func (r *renderer) installation(n node) (complete bool, err error) {
 
 // input collects everything that an installation depends on, as its controller would.
 func (r *renderer) input(n node) (in installation.Inputs, err error) {
-	request := r.manifests.request(n.Installation)
-	request.Repository = r.Library.repository()
-	if in.Input, err = r.catalog.Find(r.ctx, request); err != nil {
+	if in.Input, err = r.find(n); err != nil {
 		return in, r.Library.explain(r.manifests, err)
 	}
 	in.Run.Flow, in.Below = n.Spec.Flow, r.below(n)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,10 +32,15 @@ type rendered struct {
 	object metav1.Object
 	// secret says that all of the content is that of a Secret.
 	secret bool
+	// deployed says that it is not an object of ours, but one that a deploy item would deploy.
+	deployed bool
 }
 
+// warn adds a warning, unless it is there already.
 func (r *Result) warn(format string, args ...any) {
-	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.Warnings, text) {
+		r.Warnings = append(r.Warnings, text)
+	}
 }
 
 func (r *Result) add(object metav1.Object) { r.objects = append(r.objects, rendered{object: object}) }
@@ -67,6 +73,9 @@ func (r *Result) Manifests(showSecrets bool) ([]map[string]any, error) {
 			return nil, err
 		}
 		if !showSecrets {
+			if object.deployed {
+				manifest = r.maskEverywhere(manifest)
+			}
 			r.mask(manifest, object.secret)
 		}
 		manifests = append(manifests, manifest)
@@ -87,6 +96,13 @@ func plain(object metav1.Object) (map[string]any, error) {
 		delete(metadata, "ownerReferences")
 	}
 	return manifest, nil
+}
+
+// maskEverywhere hides secret values in an object of any kind.
+func (r *Result) maskEverywhere(manifest map[string]any) map[string]any {
+	masked, _ := r.secrets.Value(manifest)
+	result, _ := masked.(map[string]any)
+	return result
 }
 
 // mask hides secret values in the content of an object. The hash of a hidden content goes as well: it would let somebody

@@ -6,17 +6,18 @@ package blueprint
 
 import (
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"espalier.dev/internal/cli"
 )
 
 // New returns the command with those below it.
-func New(streams genericiooptions.IOStreams) *cobra.Command {
+func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blueprint",
-		Short: "Work on blueprints",
+		Short: "Check blueprints, and carry them to registries and back",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args:  cobra.NoArgs,
 	}
-	cmd.AddCommand(newValidate(streams))
+	cmd.AddCommand(newValidate(env.IOStreams), newPush(env), newPull(env))
 	return cmd
 }

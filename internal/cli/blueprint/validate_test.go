@@ -10,15 +10,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/offline"
 )
 
 const (
 	sound = "imports: [{name: a, schema: {type: string}}]\ndeployExecutions: [{name: d, type: GoTemplate, template: 'deployItems: [] # {{ .imports.a }}'}]\n"
-	odd   = "jsonSchema: draft\n"
+	odd   = "title: draft\n"
 	wrong = `imports: [{name: a, schema: {type: strong}}, {name: a, targetType: x}]
 exports: [{name: e, schema: {$ref: "local://nothing"}}]
 deployExecutions:
@@ -51,7 +53,7 @@ func execute(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 	}
 	streams, in, out, errOut := genericiooptions.NewTestIOStreams()
 	in.WriteString(stdin)
-	root := cli.NewRoot(streams, New(streams))
+	root := cli.NewRoot(streams, New(cli.NewEnvironment(streams)))
 	root.SetArgs(append([]string{"blueprint"}, args...))
 	code = cli.Run(t.Context(), root)
 	return code, out.String(), errOut.String()
@@ -67,7 +69,7 @@ func TestValidate(t *testing.T) {
 	}{
 		"sound":       {"", []string{"sound"}, 0, []string{"sound: ok\n"}, ""},
 		"the file":    {"", []string{"sound/blueprint.yaml"}, 0, []string{"sound/blueprint.yaml: ok\n"}, ""},
-		"odd":         {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "jsonSchema": it has no effect`}, ""},
+		"odd":         {"", []string{"odd"}, 0, []string{`odd: warning: unknown field "title": it has no effect`}, ""},
 		"odd, strict": {"", []string{"odd", "--strict"}, 1, []string{"odd: warning"}, "1 of 1 blueprints cannot be accepted"},
 		"empty":       {"", []string{"empty"}, 1, []string{`empty: error: there is no file "blueprint.yaml"`}, "1 of 1"},
 		"several":     {"", []string{"sound", "odd", "empty"}, 1, []string{"sound: ok", "odd: warning", "empty: error"}, "1 of 3"},
@@ -127,9 +129,12 @@ func TestFormats(t *testing.T) {
 		if err := decode([]byte(stdout), &got); err != nil || code != 1 {
 			t.Fatalf("%s: %v, exit code %d: %s", format, err, code, stdout)
 		}
-		if len(got.Blueprints) != 2 || got.Blueprints[0].Source != "odd" || len(got.Blueprints[0].Warnings) != 1 ||
-			len(got.Blueprints[1].Errors) != 1 {
-			t.Errorf("%s: %+v", format, got)
+		want := report{Blueprints: []offline.CheckedBlueprint{
+			{Source: "odd", Warnings: []string{`unknown field "title": it has no effect`}},
+			{Source: "empty", Errors: []string{`there is no file "blueprint.yaml" in the blueprint; it has README`}},
+		}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", format, diff)
 		}
 	}
 }

@@ -25,6 +25,24 @@ const (
 // Contents returns the data of an object in the namespace of the Context, nil if it does not exist.
 type Contents func(kind, name string) (map[string][]byte, error)
 
+// Named are the Secrets and ConfigMaps in the namespace of a Context that it names for registries and signatures.
+func Named(c *lsv1alpha1.Context) (secrets, configMaps []string) {
+	if c.OCMConfig != nil {
+		configMaps = append(configMaps, c.OCMConfig.Name)
+	}
+	for _, reference := range c.RegistryPullSecrets {
+		secrets = append(secrets, reference.Name)
+	}
+	for _, trusted := range c.VerificationSignatures {
+		for _, at := range []*lsv1alpha1.SecretReference{trusted.PublicKeySecretReference, trusted.CACertificateSecretReference} {
+			if at != nil {
+				secrets = append(secrets, at.Name)
+			}
+		}
+	}
+	return secrets, configMaps
+}
+
 // OfContext reads what a Context says about credentials, and about where components are looked up. Errors name the field of the Context,
 // and the key, but nothing of the content.
 func OfContext(c *lsv1alpha1.Context, contents Contents) (Config, error) {

@@ -60,6 +60,12 @@ func ParseCredentialConfig(data []byte) (Config, error) {
 	return r.config, nil
 }
 
+// IsConfig reports whether a document is a configuration of OCM: those have a type.
+func IsConfig(data []byte) bool {
+	object, err := readObject(data)
+	return err == nil && object["type"] != nil
+}
+
 // ParseConfig reads what a ConfigMap keeps under .ocmconfig. An empty document is an empty configuration.
 func ParseConfig(data []byte) (Config, error) {
 	object, err := readObject(data)
@@ -284,7 +290,9 @@ func (r *reader) repository(from fields) error {
 	}
 	document := repository.values["dockerConfig"]
 	if r.kind(repository) != "DockerConfig" || document == nil {
-		r.ignore("%s: credential repositories of type %s cannot be read here: only a dockerConfig that is written out", repository.path, quotedType(r.kind(repository)))
+		r.ignore(
+			"%s: credential repositories of type %s cannot be read here: only a dockerConfig that is written out",
+			repository.path, quotedType(r.kind(repository)))
 		return nil
 	}
 	if text, ok := document.(string); ok {

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/component/credentials"
+	"espalier.dev/internal/component/repository"
+	"espalier.dev/internal/lru"
+)
+
+// View is what somebody sees who uses a Context.
+type View struct {
+	*Repositories
+	// Fingerprint is the same for those who have the same credentials and resolvers.
+	Fingerprint lru.Key
+}
+
+// Of opens the repositories with what a Context says about credentials and resolvers. For one job of one object they are the
+// same ones each time, unless the credentials change.
+func (r *Registries) Of(c *lsv1alpha1.Context, contents credentials.Contents, owner types.UID, job string) (View, error) {
+	var read [][]byte
+	config, err := credentials.OfContext(c, func(kind, name string) (map[string][]byte, error) {
+		data, err := contents(kind, name)
+		// Maps of bytes are always JSON, with their keys in order.
+		text, _ := json.Marshal(data)
+		read = append(read, []byte(kind), []byte(name), text)
+		return data, err
+	})
+	if err != nil {
+		return View{}, err
+	}
+	fingerprint := lru.KeyOf(read...)
+	return View{
+		Repositories: r.With(lru.KeyOf(fingerprint[:], []byte(owner), []byte(job)), config),
+		Fingerprint:  fingerprint,
+	}, nil
+}
+
+// Open is Of for those who need the repositories alone.
+func (r *Registries) Open(
+	c *lsv1alpha1.Context,
+	contents credentials.Contents,
+	owner types.UID,
+	job string,
+) (*repository.Repositories, error) {
+	view, err := r.Of(c, contents, owner, job)
+	if err != nil {
+		return nil, err
+	}
+	return view.Repositories.Repositories, nil
+}

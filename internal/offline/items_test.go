@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package offline
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/masking"
+)
+
+// What deploy items would deploy is shown without the values of Secrets, wherever they stand in it.
+func TestDeployItemsAreInspected(t *testing.T) {
+	secrets := &masking.Values{}
+	secrets.AddText("correct-horse")
+	execution := &lsv1alpha1.Execution{}
+	execution.Namespace, execution.Name = "ns", "shop"
+	execution.Spec.DeployItems = []lsv1alpha1.DeployItemTemplate{{Name: "good", Type: "known"}, {Name: "bad", Type: "known"}, {Name: "other", Type: "unknown"}}
+	inspectors := map[lsv1alpha1.DeployItemType]Inspector{
+		"known": func(_ context.Context, item lsv1alpha1.DeployItemTemplate) ([]*unstructured.Unstructured, error) {
+			if item.Name == "bad" {
+				return nil, errors.New("the field is correct-horse")
+			}
+			return []*unstructured.Unstructured{{Object: map[string]any{
+				"kind": "Role", "metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": "correct-horse"}}, "rules": []any{"correct-horse"},
+			}}}, nil
+		},
+	}
+	for _, objects := range []bool{false, true} {
+		result := &Result{secrets: secrets}
+		result.add(execution)
+		result.Inspect(t.Context(), inspectors, objects)
+		if diff := cmp.Diff([]string{"Execution ns/shop, deploy item bad: the field is <masked>"}, result.Warnings); diff != "" {
+			t.Error(diff)
+		}
+		manifests, err := result.Manifests(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !objects {
+			if len(manifests) != 1 {
+				t.Errorf("there are %d manifests", len(manifests))
+			}
+			continue
+		}
+		want := map[string]any{"kind": "Role", "metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": Mask}}, "rules": []any{Mask}}
+		if diff := cmp.Diff(want, manifests[1]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
