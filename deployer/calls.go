@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +51,14 @@ func (k *kind) answer(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	}
 }
 
+// remove has the deployer remove what it has deployed. If that goes wrong, people are told the way out, for which the root is needed.
+func (k *kind) remove(ctx context.Context, item *lsv1alpha1.DeployItem, o *deployitem.Observed) {
+	k.answer(ctx, item, o, call{name: "Delete", make: k.deployer.Delete})
+	if o.Answer.Err != nil {
+		o.Root = k.rootOf(ctx, item)
+	}
+}
+
 // unreachable reports whether an error says that there is no way to the target at present.
 func unreachable(err error) bool {
 	return slices.Contains(
@@ -85,37 +92,43 @@ func (k *kind) inside(
 	if !o.Deadline.IsZero() && o.Running() {
 		limit = min(limit, o.Deadline.Sub(o.Now)*9/10)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer k.calls.begin(item, cancel)()
-	err := guarded(ctx, name, func() error {
-		work, err := k.work(ctx, item, o)
+	err := guarded(limited, name, func() error {
+		work, err := k.work(limited, item, o)
 		if err != nil {
 			return err
 		}
-		return do(ctx, work)
+		return do(limited, work)
 	})
 	if o.Running() {
-		k.tellOfTarget(item, name, err)
+		k.tellOfObstacle(ctx, item, name, err)
 	}
 	return err
 }
 
-// tellOfTarget announces that the way to the target is barred: it does not answer, its Secret is missing, it refuses the
-// credential. That is told when it begins. What ends a job is told by its end.
-func (k *kind) tellOfTarget(item *lsv1alpha1.DeployItem, call string, err error) {
+// tellOfObstacle announces what bars the way: a target or a registry does not answer, refuses the credential, or does not have
+// what is asked for. That is told when it begins, long before the item's time is up. What ends a job is told by its end.
+func (k *kind) tellOfObstacle(ctx context.Context, item *lsv1alpha1.DeployItem, call string, err error) {
 	reason := failure.DetailsOf(err).Reason
-	if err == nil || failure.KindOf(err) == failure.Terminal || !strings.HasPrefix(reason, targetReasons) {
+	if !failure.IsObstacle(err) && reason != lsv1alpha1.ReasonNoTargetFound {
 		k.memory.complain(item.UID, "")
 		return
 	}
 	if k.memory.complain(item.UID, reason) {
+		err = k.confidential(ctx, item).Error(err)
 		k.recorder.Eventf(item, nil, corev1.EventTypeWarning, reason, call, "%s", loop.Note(err.Error()))
 	}
 }
 
-// targetReasons is how the reasons of errors begin that concern the way to a target.
-const targetReasons = "Target"
+// tellOfMissingTarget announces that an item waits for a Target that does not exist, when that begins.
+func (k *kind) tellOfMissingTarget(item *lsv1alpha1.DeployItem, d deployitem.Decision) {
+	if !d.Wait || d.Why.Code != lsv1alpha1.ReasonNoTargetFound || !k.memory.complain(item.UID, d.Why.Code) {
+		return
+	}
+	k.recorder.Eventf(item, nil, corev1.EventTypeWarning, d.Why.Code, "FindTarget", "%s", loop.Note(d.Why.Message))
+}
 
 // guarded turns a panic into an error that ends the job. What was thrown may contain anything, so it is not shown; the
 // log has the place.

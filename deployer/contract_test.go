@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -171,9 +172,16 @@ func TestErrorsAreRetriedOrEndTheJob(t *testing.T) {
 	}}
 	w.run(d, deployer.Options{})
 	flaky := w.succeeds(w.item("flaky"))
-	if flaky.Status.FirstError == nil || flaky.Status.FirstError.Reason != "Flaky" || flaky.Status.LastError != nil ||
-		len(flaky.Status.LastErrors) != 1 {
-		t.Errorf("first %+v, last %+v, all %+v", flaky.Status.FirstError, flaky.Status.LastError, flaky.Status.LastErrors)
+	flakyError := lsv1alpha1.Error{Operation: "Apply", Reason: "Flaky"}
+	unsaid := cmpopts.IgnoreFields(lsv1alpha1.Error{}, "Message", "LastTransitionTime", "LastUpdateTime")
+	if diff := cmp.Diff(&flakyError, flaky.Status.FirstError, unsaid); diff != "" {
+		t.Errorf("the first error (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff((*lsv1alpha1.Error)(nil), flaky.Status.LastError, unsaid); diff != "" {
+		t.Errorf("the last error, after success (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]lsv1alpha1.Error{flakyError}, flaky.Status.LastErrors, unsaid); diff != "" {
+		t.Errorf("the errors (-want +got):\n%s", diff)
 	}
 	broken := w.fails(w.item("broken"))
 	if e := broken.Status.LastError; e == nil || e.Reason != "Broken" || !strings.Contains(e.Message, "it is broken") {

@@ -62,9 +62,13 @@ func (k *kind) Status(item *lsv1alpha1.DeployItem) any { return &item.Status }
 // Decide asks the pure package.
 func (k *kind) Decide(o deployitem.Observed) deployitem.Decision { return deployitem.Decide(o) }
 
-// Settle asks the pure package, and the deployer when to look after an item that has just succeeded.
+// Settle asks the pure package, and the deployer when to look after an item that has just succeeded. What is told of a missing Target
+// holds no secret: Observe has made its name one that may be shown.
 func (k *kind) Settle(item *lsv1alpha1.DeployItem, o deployitem.Observed, d deployitem.Decision, err error) deployitem.Observed {
 	ran := o.Running()
+	if ran && err == nil {
+		k.tellOfMissingTarget(item, d)
+	}
 	o = deployitem.Settle(item, o, d, err)
 	if ran && !o.Running() {
 		k.memory.forget(item.UID)
@@ -84,6 +88,9 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	o := deployitem.NewObserved(s)
 	if matters && o.Target == deployitem.TargetMissing {
 		o.TargetName = k.shown(ctx, item, o.TargetName)
+		if o.Deleting {
+			o.Root = k.rootOf(ctx, item)
+		}
 	}
 	return o, err
 }
@@ -148,7 +155,7 @@ func (k *kind) Act(
 		k.memory.intend(item)
 		k.answer(ctx, item, &o, call{name: "Deploy", make: k.deployer.Deploy})
 	case deployitem.Delete:
-		k.answer(ctx, item, &o, call{name: "Delete", make: k.deployer.Delete})
+		k.remove(ctx, item, &o)
 	case deployitem.Repair:
 		err = k.repair(ctx, item, &o)
 	case deployitem.StoreExports:

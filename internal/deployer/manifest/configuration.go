@@ -4,9 +4,7 @@
 package manifest
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +15,7 @@ import (
 	"espalier.dev/api/deployer/manifest/v1alpha2"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer/objects/apply"
+	"espalier.dev/internal/deployer/objects/documents"
 	"espalier.dev/internal/deployer/objects/providerconfig"
 	"espalier.dev/internal/deployer/objects/prune"
 )
@@ -71,26 +70,13 @@ func decodeV1alpha1(document *providerconfig.Document) (*v1alpha2.ProviderConfig
 	return config, nil
 }
 
-// readPart reads some fields of a configuration and nothing else, so that a mistake elsewhere does no harm.
-func readPart(item *lsv1alpha1.DeployItem, into any) providerconfig.Problems {
-	var problems providerconfig.Problems
-	raw := item.Spec.Configuration
-	if raw == nil || len(raw.Raw) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(raw.Raw, into); err != nil {
-		problems.Add("", "cannot be read: %v", err)
-	}
-	return problems
-}
-
 // continuousReconcile returns when to look after the objects of an item; nil if never.
 func continuousReconcile(item *lsv1alpha1.DeployItem) *deployer.ContinuousReconcile {
 	var part struct {
 		APIVersion          string                        `json:"apiVersion"`
 		ContinuousReconcile *deployer.ContinuousReconcile `json:"continuousReconcile"`
 	}
-	if problems := readPart(item, &part); len(problems) > 0 || part.APIVersion != v1alpha2.SchemeGroupVersion.String() {
+	if problems := providerconfig.ReadPart(item, &part); len(problems) > 0 || part.APIVersion != v1alpha2.SchemeGroupVersion.String() {
 		return nil
 	}
 	return part.ContinuousReconcile
@@ -101,7 +87,7 @@ func deletionGroups(item *lsv1alpha1.DeployItem) ([]deployer.DeletionGroup, erro
 	var part struct {
 		DeletionGroups []deployer.DeletionGroup `json:"deletionGroups"`
 	}
-	problems := readPart(item, &part)
+	problems := providerconfig.ReadPart(item, &part)
 	prune.Validate("deletionGroups", part.DeletionGroups, &problems)
 	return part.DeletionGroups, problems.Err()
 }
@@ -120,9 +106,14 @@ func expand(manifests []deployer.Manifest, problems *providerconfig.Problems) []
 			problems.Add(path+".manifest", "is not a JSON object")
 			continue
 		}
-		for at, object := range items(content, path+".manifest", problems) {
+		for _, item := range documents.Items(content) {
+			at := path + ".manifest" + item.Path
+			if item.Object == nil {
+				problems.Add(at, "is not an object")
+				continue
+			}
 			result = append(result, apply.Object{
-				Manifest: object, Path: providerconfig.Root + "." + at, Policy: policyOrDefault(m.Policy),
+				Manifest: item.Object, Path: providerconfig.Root + "." + at, Policy: policyOrDefault(m.Policy),
 				AnnotateBeforeCreate: m.AnnotateBeforeCreate, AnnotateBeforeDelete: m.AnnotateBeforeDelete,
 				PatchAfterDeployment: m.PatchAfterDeployment, PatchBeforeDelete: m.PatchBeforeDelete,
 			})
@@ -136,40 +127,4 @@ func policyOrDefault(policy deployer.ManifestPolicy) deployer.ManifestPolicy {
 		return deployer.PolicyManage
 	}
 	return policy
-}
-
-// items yields the objects of a List, or the object itself, with their paths.
-func items(
-	content *unstructured.Unstructured,
-	path string,
-	problems *providerconfig.Problems,
-) func(yield func(string, *unstructured.Unstructured) bool) {
-	return func(yield func(string, *unstructured.Unstructured) bool) {
-		if !strings.HasSuffix(content.GetKind(), "List") || !content.IsList() {
-			yield(path, content)
-			return
-		}
-		list, _ := content.Object["items"].([]any)
-		for i, item := range list {
-			at := fmt.Sprintf("%s.items[%d]", path, i)
-			fields, ok := item.(map[string]any)
-			if !ok {
-				problems.Add(at, "is not an object")
-				continue
-			}
-			if !yield(at, itemOf(content, fields)) {
-				return
-			}
-		}
-	}
-}
-
-// itemOf fills in the kind, which items of a typed list leave out.
-func itemOf(list *unstructured.Unstructured, fields map[string]any) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: fields}
-	if kind, typed := strings.CutSuffix(list.GetKind(), "List"); typed && kind != "" && object.GetKind() == "" {
-		object.SetKind(kind)
-		object.SetAPIVersion(list.GetAPIVersion())
-	}
-	return object
 }

@@ -13,10 +13,9 @@ import (
 	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/objects/apply"
 	"espalier.dev/internal/deployer/objects/cluster"
-	"espalier.dev/internal/deployer/objects/inventory"
+	"espalier.dev/internal/deployer/objects/providerconfig"
 	"espalier.dev/internal/deployer/objects/session"
 	"espalier.dev/internal/failure"
-	"espalier.dev/internal/schedule"
 )
 
 // Name is the name of the controller.
@@ -85,9 +84,9 @@ func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 		return deployer.Progress{Done: true}, nil
 	}
 	if work.Cluster == nil {
-		return deployer.Progress{}, noCluster()
+		return deployer.Progress{}, cluster.None()
 	}
-	p := &pass{work: work, known: known, cluster: work.Cluster, find: finder(work), session: d.sessions.Of(work.Item)}
+	p := &pass{work: work, known: known, cluster: work.Cluster, find: cluster.FinderOf(work), session: d.sessions.Of(work.Item)}
 	progress, err := p.delete(ctx)
 	if progress.Done || failure.KindOf(err) == failure.Terminal {
 		d.sessions.End(work.Item)
@@ -97,13 +96,7 @@ func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 
 // NextRepair follows continuousReconcile.
 func (d *Deployer) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool) {
-	continuous := continuousReconcile(item)
-	if continuous == nil {
-		return time.Time{}, false
-	}
-	plan := schedule.Plan{Cron: continuous.Cron, Every: continuous.Every}
-	next, ok, err := plan.Next(after)
-	return next, ok && err == nil
+	return providerconfig.NextRepair(continuousReconcile(item), after)
 }
 
 // Repair puts right what somebody else has changed.
@@ -127,30 +120,9 @@ func (d *Deployer) begin(work deployer.Work) (*pass, error) {
 		return nil, err
 	}
 	if work.Cluster == nil {
-		return nil, noCluster()
+		return nil, cluster.None()
 	}
 	return &pass{
-		work: work, config: config, known: known, cluster: work.Cluster, find: finder(work), session: d.sessions.Of(work.Item),
+		work: work, config: config, known: known, cluster: work.Cluster, find: cluster.FinderOf(work), session: d.sessions.Of(work.Item),
 	}, nil
-}
-
-func noCluster() error {
-	return failure.Terminalf(
-		failure.Details{Operation: "ReadTarget", Reason: "NoCluster", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
-		"spec.target: must name a Target of the type %s", lsv1alpha1.TargetTypeKubernetesCluster,
-	)
-}
-
-func finder(work deployer.Work) cluster.Finder {
-	return func(ctx context.Context, targetName string) (cluster.Cluster, error) {
-		found, err := work.ClusterFor(ctx, targetName)
-		if err != nil {
-			return nil, err
-		}
-		return found, nil
-	}
-}
-
-func ownerOf(item *lsv1alpha1.DeployItem) inventory.Owner {
-	return inventory.Owner{Namespace: item.Namespace, Name: item.Name}
 }

@@ -23,20 +23,20 @@ import (
 
 // insist goes on after errors, each time in a new process whose connection works, until the item is done.
 func (w *world) insist() {
-	w.t.Helper()
+	w.Helper()
 	for range 5 {
 		_, err := w.goOn()
 		if err == nil {
 			return
 		}
 		if failure.KindOf(err) == failure.Terminal {
-			w.t.Fatal(err)
+			w.Fatal(err)
 		}
 		w.transport = faults.New(faults.Plan{})
 		w.connect()
 		w.restart()
 	}
-	w.t.Fatal("it does not come to an end")
+	w.Fatal("it does not come to an end")
 }
 
 // live walks an item through its life: created, changed with one object less and one more, deleted.
@@ -73,10 +73,10 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 
 // content lists the ConfigMaps in the world's namespace as name=value.
 func (w *world) content() []string {
-	w.t.Helper()
+	w.Helper()
 	var list corev1.ConfigMapList
-	if err := w.server.Client().List(w.t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client().List(w.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
+		w.Fatal(err)
 	}
 	var result []string
 	for _, object := range list.Items {
@@ -98,27 +98,27 @@ func TestNoFaultAtAnyWriteLosesAnObject(t *testing.T) {
 // Rights that are missing today may be granted tomorrow, so the item keeps trying, and says what it lacks.
 func TestMissingRights(t *testing.T) {
 	w := newWorld(t)
-	w.targets[ownTarget] = testkit.Target(w.namespace, ownTarget).Kubeconfig(kubeconfig(w.server.Config(), w.token())).Build()
+	w.targets[ownTarget] = testkit.Target(w.Namespace, ownTarget).Kubeconfig(kubeconfig(w.Config(), w.token())).Build()
 	_, err := w.deploy(oneConfigMap)
 	if err == nil || failure.KindOf(err) != failure.Retryable {
 		t.Fatalf("the error is %v", err)
 	}
 	details := failure.DetailsOf(err)
 	if !slices.Contains(details.Codes, string(landscaper.ErrorUnauthorized)) ||
-		!strings.Contains(err.Error(), "ConfigMap "+w.namespace+"/one") {
+		!strings.Contains(err.Error(), "ConfigMap "+w.Namespace+"/one") {
 		t.Errorf("%+v: %v", details, err)
 	}
 }
 
 // token makes a service account without rights.
 func (w *world) token() string {
-	w.t.Helper()
+	w.Helper()
 	w.create("{apiVersion: v1, kind: ServiceAccount, metadata: {name: nobody, namespace: NAMESPACE}}")
 	request := &authenticationv1.TokenRequest{}
 	account := &corev1.ServiceAccount{}
-	account.Namespace, account.Name = w.namespace, "nobody"
-	if err := w.server.Client().SubResource("token").Create(w.t.Context(), account, request); err != nil {
-		w.t.Fatal(err)
+	account.Namespace, account.Name = w.Namespace, "nobody"
+	if err := w.Client().SubResource("token").Create(w.Context(), account, request); err != nil {
+		w.Fatal(err)
 	}
 	return request.Status.Token
 }

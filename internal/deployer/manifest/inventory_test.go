@@ -92,9 +92,9 @@ func TestACrashBetweenIntentAndStatus(t *testing.T) {
 }
 
 func (w *world) mustGoOn() {
-	w.t.Helper()
+	w.Helper()
 	if _, err := w.goOn(); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 }
 
@@ -152,17 +152,17 @@ func TestAnObjectInDeletionIsAwaited(t *testing.T) {
 	w.succeed(oneConfigMap)
 	old := w.configMap("one")
 	w.change(old, func() { old.Finalizers = []string{"example.com/hold"} })
-	if err := w.server.Client().Delete(t.Context(), old); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(old)
 	w.configure(oneConfigMap)
 	if err := w.start(); err != nil {
 		t.Fatal(err)
 	}
 	progress, err := w.pass()
-	if err != nil || progress.Done || progress.Waiting.Code != cluster.WaitingForDeletion ||
-		!strings.Contains(progress.Waiting.Message, "ConfigMap "+w.namespace+"/one") {
-		t.Fatalf("%+v, %v", progress, err)
+	if err != nil || progress.Done {
+		t.Fatalf("done %t, %v", progress.Done, err)
+	}
+	if why := progress.Waiting; why.Code != cluster.WaitingForDeletion || !strings.Contains(why.Message, "ConfigMap "+w.Namespace+"/one") {
+		t.Fatalf("waits for %+v", why)
 	}
 	held := w.configMap("one")
 	w.endsAfter(func() { w.change(held, func() { held.Finalizers = nil }) })
@@ -245,7 +245,7 @@ func TestSecretsStayOutOfErrorsAndStatus(t *testing.T) {
 			if strings.Contains(err.Error(), "hunter2") || strings.Contains(string(status), "hunter2") {
 				t.Errorf("the value is in %v or %s", err, status)
 			}
-			if !strings.Contains(err.Error(), w.namespace+"/one") {
+			if !strings.Contains(err.Error(), w.Namespace+"/one") {
 				t.Errorf("the object is not named: %v", err)
 			}
 			t.Log(err)

@@ -82,7 +82,7 @@ func TestAnItemFromJobToDeletion(t *testing.T) {
 	if !strings.Contains(string(waiting.Status.ProviderStatus.Raw), `"uid"`) {
 		t.Errorf("while it waits, the inventory is %s", waiting.Status.ProviderStatus.Raw)
 	}
-	w := &world{t: t, server: server, namespace: namespace}
+	w := &world{World: &testkit.World{T: t, APIServer: server, Namespace: namespace}}
 	w.roll("web")
 	done := testkit.EventuallyFinished(t, server, item, landscaper.PhaseSucceeded)
 	recorder.Quiet(t, time.Second)

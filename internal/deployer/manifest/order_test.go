@@ -59,9 +59,7 @@ func (w *world) writes() []string {
 }
 
 func TestObjectsAreAppliedAndRemovedInOrder(t *testing.T) {
-	w := newWorld(t)
-	w.server = testkitServerWithControllers(t)
-	w = newWorldOn(t, w.server, "")
+	w := newWorldOn(t, testkitServerWithControllers(t), "")
 	w.succeed(replace(everyGroup, "WORLD", "order"))
 	got := w.writes()
 	for _, part := range [][]string{got[0:2], got[3:5], got[5:7]} {
@@ -109,7 +107,7 @@ func TestACustomResourceWaitsForItsKind(t *testing.T) {
 	}
 	rose := &unstructured.Unstructured{}
 	rose.SetGroupVersionKind(schema.GroupVersionKind{Group: "kinds.example.com", Version: "v1", Kind: "Plant"})
-	w.namespace = "kinds-garden"
+	w.Namespace = "kinds-garden"
 	if !w.read("rose", rose) {
 		t.Error("the custom resource was not created")
 	}
@@ -123,7 +121,7 @@ func TestAnObjectOfAnUnknownKindIsNamed(t *testing.T) {
 	_, err := w.deploy(oneConfigMap + `
 - manifest: {apiVersion: nobody.example.com/v1, kind: Ghost, metadata: {name: boo, namespace: NAMESPACE}}
 `)
-	if err == nil || !strings.Contains(err.Error(), "Ghost "+w.namespace+"/boo") ||
+	if err == nil || !strings.Contains(err.Error(), "Ghost "+w.Namespace+"/boo") ||
 		!strings.Contains(err.Error(), "does not serve this kind") {
 		t.Errorf("the error is %v", err)
 	}

@@ -58,7 +58,7 @@ func (p *pass) delete(ctx context.Context) (deployer.Progress, error) {
 	if err != nil {
 		return deployer.Progress{}, err
 	}
-	run := &prune.Run{Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: groups, Inventory: p.known}
+	run := &prune.Run{Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item), Groups: groups, Inventory: p.known}
 	return p.walk(ctx, run.Pass)
 }
 
@@ -81,7 +81,7 @@ func (p *pass) walk(ctx context.Context, steps ...session.Step) (deployer.Progre
 }
 
 func (p *pass) applier() apply.Applier {
-	return apply.Applier{Cluster: p.cluster, Owner: ownerOf(p.work.Item), Strategy: p.config.UpdateStrategy}
+	return apply.Applier{Cluster: p.cluster, Owner: inventory.OwnerOf(p.work.Item), Strategy: p.config.UpdateStrategy}
 }
 
 func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
@@ -99,7 +99,7 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 func (p *pass) prune(ctx context.Context) (*cluster.Wait, error) {
 	rendered := p.session.Memory
 	run := prune.Run{
-		Cluster: p.cluster, Find: p.find, Owner: ownerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,
+		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,
 		Stays:  func(key inventory.Key) bool { _, stays := rendered[key]; return stays },
 		Spared: rendered.UIDs(),
 	}

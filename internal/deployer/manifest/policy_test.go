@@ -162,9 +162,7 @@ func TestWhatAnotherItemTookOverIsNotDeleted(t *testing.T) {
 func TestASuccessorOfTheSameNameIsNotDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.succeed(one(deployer.PolicyManage, "ours"))
-	if err := w.server.Client().Delete(t.Context(), w.configMap("one")); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(w.configMap("one"))
 	w.create(foreignConfigMap)
 	w.delete()
 	if w.configMap("one") == nil {
@@ -188,9 +186,9 @@ kind: ConfigMap
 metadata: {name: one, namespace: NAMESPACE, labels: {%s: item}}
 data: {key: old}
 `, manifestapi.ManagedDeployItemLabel))
-			w.remember(strings.NewReplacer("NAMESPACE", w.namespace, "UID", string(old.GetUID())).Replace(status))
+			w.remember(strings.NewReplacer("NAMESPACE", w.Namespace, "UID", string(old.GetUID())).Replace(status))
 			w.succeed(one(deployer.PolicyFallback, "new"))
-			if object := w.configMap("one"); object.Data["key"] != "new" || object.Annotations[inventory.OwnerAnnotation] != w.namespace+"/item" {
+			if object := w.configMap("one"); object.Data["key"] != "new" || object.Annotations[inventory.OwnerAnnotation] != w.Namespace+"/item" {
 				t.Errorf("the object is %+v", object)
 			}
 			w.delete()

@@ -22,14 +22,14 @@ const (
 )
 
 func (w *world) clusterRole() bool {
-	w.t.Helper()
+	w.Helper()
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("rbac.authorization.k8s.io/v1")
 	list.SetKind("ClusterRoleList")
-	if err := w.server.Client().List(w.t.Context(), list); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client().List(w.Context(), list); err != nil {
+		w.Fatal(err)
 	}
-	return slices.ContainsFunc(list.Items, func(item unstructured.Unstructured) bool { return item.GetName() == w.namespace })
+	return slices.ContainsFunc(list.Items, func(item unstructured.Unstructured) bool { return item.GetName() == w.Namespace })
 }
 
 func TestDeletionWaitsForFinalizersAndNamesThem(t *testing.T) {
@@ -40,7 +40,7 @@ func TestDeletionWaitsForFinalizersAndNamesThem(t *testing.T) {
 	if err != nil || progress.Done || progress.Waiting.Code != cluster.WaitingForDeletion {
 		t.Fatalf("%+v, %v", progress, err)
 	}
-	if !strings.Contains(progress.Waiting.Message, "ConfigMap "+w.namespace+"/one") ||
+	if !strings.Contains(progress.Waiting.Message, "ConfigMap "+w.Namespace+"/one") ||
 		!strings.Contains(progress.Waiting.Message, "example.com/hold") {
 		t.Errorf("the message is %q", progress.Waiting.Message)
 	}
@@ -155,7 +155,7 @@ func TestDeleteAllDuringUpdate(t *testing.T) {
 func TestDeleteAllInAnotherCluster(t *testing.T) {
 	second := testkit.NewServer(t)
 	w := newWorld(t)
-	w.targets["second"] = testkit.Target(w.namespace, "second").Cluster(t, second).Build()
+	w.targets["second"] = testkit.Target(w.Namespace, "second").Cluster(t, second).Build()
 	there := second.Namespace(t)
 	foreign := &corev1.ConfigMap{}
 	foreign.Namespace, foreign.Name = there, "foreign"

@@ -26,33 +26,36 @@ const (
 
 // setStatus writes a status as the controller of the object would.
 func (w *world) setStatus(object client.Object, how func()) {
-	w.t.Helper()
+	w.Helper()
 	how()
-	if err := w.server.Client().Status().Update(w.t.Context(), object); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client().Status().Update(w.Context(), object); err != nil {
+		w.Fatal(err)
 	}
 }
 
 // waits runs a job until it waits, and checks for what.
 func (w *world) waits(text, code string, words ...string) {
-	w.t.Helper()
+	w.Helper()
 	w.configure(text)
 	if err := w.start(); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	progress, err := w.pass()
-	if err != nil || progress.Done || progress.Waiting.Code != code || progress.Recheck <= 0 {
-		w.t.Fatalf("%+v, %v", progress, err)
+	if err != nil || progress.Done {
+		w.Fatalf("done %t, %v", progress.Done, err)
+	}
+	if progress.Waiting.Code != code || progress.Recheck <= 0 {
+		w.Fatalf("waits for %+v, want %s, and looks again in %s", progress.Waiting, code, progress.Recheck)
 	}
 	for _, word := range words {
-		if !strings.Contains(progress.Waiting.Message, replace(word, "NAMESPACE", w.namespace)) {
-			w.t.Errorf("the message is %q, want %q in it", progress.Waiting.Message, word)
+		if !strings.Contains(progress.Waiting.Message, replace(word, "NAMESPACE", w.Namespace)) {
+			w.Errorf("the message is %q, want %q in it", progress.Waiting.Message, word)
 		}
 	}
 }
 
 func (w *world) roll(name string) {
-	w.t.Helper()
+	w.Helper()
 	deployment := &appsv1.Deployment{}
 	w.read(name, deployment)
 	w.setStatus(deployment, func() {
@@ -104,9 +107,7 @@ func TestAnObjectThatDisappearsIsAppliedAgain(t *testing.T) {
 	w.waits(these(web), cluster.WaitingForReadiness)
 	deployment := &appsv1.Deployment{}
 	w.read("web", deployment)
-	if err := w.server.Client().Delete(t.Context(), deployment); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(deployment)
 	if _, err := w.pass(); failure.KindOf(err) != failure.Retryable || err == nil {
 		t.Fatalf("the error is %v", err)
 	}
@@ -234,7 +235,7 @@ func TestADisabledCheckIsNotMade(t *testing.T) {
 func TestExports(t *testing.T) {
 	second := testkit.NewServer(t)
 	w := newWorld(t)
-	w.targets["second"] = testkit.Target(w.namespace, "second").Cluster(t, second).Build()
+	w.targets["second"] = testkit.Target(w.Namespace, "second").Cluster(t, second).Build()
 	there := second.Namespace(t)
 	object := &corev1.ConfigMap{Data: map[string]string{"key": "there"}}
 	object.Namespace, object.Name = there, "far"

@@ -15,10 +15,10 @@ import (
 )
 
 func (w *world) repair() deployer.Progress {
-	w.t.Helper()
-	progress, err := w.deployer.Repair(w.t.Context(), w.work())
+	w.Helper()
+	progress, err := w.deployer.Repair(w.Context(), w.work())
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	if progress.ProviderStatus != nil {
 		w.store(progress.ProviderStatus)
@@ -51,12 +51,10 @@ manifests:
 	w.change(deployment, func() { three := int32(3); deployment.Spec.Replicas = &three })
 	first := w.configMap("one")
 	w.change(first, func() { first.Data["key"], first.Data["foreign"] = "changed", "stays" })
-	if err := w.server.Client().Delete(t.Context(), w.configMap("two")); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(w.configMap("two"))
 	w.requests(&seen)
 	progress := w.repair()
-	if want := "changed back ConfigMap " + w.namespace + "/one, created ConfigMap " + w.namespace + "/two"; progress.Repaired != want {
+	if want := "changed back ConfigMap " + w.Namespace + "/one, created ConfigMap " + w.Namespace + "/two"; progress.Repaired != want {
 		t.Errorf("repaired: %q, want %q", progress.Repaired, want)
 	}
 	got := w.requests(&seen)

@@ -238,7 +238,7 @@ func allGets(requests []string) bool {
 
 // occupy does what controllers do to the objects: it scales, binds and adds labels.
 func (w *world) occupy() {
-	w.t.Helper()
+	w.Helper()
 	deployment := &appsv1.Deployment{}
 	w.read("web", deployment)
 	w.change(deployment, func() {
@@ -252,7 +252,7 @@ func (w *world) occupy() {
 }
 
 func (w *world) checkOccupied() {
-	w.t.Helper()
+	w.Helper()
 	deployment, claim, service := &appsv1.Deployment{}, &corev1.PersistentVolumeClaim{}, &corev1.Service{}
 	secret, job, pod := &corev1.Secret{}, &batchv1.Job{}, &corev1.Pod{}
 	w.read("web", deployment)
@@ -263,16 +263,16 @@ func (w *world) checkOccupied() {
 	w.read("web", pod)
 	if *deployment.Spec.Replicas != 3 || deployment.Annotations["deployment.kubernetes.io/revision"] != "1" ||
 		deployment.Spec.Template.Spec.Containers[0].Image != "web:v2" {
-		w.t.Errorf("the deployment is %+v", deployment)
+		w.Errorf("the deployment is %+v", deployment)
 	}
 	if claim.Spec.VolumeName != "volume" || claim.Labels["version"] != "v2" {
-		w.t.Errorf("the claim is %+v", claim)
+		w.Errorf("the claim is %+v", claim)
 	}
 	if service.Spec.ClusterIP == "" || service.Spec.Ports[0].NodePort == 0 || service.Labels["version"] != "v2" {
-		w.t.Errorf("the service is %+v", service)
+		w.Errorf("the service is %+v", service)
 	}
 	if string(secret.Data["password"]) != "v2" || job.Labels["version"] != "v2" || pod.Spec.Containers[0].Image != "web:v2" {
-		w.t.Errorf("secret %v, job %v, pod %v", len(secret.Data), job.Labels, pod.Spec.Containers)
+		w.Errorf("secret %v, job %v, pod %v", len(secret.Data), job.Labels, pod.Spec.Containers)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,9 +37,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 // world is one deploy item and the cluster that it is deployed to. It does what the library does around a deployer:
 // it starts jobs, remembers the provider status, and calls again when it is woken.
 type world struct {
-	t         *testing.T
-	server    *testkit.APIServer
-	namespace string
+	*testkit.World
 	transport *faults.Transport
 	clusters  *target.Clusters
 	deployer  *manifest.Deployer
@@ -59,12 +56,12 @@ func newWorld(t *testing.T) *world {
 func newWorldOn(t *testing.T, server *testkit.APIServer, plan string) *world {
 	t.Helper()
 	w := &world{
-		t: t, server: server, namespace: server.Namespace(t), transport: faults.New(faults.MustParse(plan)),
+		World: testkit.WorldOn(t, server), transport: faults.New(faults.MustParse(plan)),
 		deployer: manifest.New(), targets: map[string]*landscaper.Target{}, wake: make(chan struct{}, 1),
 	}
 	w.connect()
-	w.targets[ownTarget] = testkit.Target(w.namespace, ownTarget).Cluster(t, server).Build()
-	w.item = testkit.DeployItem(w.namespace, "item").Target(ownTarget).Build()
+	w.targets[ownTarget] = testkit.Target(w.Namespace, ownTarget).Cluster(t, server).Build()
+	w.item = testkit.DeployItem(w.Namespace, "item").Target(ownTarget).Build()
 	w.item.UID, w.item.Spec.Type = types.UID(uuid.NewString()), landscaper.DeployItemTypeManifest
 	return w
 }
@@ -72,14 +69,14 @@ func newWorldOn(t *testing.T, server *testkit.APIServer, plan string) *world {
 func (w *world) connect() {
 	wrap := w.transport.Config(&rest.Config{}).WrapTransport
 	w.clusters = target.NewClusters(target.Options{Dialer: dial.Rules{AllowLoopback: true}, WrapTransport: wrap})
-	w.t.Cleanup(w.clusters.Close)
+	w.Cleanup(w.clusters.Close)
 }
 
 // restart forgets everything that is not stored, as a new process does.
 func (w *world) restart() { w.deployer = manifest.New() }
 
 func (w *world) work() deployer.Work {
-	w.t.Helper()
+	w.Helper()
 	find := func(ctx context.Context, name string) (*target.Cluster, error) {
 		found := w.targets[name]
 		if found == nil {
@@ -87,9 +84,9 @@ func (w *world) work() deployer.Work {
 		}
 		return w.clusters.For(ctx, found)
 	}
-	own, err := find(w.t.Context(), ownTarget)
+	own, err := find(w.Context(), ownTarget)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return deployer.Work{
 		Item: w.item.DeepCopy(), Cluster: own, Target: w.targets[ownTarget], ClusterFor: find, Now: time.Now(),
@@ -105,15 +102,15 @@ func (w *world) work() deployer.Work {
 // configure sets the item's configuration, written as the part of a v1alpha2 ProviderConfiguration after its kind.
 // NAMESPACE stands for the world's namespace.
 func (w *world) configure(text string) {
-	w.t.Helper()
+	w.Helper()
 	w.configureRaw("apiVersion: manifest.deployer.landscaper.gardener.cloud/v1alpha2\nkind: ProviderConfiguration\n" + text)
 }
 
 func (w *world) configureRaw(text string) {
-	w.t.Helper()
-	raw, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(text, "NAMESPACE", w.namespace)))
+	w.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(text, "NAMESPACE", w.Namespace)))
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	w.item.Spec.Configuration = &runtime.RawExtension{Raw: raw}
 	w.item.Generation++
@@ -121,9 +118,9 @@ func (w *world) configureRaw(text string) {
 
 // start begins a new job and stores what the deployer intends to do.
 func (w *world) start() error {
-	w.t.Helper()
+	w.Helper()
 	w.item.Status.JobID = uuid.NewString()
-	intended, err := w.deployer.Intend(w.t.Context(), w.work())
+	intended, err := w.deployer.Intend(w.Context(), w.work())
 	if err == nil && intended != nil {
 		w.store(intended)
 	}
@@ -131,10 +128,10 @@ func (w *world) start() error {
 }
 
 func (w *world) store(status runtime.Object) {
-	w.t.Helper()
+	w.Helper()
 	raw, err := json.Marshal(status)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	w.item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 }
@@ -146,12 +143,12 @@ func (w *world) remember(text string) {
 
 // pass calls the deployer once and stores what it wants to remember.
 func (w *world) pass() (deployer.Progress, error) {
-	w.t.Helper()
+	w.Helper()
 	call := w.deployer.Deploy
 	if w.item.DeletionTimestamp != nil {
 		call = w.deployer.Delete
 	}
-	progress, err := call(w.t.Context(), w.work())
+	progress, err := call(w.Context(), w.work())
 	if progress.ProviderStatus != nil {
 		w.store(progress.ProviderStatus)
 	}
@@ -160,13 +157,13 @@ func (w *world) pass() (deployer.Progress, error) {
 
 // deploy runs a job with a configuration until it waits for something that does not come, fails, or is done.
 func (w *world) deploy(text string) (deployer.Progress, error) {
-	w.t.Helper()
+	w.Helper()
 	w.configure(text)
 	return w.run()
 }
 
 func (w *world) run() (deployer.Progress, error) {
-	w.t.Helper()
+	w.Helper()
 	if err := w.start(); err != nil {
 		return deployer.Progress{}, err
 	}
@@ -175,15 +172,15 @@ func (w *world) run() (deployer.Progress, error) {
 
 // goOn calls the deployer, again whenever it is woken, until it is done or fails.
 func (w *world) goOn() (deployer.Progress, error) {
-	w.t.Helper()
+	w.Helper()
 	return w.goOnAfter(func() {})
 }
 
 // goOnAfter lets something happen once the item waits. Only an event can have it looked at again.
 func (w *world) goOnAfter(something func()) (deployer.Progress, error) {
-	w.t.Helper()
+	w.Helper()
 	happen := sync.OnceFunc(something)
-	limit, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	limit, cancel := context.WithTimeout(w.Context(), time.Minute)
 	defer cancel()
 	for {
 		progress, err := w.pass()
@@ -197,17 +194,17 @@ func (w *world) goOnAfter(something func()) (deployer.Progress, error) {
 
 // endsAfter is goOnAfter for what must be done in the end.
 func (w *world) endsAfter(something func()) deployer.Progress {
-	w.t.Helper()
+	w.Helper()
 	progress, err := w.goOnAfter(something)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return progress
 }
 
 // await waits for an event, or for a recheck that is due in moments. The usual one would hide an event that is missing.
 func (w *world) await(limit context.Context, progress deployer.Progress) {
-	w.t.Helper()
+	w.Helper()
 	var recheck <-chan time.Time
 	if progress.Recheck < time.Second {
 		recheck = time.After(progress.Recheck)
@@ -216,26 +213,26 @@ func (w *world) await(limit context.Context, progress deployer.Progress) {
 	case <-w.wake:
 	case <-recheck:
 	case <-limit.Done():
-		w.t.Fatalf("nobody woke the item, which waits: %+v", progress.Waiting)
+		w.Fatalf("nobody woke the item, which waits: %+v", progress.Waiting)
 	}
 }
 
 // succeed is deploy for jobs that must be done in the end.
 func (w *world) succeed(text string) deployer.Progress {
-	w.t.Helper()
+	w.Helper()
 	progress, err := w.deploy(text)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return progress
 }
 
 // delete runs the deletion of the item to its end.
 func (w *world) delete() {
-	w.t.Helper()
+	w.Helper()
 	w.beginDelete()
 	if _, err := w.goOn(); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 }
 
@@ -246,14 +243,14 @@ func (w *world) beginDelete() {
 
 // managed names the objects in the inventory as kind/name.
 func (w *world) managed() []string {
-	w.t.Helper()
+	w.Helper()
 	names := []string{}
 	if w.item.Status.ProviderStatus == nil {
 		return names
 	}
 	var status v1alpha2.ProviderStatus
 	if err := json.Unmarshal(w.item.Status.ProviderStatus.Raw, &status); err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	for _, entry := range status.ManagedResources {
 		names = append(names, entry.Resource.Kind+"/"+entry.Resource.Name)
@@ -276,7 +273,7 @@ func (w *world) requests(seen *int) []string {
 
 // configMap reads a ConfigMap of the world's namespace; nil if there is none.
 func (w *world) configMap(name string) *corev1.ConfigMap {
-	w.t.Helper()
+	w.Helper()
 	object := &corev1.ConfigMap{}
 	if !w.read(name, object) {
 		return nil
@@ -285,33 +282,29 @@ func (w *world) configMap(name string) *corev1.ConfigMap {
 }
 
 func (w *world) read(name string, into client.Object) bool {
-	w.t.Helper()
-	err := w.server.Client().Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, into)
-	if err != nil && !apierrors.IsNotFound(err) {
-		w.t.Fatal(err)
-	}
-	return err == nil
+	w.Helper()
+	into.SetNamespace(w.Namespace)
+	into.SetName(name)
+	return w.Read(into)
 }
 
 // create stores objects of somebody else, written in YAML.
 func (w *world) create(text string) *unstructured.Unstructured {
-	w.t.Helper()
+	w.Helper()
 	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "NAMESPACE", w.namespace)), &object.Object); err != nil {
-		w.t.Fatal(err)
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "NAMESPACE", w.Namespace)), &object.Object); err != nil {
+		w.Fatal(err)
 	}
-	if err := w.server.Client().Create(w.t.Context(), object); err != nil {
-		w.t.Fatal(err)
-	}
+	w.Create(object)
 	return object
 }
 
 // change updates an object as somebody else would.
 func (w *world) change(object client.Object, how func()) {
-	w.t.Helper()
+	w.Helper()
 	how()
-	if err := w.server.Client().Update(w.t.Context(), object); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client().Update(w.Context(), object); err != nil {
+		w.Fatal(err)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// ManagedDeployItemLabel is put on the objects that the deployer creates: the name of the deploy item.
+// ManagedDeployItemLabel is put on the objects that the deployer applies without a release: the name of the deploy item. They
+// have the label of the manifest deployer as well.
 const ManagedDeployItemLabel = GroupName + "/deployitem"
 
 // ProviderConfiguration says which chart to install.
@@ -178,6 +179,47 @@ type UninstallOptions struct {
 type ProviderStatus struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// managedResources are the objects.
+	// managedResources are the objects. Those that Helm manages have no policy: they are listed for information, and only
+	// if they are workloads.
 	ManagedResources []deployer.ManagedResource `json:"managedResources,omitempty"`
+
+	// helmDeployment says whether Helm installs the chart, as the configuration said when this was written.
+	HelmDeployment *bool `json:"helmDeployment,omitempty"`
+
+	// release is the release that Helm manages. It is not set if helmDeployment is false.
+	Release *ReleaseStatus `json:"release,omitempty"`
+
+	// formerReleases are releases of the deploy item that are still to be removed, because it has got another name, another
+	// namespace or helmDeployment false.
+	FormerReleases []ReleaseReference `json:"formerReleases,omitempty"`
+}
+
+// ReleaseReference names a release.
+type ReleaseReference struct {
+	// name of the release.
+	Name string `json:"name"`
+
+	// namespace of the release.
+	Namespace string `json:"namespace"`
+}
+
+// ReleaseStatus is what is known of a release.
+type ReleaseStatus struct {
+	ReleaseReference `json:",inline"`
+
+	// revision is the number of the revision that is deployed; 0 if none is yet.
+	Revision int `json:"revision,omitempty"`
+
+	// chart is the name of the chart.
+	Chart string `json:"chart,omitempty"`
+
+	// chartVersion is the version of the chart.
+	ChartVersion string `json:"chartVersion,omitempty"`
+
+	// appVersion is the version of what the chart installs.
+	AppVersion string `json:"appVersion,omitempty"`
+
+	// takenOverBy is the deploy item, as namespace/name, that has made a later revision than the one that this deploy item has deployed; the
+	// release is its own since then. It is "another deploy item" if nobody knows its name.
+	TakenOverBy string `json:"takenOverBy,omitempty"`
 }

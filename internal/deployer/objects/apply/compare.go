@@ -23,6 +23,11 @@ func Satisfies(live, desired *unstructured.Unstructured) bool {
 	return comparisonOf(desired).contains(live.Object, desired.Object, nil)
 }
 
+// Drifted reports whether an object that exists lacks something of a manifest that somebody else applies.
+func Drifted(live, manifest *unstructured.Unstructured) bool {
+	return !Satisfies(live, storable(manifest))
+}
+
 // comparison compares values of JSON. The path of a value, without the positions in lists, says how it is to be read.
 type comparison struct {
 	// quantities says that the API server rewrites quantities, as it does for the kinds that it has types for.

@@ -50,13 +50,19 @@ var serverFields = []string{"creationTimestamp", "generation", "managedFields", 
 
 // desired is the object as it is to be in the cluster, with the owner's marks.
 func (o Object) desired(owner inventory.Owner) *unstructured.Unstructured {
-	result := o.Manifest.DeepCopy()
+	result := storable(o.Manifest)
+	owner.Mark(result)
+	return result
+}
+
+// storable is a manifest without what only the API server writes, and in the form in which that stores it.
+func storable(manifest *unstructured.Unstructured) *unstructured.Unstructured {
+	result := manifest.DeepCopy()
 	for _, name := range serverFields {
 		unstructured.RemoveNestedField(result.Object, "metadata", name)
 	}
 	delete(result.Object, "status")
 	encodeStringData(result)
-	owner.Mark(result)
 	return result
 }
 

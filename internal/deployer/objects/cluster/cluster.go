@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/failure"
 )
 
@@ -30,6 +31,25 @@ type Cluster interface {
 
 // Finder returns the cluster of another Target, by the Target's name.
 type Finder func(ctx context.Context, targetName string) (Cluster, error)
+
+// FinderOf finds the clusters of the other Targets of some work.
+func FinderOf(work deployer.Work) Finder {
+	return func(ctx context.Context, targetName string) (Cluster, error) {
+		found, err := work.ClusterFor(ctx, targetName)
+		if err != nil {
+			return nil, err
+		}
+		return found, nil
+	}
+}
+
+// None is the error of a deploy item that needs a cluster and has none.
+func None() error {
+	return failure.Terminalf(
+		failure.Details{Operation: "ReadTarget", Reason: "NoCluster", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}},
+		"spec.target: must name a Target of the type %s", lsv1alpha1.TargetTypeKubernetesCluster,
+	)
+}
 
 // Choose returns the cluster of the named Target, or the given one if there is no name.
 func (f Finder) Choose(ctx context.Context, own Cluster, targetName *string) (Cluster, error) {

@@ -49,6 +49,15 @@ func Refused(operation string, subject Subject, err error) error {
 	return failure.NewRetryable(details, told)
 }
 
+// Judge says what an error of somebody else's client means: the codes for the status, and whether a retry is of no use.
+func Judge(err error) (codes []string, terminal bool) {
+	if failure.KindOf(err) == failure.Terminal {
+		return failure.DetailsOf(err).Codes, true
+	}
+	details, terminal, _ := judge(err, true)
+	return details.Codes, terminal
+}
+
 // inCamelCase makes a word for machines of a few words for people.
 func inCamelCase(words string) string {
 	var result strings.Builder

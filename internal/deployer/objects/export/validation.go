@@ -13,22 +13,33 @@ import (
 
 // Validate reports what is wrong with exports.
 func Validate(exports []deployer.Export, problems *providerconfig.Problems) {
+	ValidateAt("exports.exports", exports, problems)
+}
+
+// ValidateAt reports what is wrong with the exports at a path.
+func ValidateAt(path string, exports []deployer.Export, problems *providerconfig.Problems) {
 	if len(exports) > providerconfig.MaxEntries {
-		problems.Add("exports.exports", "has %d entries, at most %d are allowed", len(exports), providerconfig.MaxEntries)
+		problems.Add(path, "has %d entries, at most %d are allowed", len(exports), providerconfig.MaxEntries)
 		return
 	}
 	keys := map[string]bool{}
 	for i, export := range exports {
-		path := fmt.Sprintf("exports.exports[%d]", i)
-		if export.Key == "" {
-			problems.Add(path+".key", "is missing")
-		} else if keys[export.Key] {
-			problems.Add(path+".key", "%q is used twice", export.Key)
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if export.Key != "" && keys[export.Key] {
+			problems.Add(at+".key", "%q is used twice", export.Key)
 		}
 		keys[export.Key] = true
-		validatePath(path+".jsonPath", export.JSONPath, problems)
-		validateSource(path, export, problems)
+		ValidateOne(at, export, problems)
 	}
+}
+
+// ValidateOne reports what is wrong with one export.
+func ValidateOne(path string, export deployer.Export, problems *providerconfig.Problems) {
+	if export.Key == "" {
+		problems.Add(path+".key", "is missing")
+	}
+	validatePath(path+".jsonPath", export.JSONPath, problems)
+	validateSource(path, export, problems)
 }
 
 func validateSource(path string, export deployer.Export, problems *providerconfig.Problems) {

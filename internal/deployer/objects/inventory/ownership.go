@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"strings"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"espalier.dev/api/deployer"
@@ -32,6 +34,11 @@ const (
 type Owner struct {
 	Namespace string
 	Name      string
+}
+
+// OwnerOf returns a deploy item as the owner of its objects.
+func OwnerOf(item *lsv1alpha1.DeployItem) Owner {
+	return Owner{Namespace: item.Namespace, Name: item.Name}
 }
 
 func (o Owner) String() string { return o.Namespace + "/" + o.Name }

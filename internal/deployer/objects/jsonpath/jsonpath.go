@@ -8,6 +8,7 @@ package jsonpath
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/util/jsonpath"
@@ -46,9 +47,25 @@ func Parse(path string) (Path, error) {
 // Find returns the value at the path, and whether there is one. A path that leads to several values returns their list. A
 // null counts as no value.
 func (p Path) Find(content map[string]any) (any, bool) {
+	found := p.results(content)
+	switch len(found) {
+	case 0:
+		return nil, false
+	case 1:
+		return found[0], found[0] != nil
+	}
+	return found, true
+}
+
+// All returns each value to which the path leads, without nulls.
+func (p Path) All(content map[string]any) []any {
+	return slices.DeleteFunc(p.results(content), func(value any) bool { return value == nil })
+}
+
+func (p Path) results(content map[string]any) []any {
 	groups, err := p.parsed.FindResults(content)
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	var found []any
 	for _, group := range groups {
@@ -58,11 +75,5 @@ func (p Path) Find(content map[string]any) (any, bool) {
 			}
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, false
-	case 1:
-		return found[0], found[0] != nil
-	}
-	return found, true
+	return found
 }

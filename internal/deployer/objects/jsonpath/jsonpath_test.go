@@ -4,10 +4,12 @@
 package jsonpath
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var content = map[string]any{
@@ -48,6 +50,29 @@ func TestFind(t *testing.T) {
 		})
 	}
 }
+
+func TestAll(t *testing.T) {
+	for path, want := range map[string][]any{
+		".status.phase":   {"Ready"},
+		".status.*":       {int64(3), false, "Ready"},
+		".status.empty":   {},
+		".status.missing": {},
+		".list[*].v":      {int64(1), int64(2)},
+		".list[9].v":      {},
+	} {
+		t.Run(path, func(t *testing.T) {
+			parsed, err := Parse(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, parsed.All(content), cmpopts.EquateEmpty(), inAnyOrder); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+var inAnyOrder = cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
 
 func TestPathsThatAreRefused(t *testing.T) {
 	for _, path := range []string{"", "{}", ".a[", ".a} and {.b", "{range .list[*]}{.name}{end}", strings.Repeat(".a", 600)} {

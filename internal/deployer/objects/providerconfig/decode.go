@@ -6,6 +6,9 @@ package providerconfig
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	sigsjson "sigs.k8s.io/json"
@@ -77,7 +80,8 @@ func dropRetired(content map[string]any) {
 	custom, _ := checks["custom"].([]any)
 	exports, _ := content["exports"].(map[string]any)
 	values, _ := exports["exports"].([]any)
-	for _, each := range append(append([]any{}, custom...), values...) {
+	older, _ := content["exportsFromManifests"].([]any)
+	for _, each := range slices.Concat(custom, values, older) {
 		dropFrom(each, "timeout")
 	}
 }
@@ -86,4 +90,17 @@ func dropFrom(value any, field string) {
 	if fields, ok := value.(map[string]any); ok {
 		delete(fields, field)
 	}
+}
+
+// ReadPart reads some fields of a configuration and nothing else, so that a mistake elsewhere does no harm.
+func ReadPart(item *lsv1alpha1.DeployItem, into any) Problems {
+	var problems Problems
+	raw := item.Spec.Configuration
+	if raw == nil || len(raw.Raw) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(raw.Raw, into); err != nil {
+		problems.Add("", "cannot be read: %v", err)
+	}
+	return problems
 }

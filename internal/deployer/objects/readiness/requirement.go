@@ -53,20 +53,24 @@ func firstUnmet(requirements []requirement, object *unstructured.Unstructured) s
 	return ""
 }
 
+// isMet looks at every value to which the path leads. Where there is none, only its absence can be required.
 func (r requirement) isMet(object *unstructured.Unstructured) bool {
-	found, exists := r.path.Find(object.Object)
+	_, exists := r.path.Find(object.Object)
+	found := r.path.All(object.Object)
 	switch r.Operator {
 	case deployer.OperatorExists:
 		return exists
 	case deployer.OperatorDoesNotExist:
 		return !exists
 	case deployer.OperatorEquals, deployer.OperatorDoubleEquals, deployer.OperatorIn:
-		return exists && r.listsValue(found)
+		return len(found) > 0 && !slices.ContainsFunc(found, r.lacksValue)
 	case deployer.OperatorNotEquals, deployer.OperatorNotIn:
-		return !r.listsValue(found)
+		return len(found) > 0 && !slices.ContainsFunc(found, r.listsValue)
 	}
 	return false
 }
+
+func (r requirement) lacksValue(found any) bool { return !r.listsValue(found) }
 
 func (r requirement) listsValue(found any) bool {
 	found = normal(found)

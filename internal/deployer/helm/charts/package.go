@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"helm.sh/helm/v4/pkg/chart/loader/archive"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+)
+
+// Package is a chart that was read. It does not change, so it may be shared.
+type Package struct {
+	// Digest is a hash over the names and contents of all files. It does not depend on how they were packed.
+	Digest string
+	// Metadata is what the chart says about itself.
+	Metadata chart.Metadata
+
+	files []*archive.BufferedFile
+	bytes int
+}
+
+// Open reads a packed chart, and checks that it is one that can be installed.
+func Open(data []byte) (*Package, error) {
+	files, err := unpack(data)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the chart: %w", err)
+	}
+	opened := &Package{files: files, Digest: digestOf(files)}
+	for _, file := range files {
+		opened.bytes += len(file.Data)
+	}
+	loaded, err := opened.Load()
+	if err != nil {
+		return nil, err
+	}
+	opened.Metadata = *loaded.Metadata
+	return opened, check(loaded)
+}
+
+// Load returns the chart anew. Helm changes charts while it works with them.
+func (p *Package) Load() (*chart.Chart, error) {
+	loaded, err := loader.LoadFiles(p.files)
+	if err != nil {
+		return nil, fmt.Errorf("load the chart: %w", err)
+	}
+	// Helm keeps the charts within a chart in a map. The order must not depend on chance: of two templates of the same name
+	// the last one counts.
+	sortDependencies(loaded)
+	return loaded, nil
+}
+
+func sortDependencies(c *chart.Chart) {
+	inner := slices.Clone(c.Dependencies())
+	slices.SortStableFunc(inner, func(a, b *chart.Chart) int {
+		return strings.Compare(a.Name()+"\x00"+a.Metadata.Version, b.Name()+"\x00"+b.Metadata.Version)
+	})
+	c.SetDependencies(inner...)
+	for _, each := range inner {
+		sortDependencies(each)
+	}
+}
+
+// check refuses charts that cannot be installed.
+func check(c *chart.Chart) error {
+	if c.Metadata.Type != "" && c.Metadata.Type != "application" {
+		return fmt.Errorf("the chart %s is of type %s, which cannot be installed", c.Name(), c.Metadata.Type)
+	}
+	inside := map[string]bool{}
+	for _, each := range c.Dependencies() {
+		inside[each.Name()] = true
+	}
+	for _, needed := range c.Metadata.Dependencies {
+		if needed == nil {
+			return errors.New("a dependency in Chart.yaml is empty")
+		}
+		if !inside[needed.Name] {
+			return fmt.Errorf("the chart %s needs the chart %s, which is not in its folder charts: pack it with its dependencies", c.Name(), needed.Name)
+		}
+	}
+	return nil
+}
+
+func digestOf(files []*archive.BufferedFile) string {
+	sorted := slices.Clone(files)
+	slices.SortFunc(sorted, func(a, b *archive.BufferedFile) int {
+		if byName := strings.Compare(a.Name, b.Name); byName != 0 {
+			return byName
+		}
+		return bytes.Compare(a.Data, b.Data)
+	})
+	hash := sha256.New()
+	var length [8]byte
+	for _, file := range sorted {
+		for _, part := range [][]byte{[]byte(file.Name), file.Data} {
+			binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+			hash.Write(length[:])
+			hash.Write(part)
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// Looks reports whether what the chart renders to depends on more than the values: whether one of its templates looks
+// something up in the target.
+func (p *Package) Looks() bool {
+	return slices.ContainsFunc(p.files, func(file *archive.BufferedFile) bool {
+		return strings.Contains(file.Name, "templates/") && bytes.Contains(file.Data, []byte("lookup"))
+	})
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	release "helm.sh/helm/v4/pkg/release/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer/helm/render"
+	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/masking"
+)
+
+// Reasons of errors. Those of releases are the ones that users know.
+const (
+	ReasonInstall   = "installRelease"
+	ReasonUpgrade   = "upgradeRelease"
+	ReasonUninstall = "uninstallRelease"
+	ReasonRender    = "RenderChart"
+)
+
+// trouble is what went wrong with a release.
+type trouble struct {
+	// reason is one of those above, and doing what was done, in a few words.
+	reason string
+	doing  string
+	// made is the revision as far as it got; nil if it did not get far.
+	made *release.Release
+}
+
+// failed makes an error of what Helm says. Helm quotes templates, values and objects, so no value of the item is shown. An
+// operation that was ended, because the item's time was up or somebody interrupted it, can be repeated.
+func (p *pass) failed(ctx context.Context, t trouble, err error) error {
+	if err == nil {
+		return nil
+	}
+	codes, terminal := p.judge(err)
+	text := t.doing
+	if hook := hookInTrouble(t.made); hook != "" {
+		text += ": " + hook + " did not come to a good end"
+	}
+	if ended := context.Cause(ctx); ended != nil {
+		terminal = false
+		if errors.Is(ended, context.DeadlineExceeded) {
+			codes = append(codes, string(lsv1alpha1.ErrorTimeout))
+		}
+		text += ": " + words(ended)
+	}
+	text += ": " + p.secrets().Text(masking.Words(err))
+	details := failure.Details{Operation: "Helm", Reason: t.reason, Codes: codes}
+	// That there is no way to the target matters more than what was to be done there.
+	if inner := failure.DetailsOf(err).Reason; strings.HasPrefix(inner, targetReasons) {
+		details.Reason = inner
+	}
+	told := &concealed{text: text, cause: err}
+	if terminal {
+		return failure.NewTerminal(details, told)
+	}
+	return failure.NewRetryable(details, told)
+}
+
+// judge says what an error means: the codes for the status, and whether a retry is of no use. What a template does depends on
+// the target only if it looks something up there.
+func (p *pass) judge(err error) (codes []string, terminal bool) {
+	unrenderable := p.chart != nil && !p.chart.Looks() && isTemplateError(err)
+	if unrenderable || errors.Is(err, render.ErrSchema) || errors.Is(err, render.ErrIncompatible) {
+		return []string{string(lsv1alpha1.ErrorConfigurationProblem)}, true
+	}
+	return cluster.Judge(err)
+}
+
+// templateErrors are how Helm begins to tell of a template that cannot be parsed or executed, or whose result is not YAML.
+var templateErrors = []string{"execution error at (", "parse error at (", "YAML parse error on "}
+
+func isTemplateError(err error) bool {
+	return slices.ContainsFunc(templateErrors, func(words string) bool { return strings.Contains(err.Error(), words) })
+}
+
+// targetReasons is how the reasons of errors begin that concern the way to a target.
+const targetReasons = "Target"
+
+func words(ended error) string {
+	if errors.Is(ended, context.DeadlineExceeded) {
+		return "its time was up"
+	}
+	return "it was interrupted"
+}
+
+// concealed keeps the original error for errors.Is and As, and never prints it.
+type concealed struct {
+	text  string
+	cause error
+}
+
+func (c *concealed) Error() string { return c.text }
+func (c *concealed) Unwrap() error { return c.cause }
+
+// secrets are the values of the item. Words that name the release are none.
+func (p *pass) secrets() *masking.Values {
+	if p.masked == nil {
+		p.masked = &masking.Values{}
+		plain := map[string]bool{p.config.Name: true, p.config.Namespace: true, "true": true, "false": true}
+		if p.chart != nil {
+			plain[p.chart.Metadata.Name], plain[p.chart.Metadata.Version] = true, true
+		}
+		addLeaves(p.masked, p.config.values, plain)
+	}
+	return p.masked
+}
+
+// shortestSecret is how long a value must be to be taken for a secret.
+const shortestSecret = 4
+
+func addLeaves(values *masking.Values, value any, plain map[string]bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, inner := range value {
+			addLeaves(values, inner, plain)
+		}
+	case []any:
+		for _, inner := range value {
+			addLeaves(values, inner, plain)
+		}
+	case string:
+		if len(value) >= shortestSecret && !plain[value] {
+			values.AddText(value)
+		}
+	case float64:
+		if text := fmt.Sprint(value); len(text) >= shortestSecret {
+			values.AddText(text)
+		}
+	}
+}
+
+// asTerminal makes an error one that ends the job.
+func asTerminal(err error) error {
+	details := failure.DetailsOf(err)
+	if len(details.Codes) == 0 {
+		details.Codes = []string{string(lsv1alpha1.ErrorConfigurationProblem)}
+	}
+	return failure.NewTerminal(details, err)
+}

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"helm.sh/helm/v4/pkg/release/common"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	"helm.sh/helm/v4/pkg/storage/driver"
+
+	helmv1alpha1 "espalier.dev/api/deployer/helm/v1alpha1"
+	"espalier.dev/internal/deployer/objects/inventory"
+)
+
+// Labels of the record of a release. Helm takes them over to the next revision, whoever makes it.
+const (
+	// ownerLabel has a hash of namespace and name of the deploy item.
+	ownerLabel = helmv1alpha1.GroupName + "/owner"
+	// itemLabel has namespace and name of the deploy item, with a dot between them, if there is room for that. It serves people; what
+	// counts is the hash.
+	itemLabel = helmv1alpha1.GroupName + "/item"
+	// chartLabel has the revision that it was written for and the digest of its chart. There is nothing of the values in
+	// it: they are compared with those in the record.
+	chartLabel = helmv1alpha1.GroupName + "/chart"
+)
+
+const (
+	labelDigits   = 40
+	maxLabelValue = 63
+)
+
+func (h *handle) labels(w wish, next int) map[string]string {
+	result := map[string]string{ownerLabel: ownerMark(h.owner), chartLabel: chartMark(next, w.chart.Digest)}
+	if name := h.owner.Namespace + "." + h.owner.Name; len(name) <= maxLabelValue {
+		result[itemLabel] = name
+	}
+	return result
+}
+
+func ownerMark(owner inventory.Owner) string {
+	sum := sha256.Sum256([]byte(owner.String()))
+	return hex.EncodeToString(sum[:])[:labelDigits]
+}
+
+// anonymous stands for a deploy item whose name is not in the record.
+const anonymous = "another deploy item"
+
+// makerOf is the deploy item that has made a revision, as namespace/name. The label with its name may be left over from an earlier
+// revision, so it counts only if it fits the hash.
+func makerOf(r *release.Release) string {
+	namespace, name, _ := strings.Cut(r.Labels[itemLabel], ".")
+	owner := inventory.Owner{Namespace: namespace, Name: name}
+	if ownerMark(owner) != r.Labels[ownerLabel] {
+		return anonymous
+	}
+	return owner.String()
+}
+
+// called puts what makerOf returns into a sentence.
+func called(maker string) string {
+	if maker == anonymous {
+		return maker
+	}
+	return "deploy item " + maker
+}
+
+func chartMark(revision int, digest string) string {
+	return fmt.Sprintf("%d-%s", revision, digest[:min(labelDigits, len(digest))])
+}
+
+// history returns the revisions of the release, the oldest first.
+func (h *handle) history() ([]*release.Release, error) {
+	found, err := h.actions.Releases.History(h.reference.Name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var result []*release.Release
+	for _, each := range found {
+		if r := asRelease(each); r != nil {
+			if r.Info == nil {
+				r.Info = &release.Info{Status: common.StatusUnknown}
+			}
+			result = append(result, r)
+		}
+	}
+	slices.SortFunc(result, func(a, b *release.Release) int { return a.Version - b.Version })
+	return result, nil
+}
+
+// factsOf makes facts of a history. The comparison costs something and is made for the last revision only.
+func (h *handle) factsOf(history []*release.Release, now time.Time, same func(*release.Release) (bool, error)) (facts, error) {
+	result := facts{now: now}
+	for _, r := range history {
+		since := r.Info.LastDeployed
+		if r.Info.Status == common.StatusUninstalling {
+			since = r.Info.Deleted
+		}
+		result.history = append(result.history, revision{status: r.Info.Status, since: since, ours: r.Labels[ownerLabel] == ownerMark(h.owner)})
+	}
+	if len(history) == 0 {
+		return result, nil
+	}
+	last := len(history) - 1
+	if result.history[last].status != common.StatusDeployed {
+		return result, nil
+	}
+	var err error
+	result.history[last].same, err = same(history[last])
+	return result, err
+}
+
+// recover notes that the operation that has made a revision was abandoned.
+func (h *handle) recover(abandoned *release.Release) error {
+	abandoned.SetStatus(common.StatusFailed, "Abandoned as "+abandoned.Info.Status.String())
+	if err := h.actions.Releases.Update(abandoned); err != nil {
+		return fmt.Errorf("mark revision %d as failed: %w", abandoned.Version, err)
+	}
+	return nil
+}
+
+// purge removes the records, the newest last: as long as there is one, it tells what was deployed.
+func (h *handle) purge(history []*release.Release) error {
+	for _, r := range history {
+		_, err := h.actions.Releases.Delete(r.Name, r.Version)
+		if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
+			return fmt.Errorf("remove the record of revision %d: %w", r.Version, err)
+		}
+	}
+	return nil
+}
+
+// otherOwner reports whether another deploy item has made the last revision.
+func (h *handle) otherOwner(history []*release.Release) bool {
+	if len(history) == 0 {
+		return false
+	}
+	mark := history[len(history)-1].Labels[ownerLabel]
+	return mark != "" && mark != ownerMark(h.owner)
+}
+
+// replaced are the revisions whose objects the current one has replaced: those after the last one that was deployed, and
+// that one itself.
+func replaced(history []*release.Release) []*release.Release {
+	if len(history) == 0 {
+		return nil
+	}
+	before := history[:len(history)-1]
+	for i := len(before) - 1; i >= 0; i-- {
+		switch before[i].Info.Status {
+		case common.StatusDeployed, common.StatusSuperseded, common.StatusUninstalled:
+			return before[i:]
+		}
+	}
+	return before
+}
+
+// statusOf is what the status of the item tells of a revision.
+func statusOf(reference helmv1alpha1.ReleaseReference, r *release.Release) *helmv1alpha1.ReleaseStatus {
+	status := &helmv1alpha1.ReleaseStatus{ReleaseReference: reference, Revision: r.Version}
+	if r.Chart != nil && r.Chart.Metadata != nil {
+		status.Chart, status.ChartVersion, status.AppVersion = r.Chart.Metadata.Name, r.Chart.Metadata.Version, r.Chart.Metadata.AppVersion
+	}
+	return status
+}
+
+// hookInTrouble names the hook that an operation did not get past; nothing if there is none.
+func hookInTrouble(r *release.Release) string {
+	if r == nil {
+		return ""
+	}
+	for _, hook := range r.Hooks {
+		switch hook.LastRun.Phase {
+		case release.HookPhaseRunning, release.HookPhaseFailed, release.HookPhaseUnknown:
+			if !hook.LastRun.StartedAt.IsZero() {
+				return fmt.Sprintf("the hook %s %s (%s, %s)", hook.Kind, hook.Name, hookEvents(hook), hook.Path)
+			}
+		}
+	}
+	return ""
+}
+
+func hookEvents(hook *release.Hook) string {
+	var names []string
+	for _, event := range hook.Events {
+		names = append(names, event.String())
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/kube"
+	ri "helm.sh/helm/v4/pkg/release"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	"helm.sh/helm/v4/pkg/storage"
+	"helm.sh/helm/v4/pkg/storage/driver"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	helmv1alpha1 "espalier.dev/api/deployer/helm/v1alpha1"
+	"espalier.dev/deployer"
+	"espalier.dev/internal/deployer/helm/charts"
+	"espalier.dev/internal/deployer/helm/render"
+	"espalier.dev/internal/deployer/objects/inventory"
+)
+
+const (
+	// maxHistory is how many revisions of a release are kept.
+	maxHistory = 10
+	// longest is how long an operation may take if the item has no limit.
+	longest = time.Hour
+)
+
+// handle works with one release in one cluster, for the time of one call.
+type handle struct {
+	ctx       context.Context
+	cluster   *deployer.Cluster
+	reference helmv1alpha1.ReleaseReference
+	owner     inventory.Owner
+	actions   *action.Configuration
+	kube      *kube.Client
+	log       *logbook
+	close     context.CancelFunc
+}
+
+// open returns a handle, which has to be closed. It sends nothing.
+//
+// Helm's operations do not get the context of the call: when it ends, they would return and go on in the background. They
+// end because their requests do, and have some time more to write down that they have failed.
+func open(ctx context.Context, cluster *deployer.Cluster, reference helmv1alpha1.ReleaseReference, owner inventory.Owner) (*handle, error) {
+	lasting, cancel := withGrace(ctx)
+	records, err := corev1client.NewForConfig(boundTo(lasting, cluster.Config()))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	way, log := connect(ctx, cluster, reference.Namespace), &logbook{}
+	objects := kube.New(way)
+	objects.Namespace = reference.Namespace
+	objects.SetLogger(log)
+	secrets := driver.NewSecrets(records.Secrets(reference.Namespace))
+	secrets.SetLogger(log)
+	actions := action.NewConfiguration(action.ConfigurationSetLogger(log))
+	actions.RESTClientGetter = way
+	actions.KubeClient = objects
+	actions.Releases = storage.Init(secrets)
+	actions.Releases.MaxHistory = maxHistory
+	actions.CustomTemplateFuncs = render.Functions()
+	actions.HookOutputFunc = func(_, _, _ string) io.Writer { return io.Discard }
+	return &handle{
+		ctx: ctx, cluster: cluster, reference: reference, owner: owner, actions: actions, kube: objects, log: log, close: cancel,
+	}, nil
+}
+
+// wish is the release that an item asks for.
+type wish struct {
+	config *configuration
+	chart  *charts.Package
+}
+
+// timeout is how long Helm may wait for one thing. One that is to be undone in case of a failure needs time for that, too.
+func (h *handle) timeout(undo bool) time.Duration {
+	left := longest
+	if deadline, limited := h.ctx.Deadline(); limited {
+		left = time.Until(deadline)
+	}
+	if undo {
+		left = left * 2 / 3
+	}
+	return max(left, time.Second)
+}
+
+func waitFor(wait bool) kube.WaitStrategy {
+	if wait {
+		return kube.StatusWatcherStrategy
+	}
+	return kube.HookOnlyStrategy
+}
+
+func (h *handle) waitOptions() []kube.WaitOption {
+	return []kube.WaitOption{kube.WithWaitContext(h.ctx)}
+}
+
+// install makes the first revision, or the next one of a name whose revisions count for nothing.
+func (h *handle) install(w wish, next int) (*release.Release, error) {
+	chart, err := w.chart.Load()
+	if err != nil {
+		return nil, err
+	}
+	options := w.config.install
+	run := action.NewInstall(h.actions)
+	run.ReleaseName, run.Namespace = h.reference.Name, h.reference.Namespace
+	run.CreateNamespace = w.config.CreateNamespace
+	run.Replace = next > 1
+	run.Labels = h.labels(w, next)
+	run.ServerSideApply = false // as Helm 3 did, and with it everybody who upgrades by "auto"
+	run.ForceReplace = options.Force
+	run.RollbackOnFailure = options.Atomic
+	run.TakeOwnership = options.TakeOwnership
+	run.SkipSchemaValidation = true     // render has done it
+	run.DisableOpenAPIValidation = true // it only asks, by megabytes, whether the API server does it
+	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()
+	run.Timeout = h.timeout(options.Atomic)
+	if options.Atomic {
+		// Helm counts from when it begins to wait. The time for the way back must not depend on when that is.
+		limited, cancel := context.WithTimeout(h.ctx, run.Timeout)
+		defer cancel()
+		run.WaitOptions = append(run.WaitOptions, kube.WithWaitMethodContext(limited))
+	}
+	made, err := run.RunWithContext(context.WithoutCancel(h.ctx), chart, copyOf(w.config.values))
+	return asRelease(made), err
+}
+
+// upgrade makes the next revision. The values are those of the item and no others: Helm would take those of the revision
+// before if the item has none.
+func (h *handle) upgrade(w wish, next int) (*release.Release, error) {
+	chart, err := w.chart.Load()
+	if err != nil {
+		return nil, err
+	}
+	options := w.config.upgrade
+	run := action.NewUpgrade(h.actions)
+	run.Namespace = h.reference.Namespace
+	run.Labels = h.labels(w, next)
+	run.ResetValues = true
+	run.MaxHistory = maxHistory
+	run.ServerSideApply = "auto"
+	if options.Force {
+		run.ForceReplace, run.ServerSideApply = true, "false"
+	}
+	run.RollbackOnFailure = options.Atomic
+	run.TakeOwnership = options.TakeOwnership
+	run.SkipSchemaValidation = true     // render has done it
+	run.DisableOpenAPIValidation = true // it only asks, by megabytes, whether the API server does it
+	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()
+	run.Timeout = h.timeout(options.Atomic)
+	made, err := run.RunWithContext(context.WithoutCancel(h.ctx), h.reference.Name, chart, copyOf(w.config.values))
+	return asRelease(made), err
+}
+
+func asRelease(made ri.Releaser) *release.Release {
+	result, _ := made.(*release.Release)
+	return result
+}

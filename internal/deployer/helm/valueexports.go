@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"strings"
+
+	"espalier.dev/api/deployer"
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer/objects/jsonpath"
+	"espalier.dev/internal/failure"
+)
+
+// readValues reads exports from what the templates see: Chart, Capabilities, Release and Values. What is not there will not
+// come, so it is an error before anything is deployed.
+func readValues(exports []deployer.Export, seen map[string]any) (map[string]any, error) {
+	if len(exports) == 0 {
+		return nil, nil
+	}
+	plain, err := throughJSON(seen)
+	if err != nil {
+		return nil, unexported("the values of the chart cannot be written as JSON")
+	}
+	content, _ := plain.(map[string]any)
+	result := map[string]any{}
+	for _, export := range exports {
+		path, err := jsonpath.Parse(export.JSONPath)
+		if err != nil {
+			return nil, unexported("export %s: jsonPath %v", export.Key, err)
+		}
+		value, found := path.Find(content)
+		if !found {
+			return nil, unexported("export %s: there is nothing at %s in Chart, Capabilities, Release and Values: name an object by fromResource, or another path", export.Key, export.JSONPath)
+		}
+		result[export.Key] = value
+	}
+	return result, nil
+}
+
+func unexported(format string, args ...any) error {
+	details := failure.Details{Operation: "Export", Reason: "InvalidExport", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}
+	return failure.Terminalf(details, format, args...)
+}
+
+// nested makes objects of keys with dots: a.b=1 and a.c=2 become a={b: 1, c: 2}. The later one of two that are in each
+// other's way counts.
+func nested(keys []string, values map[string]any) map[string]any {
+	result := map[string]any{}
+	for _, key := range keys {
+		value, found := values[key]
+		if !found {
+			continue
+		}
+		steps := strings.Split(key, ".")
+		for i := len(steps) - 1; i > 0; i-- {
+			value = map[string]any{steps[i]: value}
+		}
+		merge(result, steps[0], value)
+	}
+	return result
+}
+
+func merge(into map[string]any, key string, value any) {
+	before, both := into[key].(map[string]any)
+	after, isMap := value.(map[string]any)
+	if !both || !isMap {
+		into[key] = value
+		return
+	}
+	for name, inner := range after {
+		merge(before, name, inner)
+	}
+}

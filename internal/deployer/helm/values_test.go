@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"espalier.dev/internal/deployer/objects/cluster"
+)
+
+const withSchema = oneConfigMap + `
+-- values.schema.json --
+{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "properties": {"replicas": {"type": "integer"}, "key": {"type": "string", "pattern": "^[a-z]+$"}}}
+`
+
+func TestValuesAreCheckedAgainstTheSchema(t *testing.T) {
+	for mode, reason := range map[string]string{"true": "installRelease", "false": "RenderChart"} {
+		t.Run("helmDeployment "+mode, func(t *testing.T) {
+			w := newWorld(t)
+			w.use(withSchema)
+			const wrong = "values: {replicas: 3, key: Secret-Value-42}"
+			_, err := w.deploy("{helmDeployment: " + mode + ", " + wrong + "}")
+			assertFailure(t, err, failed{
+				reason: reason, terminal: true, codes: []string{"ERR_CONFIGURATION_PROBLEM"}, contains: []string{"key"}, without: []string{"Secret-Value-42"},
+			})
+			w.succeed("{helmDeployment: " + mode + ", helmDeploymentConfig: {install: {skipSchemaValidation: true}}, " + wrong + "}")
+			w.succeed("{helmDeployment: " + mode + ", values: {replicas: 3, key: fine}}")
+			if diff := cmp.Diff([]string{"one=fine"}, w.content()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A schema that refers to files or addresses would have this process read them.
+func TestASchemaLeadsNowhere(t *testing.T) {
+	for _, ref := range []string{"file:///etc/hostname", "http://127.0.0.1:1/schema.json", "https://169.254.169.254/latest"} {
+		w := newWorld(t)
+		w.use(oneConfigMap + "\n-- values.schema.json --\n{\"$ref\": \"" + ref + "\"}\n")
+		_, err := w.deploy("")
+		assertFailure(t, err, failed{reason: "installRelease", terminal: true, contains: []string{ref}})
+	}
+}
+
+const secretValue = "correct-horse-battery"
+
+// Whatever a chart does with a value, errors and the status do not show it.
+func TestValuesAreNotShown(t *testing.T) {
+	for name, template := range map[string]string{
+		"fail":             `{{ fail (printf "the password is %s" .Values.password) }}`,
+		"required":         `{{ required .Values.password .Values.missing }}`,
+		"no YAML":          "{{ .Values.password }}: [",
+		"encoded":          `{{ fail (b64enc .Values.password) }}`,
+		"bad number":       `{{ fail (printf "%v" (int .Values.password)) }}{{ mustToDate "2006" .Values.password }}`,
+		"invalid object":   "{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {type: {{ .Values.password }}, ports: [{port: 1}]}}",
+		"invalid name":     "{apiVersion: v1, kind: ConfigMap, metadata: {name: \"{{ .Values.password }}_\"}}",
+		"unknown kind":     "{apiVersion: v1, kind: \"{{ .Values.password }}\", metadata: {name: x}}",
+		"refused secret":   "{apiVersion: v1, kind: Secret, metadata: {name: x}, data: {a: \"{{ .Values.password }}!\"}}",
+		"wrong type":       "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: [\"{{ .Values.password }}\"]}",
+		"table over value": `{{ fail "later" }}`,
+	} {
+		for _, mode := range []string{"true", "false"} {
+			t.Run(name+", helmDeployment "+mode, func(t *testing.T) {
+				w := newWorld(t)
+				w.use("\n-- values.yaml --\ntable: {a: b}\n-- templates/one.yaml --\n" + template + "\n")
+				_, err := w.deploy("{helmDeployment: " + mode + ", values: {password: " + secretValue + ", table: " + secretValue + "}}")
+				if err == nil {
+					t.Fatal("there is no error")
+				}
+				if strings.Contains(err.Error(), secretValue) || strings.Contains(err.Error(), "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5") {
+					t.Errorf("the error shows the value: %v", err)
+				}
+				if raw := w.item.Status.ProviderStatus; raw != nil && strings.Contains(string(raw.Raw), secretValue) {
+					t.Errorf("the status shows the value: %s", raw.Raw)
+				}
+			})
+		}
+	}
+}
+
+func TestExports(t *testing.T) {
+	for _, mode := range []string{"true", "false"} {
+		t.Run("helmDeployment "+mode, func(t *testing.T) {
+			w := newWorld(t)
+			w.use(twoConfigMaps)
+			progress := w.succeed(`
+helmDeployment: ` + mode + `
+values: {key: exported, deep: {er: [1, 2]}}
+exportsFromManifests:
+- {key: fromObject, jsonPath: data.key, fromResource: {apiVersion: v1, kind: ConfigMap, name: one, namespace: NAMESPACE}}
+exports:
+  exports:
+  - {key: shop.value, jsonPath: .Values.deep}
+  - {key: shop.chart, jsonPath: .Chart.Version}
+  - {key: shop.release, jsonPath: .Release.Name}
+  - {key: second, jsonPath: .data.key, fromResource: {apiVersion: v1, kind: ConfigMap, name: two, namespace: NAMESPACE}}
+`)
+			want := map[string]any{
+				"fromObject": "exported", "second": "second",
+				"shop": map[string]any{"value": map[string]any{"er": []any{1.0, 2.0}}, "chart": "1.0.0", "release": "shop"},
+			}
+			if diff := cmp.Diff(want, progress.Exports); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A value that is not there will not come, so nothing is deployed.
+func TestAMissingValueToExportFailsBeforeAnythingIsDeployed(t *testing.T) {
+	w := newWorld(t)
+	w.use(oneConfigMap)
+	_, err := w.deploy("exports: {exports: [{key: x, jsonPath: .Values.nothing}]}")
+	assertFailure(t, err, failed{reason: "InvalidExport", terminal: true, codes: []string{"ERR_CONFIGURATION_PROBLEM"}, contains: []string{"export x", ".Values.nothing"}})
+	if diff := cmp.Diff([]string{}, w.history("shop")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadinessIsAwaited(t *testing.T) {
+	for _, mode := range []string{"true", "false"} {
+		t.Run("helmDeployment "+mode, func(t *testing.T) {
+			w := newWorld(t)
+			w.use(`
+-- templates/web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}}
+`)
+			w.configure(`
+helmDeployment: ` + mode + `
+readinessChecks:
+  custom:
+  - name: later
+    resourceSelector: [{apiVersion: v1, kind: ConfigMap, name: later, namespace: NAMESPACE}]
+    requirements: [{jsonPath: .data.key, operator: "=", values: [{value: ready}]}]
+`)
+			if err := w.start(); err != nil {
+				t.Fatal(err)
+			}
+			progress, err := w.pass()
+			if err != nil || progress.Waiting.Code != cluster.WaitingForReadiness {
+				t.Fatalf("%+v, %v", progress, err)
+			}
+			if diff := cmp.Diff([]string{"Deployment/web"}, w.managed()); diff != "" {
+				t.Error(diff)
+			}
+			_, err = w.goOnAfter(func() {
+				deployment := &appsv1.Deployment{}
+				w.read("web", deployment)
+				deployment.Status = appsv1.DeploymentStatus{
+					ObservedGeneration: deployment.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
+					Conditions: []appsv1.DeploymentCondition{
+						{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue},
+						{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+					},
+				}
+				later := &corev1.ConfigMap{Data: map[string]string{"key": "ready"}}
+				later.Namespace, later.Name = w.namespace, "later"
+				if err := w.server.Client().Create(t.Context(), later); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.server.Client().Status().Update(t.Context(), deployment); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
