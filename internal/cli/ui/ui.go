@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ui is the command "espalier ui": the web UI for the user of a kubeconfig, and with "serve" for everybody who can log in to a
+// cluster.
+package ui
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/web"
+)
+
+const (
+	localAddress   = "127.0.0.1:8090"
+	clusterAddress = ":8090"
+
+	// minKey is the length that a key needs that others must not guess.
+	minKey = 32
+)
+
+type options struct {
+	env     cli.Environment
+	access  *connect.Access
+	cmd     *cobra.Command
+	address string
+}
+
+// New returns the command "espalier ui".
+func New(env cli.Environment) *cobra.Command {
+	opts := &options{env: env}
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Show installations and pipelines in the browser",
+		Long: `Serve the web UI on this machine, for yourself: what needs somebody, why something
+waits, and buttons for what the other commands do. It shows and does what your
+kubeconfig lets you, in all namespaces, or in one if you name it with -n or may list
+nothing else.
+
+The command prints an address that opens the pages once; that browser stays logged in for
+12 hours, as long as the command runs. It listens on loopback only. Ctrl-C stops it.
+
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier ui
+  espalier ui --context production --address 127.0.0.1:9000`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd.Context()) },
+	}
+	opts.cmd = cmd
+	cmd.Flags().StringVar(&opts.address, "address", localAddress, "where to listen, on this machine only; port 0 takes a free one")
+	opts.access = connect.AddFlags(cmd, env)
+	cmd.AddCommand(newServe(env))
+	return cmd
+}
+
+func (o *options) run(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	config, err := o.access.Config()
+	if err != nil {
+		return err
+	}
+	namespaces, err := o.namespaces(ctx, config)
+	if err != nil {
+		return err
+	}
+	server, err := web.New(web.Options{Config: config, Mode: web.Local, Namespaces: namespaces, Log: logr.Discard()})
+	if err != nil {
+		return err
+	}
+	listener, err := listen(o.address)
+	if err != nil {
+		return err
+	}
+	if web.IsLoopback(listener.Addr().String()) {
+		fmt.Fprintln(o.env.Out, server.NewAddress(listener.Addr()))
+		o.access.Tell("Open this address in a browser; it is good once. Ctrl-C stops the web UI.")
+	}
+	return server.Serve(ctx, listener)
+}
+
+// namespaces are those that the user wants to see, or may.
+func (o *options) namespaces(ctx context.Context, config *rest.Config) ([]string, error) {
+	namespace, err := o.access.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	if o.cmd.Flags().Changed("namespace") {
+		return []string{namespace}, nil
+	}
+	all, err := web.MayListEverywhere(ctx, config)
+	if err != nil {
+		return nil, o.access.Explain(err, "find out what you may see", namespace)
+	}
+	if all {
+		return nil, nil
+	}
+	o.access.Tell("You may not list installations in all namespaces; the web UI shows namespace %s. Name another with -n.", namespace)
+	return []string{namespace}, nil
+}
+
+func listen(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--address: %w: choose another one", err)
+	}
+	return listener, nil
+}
+
+type serveOptions struct {
+	env               cli.Environment
+	access            *connect.Access
+	address           string
+	hosts, namespaces []string
+	clusterName       string
+	keyFile           string
+	certFile, tlsKey  string
+	provider          oidcFlags
+}
+
+func newServe(env cli.Environment) *cobra.Command {
+	opts := &serveOptions{env: env}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the web UI for everybody who can log in to the cluster",
+		Long: `Serve the web UI in a cluster. People log in with a token of the API server, see what
+their rights let them see, and everything they do is done with that token, which stays in
+the memory of this process. With --oidc-issuer they can also log in with an identity
+provider that speaks OpenID Connect. Its ID tokens are shown to the API server, which has
+to trust the same provider, for the audience of --oidc-client-id. Register the address
+https://HOST/auth/oidc/callback there.
+
+The account that it runs with needs the rights to list and watch what is shown, and to
+create TokenReviews and SubjectAccessReviews; it needs no right to change anything.
+
+Browsers keep the session only if they reach the server by https: give it a certificate,
+or put it behind something that has one.
+
+` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
+		Example: `  espalier ui serve --host espalier.example.com --tls-cert-file tls.crt --tls-key-file tls.key
+  espalier ui serve --host espalier.example.com --session-key-file /etc/espalier/session-key
+  espalier ui serve --host espalier.example.com --oidc-issuer https://login.example.com --oidc-client-id espalier-ui`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.address, "address", clusterAddress, "where to listen")
+	flags.StringArrayVar(&opts.hosts, "host", nil, "name under which browsers reach the server; may be repeated")
+	flags.StringArrayVar(&opts.namespaces, "only-namespace", nil, "namespace to show (default: all); may be repeated")
+	flags.StringVar(&opts.clusterName, "cluster-name", "", "what the pages call the cluster (default: its address)")
+	flags.StringVar(&opts.keyFile, "session-key-file", "", "file with at least 32 bytes that sign sessions (default: a key that ends with the process)")
+	flags.StringVar(&opts.certFile, "tls-cert-file", "", "file with the certificate for https")
+	flags.StringVar(&opts.tlsKey, "tls-key-file", "", "file with the key of the certificate")
+	opts.provider.add(flags)
+	opts.access = connect.AddFlags(cmd, env)
+	return cmd
+}
+
+func (o *serveOptions) run(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if len(o.hosts) == 0 {
+		return errors.New("--host is missing: say under which name browsers reach the server, for requests under other names are refused")
+	}
+	key, err := o.key()
+	if err != nil {
+		return err
+	}
+	provider, err := o.provider.chosen()
+	if err != nil {
+		return err
+	}
+	config, err := o.access.Config()
+	if err != nil {
+		return err
+	}
+	server, err := web.New(web.Options{
+		Config: config, Mode: web.Cluster, Hosts: o.hosts, Namespaces: o.namespaces, Key: key, ClusterName: o.clusterName, OIDC: provider,
+		Log: logr.FromSlogHandler(slog.NewJSONHandler(o.env.ErrOut, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := o.listen()
+	if err != nil {
+		return err
+	}
+	o.access.Tell("The web UI listens at %s.", listener.Addr())
+	return server.Serve(ctx, listener)
+}
+
+func (o *serveOptions) key() ([]byte, error) {
+	if o.keyFile == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(o.keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("--session-key-file: %w", err)
+	}
+	if key = bytes.TrimSpace(key); len(key) < minKey {
+		return nil, fmt.Errorf("--session-key-file: %s has %d bytes, and %d are needed: make a key with \"openssl rand -hex 32\"",
+			o.keyFile, len(key), minKey)
+	}
+	return key, nil
+}
+
+// listen listens with the certificate, if there is one.
+func (o *serveOptions) listen() (net.Listener, error) {
+	if (o.certFile == "") != (o.tlsKey == "") {
+		return nil, errors.New("--tls-cert-file and --tls-key-file go together: give both, or none")
+	}
+	if o.certFile == "" {
+		return listen(o.address)
+	}
+	certificate, err := tls.LoadX509KeyPair(o.certFile, o.tlsKey)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert-file, --tls-key-file: %w", err)
+	}
+	listener, err := listen(o.address)
+	if err != nil {
+		return nil, err
+	}
+	return tls.NewListener(listener, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{certificate},
+	}), nil
+}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/objecttree"
+)
+
+// Controllers asks the functions by which controllers decide what they would say about an object now. So the command line
+// cannot disagree with the controllers, and knows more than a status that is not written anew for every object that finishes.
+type Controllers struct {
+	Now time.Time
+	// targets are the names of the Targets of each namespace; nil if they could not be read.
+	targets map[string][]string
+}
+
+// Read returns Controllers that know which Targets exist, if the user may list them. Only their names are read: Targets
+// hold credentials.
+func Read(ctx context.Context, c client.Reader, namespace string, now time.Time) *Controllers {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("TargetList"))
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return &Controllers{Now: now}
+	}
+	targets := map[string][]string{}
+	for _, target := range list.Items {
+		targets[target.Namespace] = append(targets[target.Namespace], target.Name)
+	}
+	return &Controllers{Now: now, targets: targets}
+}
+
+// explain says what holds an object up that has a job to do. It returns false if the status knows better: what was found
+// out while acting, such as an import that does not exist, or what a deployer waits for.
+func (c Controllers) explain(node *objecttree.Node) (objecttree.Explanation, bool) {
+	switch node.Kind {
+	case objecttree.Installation:
+		return c.installation(node)
+	case objecttree.Execution:
+		return c.execution(node)
+	default:
+		return c.deployItem(node)
+	}
+}
+
+// known are the waits that decisions find out by themselves. If a status speaks of one of them and the decision does
+// not, the status is older than the facts.
+var known = []string{
+	lsv1alpha1.ReasonWaitingForPredecessors, lsv1alpha1.ReasonWaitingForSuccessors, lsv1alpha1.ReasonWaitingForSubObjects,
+	lsv1alpha1.ReasonWaitingForOrphans,
+}
+
+// verdict reads a decision about an object.
+func verdict[E interface{ String() string }](node *objecttree.Node, d decision.Of[lsv1alpha1.Phase, E]) (objecttree.Explanation, bool) {
+	if d.Wait && d.Next == "" && d.Why.Message != "" {
+		return objecttree.Explanation{Reason: d.Why.Code, Message: d.Why.Message}, true
+	}
+	said := node.Explain()
+	if said.Reason != "" && !slices.Contains(known, said.Reason) {
+		return objecttree.Explanation{}, false
+	}
+	return objecttree.Explanation{Reason: ReasonProceeding, Message: "nothing is waited for; its controller is about to " + plan(d)}, true
+}
+
+func plan[E interface{ String() string }](d decision.Of[lsv1alpha1.Phase, E]) string {
+	var steps []string
+	for _, effect := range d.Do {
+		steps = append(steps, effect.String())
+	}
+	switch {
+	case d.Next.IsFinal() && d.Why.Message != "":
+		steps = append(steps, fmt.Sprintf("end the job as %s: %s", d.Next, d.Why.Message))
+	case d.Next != "":
+		steps = append(steps, fmt.Sprintf("go on to phase %s", d.Next))
+	}
+	return strings.Join(steps, ", then ")
+}

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/deployitem/watchdog"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/installation"
+	"espalier.dev/internal/objecttree"
+)
+
+// installation asks the decision about installations.
+func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation, bool) {
+	o := installation.NewObserved(c.snapshot(node))
+	if o.Continuous && node.State() == objecttree.Failed {
+		return objecttree.Explanation{}, false
+	}
+	// What somebody has taken away is put back at once, and holds nothing up. In the continuous flow the finalizer is a step of its own.
+	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting && !o.Continuous, false
+	return verdict(node, staying(installation.Decide(o), o.Phase))
+}
+
+// snapshot is what a node tells of an installation. All that is below it was read from the API server itself, so what is missing there is
+// gone.
+func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
+	object, _ := node.Installation()
+	s := installation.Snapshot{Installation: object, Now: c.Now, ExecutionGone: true}
+	for _, below := range node.Below {
+		if nested, ok := below.Installation(); ok {
+			s.Subinstallations = append(s.Subinstallations, nested)
+		}
+		if own, ok := below.Execution(); ok {
+			s.Execution, s.ExecutionGone = own, false
+		}
+	}
+	s.Gone = missing(object, s.Subinstallations)
+	hints := object.Spec.Optimization
+	if hints == nil || !hints.HasNoSiblingImports {
+		s.Predecessors = installations(node.Predecessors())
+		s.DependencyError = node.SiblingTrouble()
+	}
+	if hints == nil || !hints.HasNoSiblingExports {
+		s.Successors = installations(node.Successors())
+	}
+	return s
+}
+
+func installations(nodes []*objecttree.Node) []*lsv1alpha1.Installation {
+	var result []*lsv1alpha1.Installation
+	for _, node := range nodes {
+		if object, ok := node.Installation(); ok {
+			result = append(result, object)
+		}
+	}
+	return result
+}
+
+// missing returns the nested installations that a status knows and that do not exist.
+func missing(object *lsv1alpha1.Installation, present []*lsv1alpha1.Installation) []string {
+	cache := object.Status.SubInstCache
+	if cache == nil {
+		return nil
+	}
+	names := slices.Clone(cache.OrphanedSubs)
+	for _, pair := range cache.ActiveSubs {
+		names = append(names, pair.ObjectName)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(present, func(nested *lsv1alpha1.Installation) bool { return nested.Name == name })
+	})
+}
+
+func (c Controllers) execution(node *objecttree.Node) (objecttree.Explanation, bool) {
+	object, _ := node.Execution()
+	s := execution.Snapshot{Execution: object, Complete: true, Now: c.Now}
+	for _, below := range node.Below {
+		if item, ok := below.DeployItem(); ok {
+			s.Items = append(s.Items, *item)
+		}
+	}
+	s.Gone = slices.DeleteFunc(execution.Recorded(object), func(name string) bool {
+		return slices.ContainsFunc(node.Below, func(below *objecttree.Node) bool { return below.Name() == name })
+	})
+	o := execution.NewObserved(s)
+	if o.Continuous {
+		return continuousExecution(node, o)
+	}
+	return verdict(node, execution.Decide(o))
+}
+
+// staying is a decision without the phase that it leaves as it is.
+func staying[E any](d decision.Of[lsv1alpha1.Phase, E], phase lsv1alpha1.Phase) decision.Of[lsv1alpha1.Phase, E] {
+	if d.Next == phase {
+		d.Next = ""
+	}
+	return d
+}
+
+// continuousExecution says in which class each deploy item is, too: that decides what happens to it.
+func continuousExecution(node *objecttree.Node, o execution.Observed) (objecttree.Explanation, bool) {
+	explanation, found := node.Explain(), true
+	if node.State() != objecttree.Failed {
+		explanation, found = verdict(node, staying(execution.Decide(o), o.Phase))
+	}
+	var classes []string
+	for _, pair := range o.Pairs() {
+		classes = append(classes, pair.Name+" "+string(pair.Class))
+	}
+	if found && len(classes) > 0 {
+		explanation.Message += " (classes: " + strings.Join(classes, ", ") + ")"
+	}
+	return explanation, found
+}
+
+// deployItem asks the watchdog whether anybody has taken the item. What the deployer that has taken it waits for is in
+// the status, except for a Target that does not exist.
+func (c Controllers) deployItem(node *objecttree.Node) (objecttree.Explanation, bool) {
+	item, _ := node.DeployItem()
+	if node.State() == objecttree.Failed {
+		return objecttree.Explanation{}, false
+	}
+	observed := watchdog.NewObserved(watchdog.Snapshot{Item: item, PickupTimeout: deployitem.DefaultPickupTimeout, Now: c.Now})
+	observed.Damaged = false // as above
+	if !observed.PickedUp {
+		return objecttree.Explanation{
+			Reason: lsv1alpha1.ReasonWaitingForDeployer, Message: watchdog.Decide(observed).Why.Message, Since: observed.Since,
+		}, true
+	}
+	if c.targets == nil {
+		return objecttree.Explanation{}, false
+	}
+	o := deployitem.NewObserved(deployitem.Snapshot{
+		Item: item, Target: c.target(item), Role: deployitem.Role{Type: item.Spec.Type, Info: item.Status.Deployer}, Now: c.Now,
+	})
+	if top := node.Top(); top.Kind == objecttree.Installation {
+		o.Root = top.Name()
+	}
+	d := deployitem.Decide(o)
+	// Once the deployer has told of it, its words count: it masks a name that came from a Secret.
+	if d.Wait && d.Why.Code == lsv1alpha1.ReasonNoTargetFound && node.Explain().Reason != lsv1alpha1.ReasonNoTargetFound {
+		return objecttree.Explanation{Reason: d.Why.Code, Message: d.Why.Message}, true
+	}
+	return objecttree.Explanation{}, false
+}
+
+// target returns the metadata of an item's Target; nil if it does not exist.
+func (c Controllers) target(item *lsv1alpha1.DeployItem) *lsv1alpha1.Target {
+	reference := item.Spec.Target
+	if reference == nil || !slices.Contains(c.targets[item.Namespace], reference.Name) {
+		return nil
+	}
+	return &lsv1alpha1.Target{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: reference.Name}}
+}

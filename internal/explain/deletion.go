@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/objecttree"
+)
+
+// adviceForDeletion is for a tree whose deletion was asked for and is pending: every deletion comes to an end, or there is a command that
+// ends it. It returns false for other trees, and where a successor is in the way.
+func adviceForDeletion(link Link) (Advice, bool) {
+	top := link.Node.Top()
+	if top.Object.GetDeletionTimestamp().IsZero() || link.Reason == lsv1alpha1.ReasonWaitingForSuccessors {
+		return Advice{}, false
+	}
+	root := top.Name()
+	giveUp := []string{"delete", root, "--without-uninstall", "--wait"}
+	advice := Advice{Kubectl: [][]string{describe(link.Node)}}
+	switch {
+	case top.State() == objecttree.Failed:
+		advice.Somebody = true
+		advice.Hint = "the deletion that was asked for has failed: mend what the message says and delete again, or leave behind what was deployed"
+		advice.Ours = [][]string{{"delete", root, "--wait"}, giveUp}
+	case !top.Status.Phase.IsDeletion() && !top.Continuous():
+		advice.Hint = "a deletion was asked for and is pending: it begins when the running job has ended; interrupt the job, or leave behind what was deployed"
+		advice.Ours = [][]string{{"interrupt", root}, giveUp}
+	default:
+		advice.Somebody = adviceForRunning(link, root).Somebody
+		advice.Hint = "a deletion was asked for and is pending: it goes on when this is mended, or leave behind what was deployed"
+		advice.Ours = [][]string{{"wait", root, "--for", "deleted"}, giveUp}
+	}
+	return advice, true
+}

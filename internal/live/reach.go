@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/target"
+)
+
+// Reach is what a look at a target cluster has shown.
+type Reach struct {
+	// Version is that of the API server; empty if it does not tell.
+	Version string
+	// Took is how long its answer took.
+	Took time.Duration
+	// Expires is when the client certificate or the token of the Target does, whichever comes first. It is zero if neither does, and for
+	// tokens that are renewed.
+	Expires time.Time
+}
+
+var errRefused = errors.New("the cluster does not accept the credential: it may have expired or been revoked; put a new one into the Target")
+
+// Reach looks whether the cluster of a Target answers, with the rights of whoever asks to read the Target and its Secret. What it has
+// found out until something failed is returned with the error, which contains no value of the Target.
+func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (found Reach, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var t lsv1alpha1.Target
+	if err := r.Host.Get(ctx, key, &t); err != nil {
+		return found, fmt.Errorf("read Target %s: %w", key, err)
+	}
+	content, err := r.Clusters.Content(ctx, &t)
+	if err != nil {
+		return found, err
+	}
+	found.Expires = expiryOf(content)
+	cluster, err := r.Clusters.For(ctx, &t)
+	if err != nil {
+		return found, err
+	}
+	began := time.Now()
+	found.Version, err = versionOf(ctx, cluster.Config())
+	found.Took = time.Since(began)
+	return found, err
+}
+
+// versionOf asks an API server for its version. One that keeps it to itself has answered all the same.
+func versionOf(ctx context.Context, config *rest.Config) (string, error) {
+	asker, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("prepare to ask for the version: %w", err)
+	}
+	text, err := asker.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", nil
+	case apierrors.IsUnauthorized(err):
+		return "", errRefused
+	case err != nil:
+		return "", fmt.Errorf("ask for the version of the cluster: %w", err)
+	}
+	var info apiversion.Info
+	if json.Unmarshal(text, &info) != nil {
+		return "", errors.New("what answers at the address of the Target is no API server")
+	}
+	return info.GitVersion, nil
+}
+
+// expiryOf is when the credential in the content of a Target expires. Tokens of service accounts that are asked for anew do not.
+func expiryOf(content []byte) time.Time {
+	config, err := target.ParseKubeconfig(kubeconfigIn(content))
+	if err != nil {
+		return time.Time{} // It has none, or whoever uses it will say what is wrong with it.
+	}
+	return earlier(certificateEnd(config.CertData), tokenEnd(config.BearerToken))
+}
+
+// kubeconfigIn finds the kubeconfig in the content of a Target, which holds it below a key, as a text, or is one.
+func kubeconfigIn(content []byte) []byte {
+	var text string
+	if yaml.Unmarshal(content, &text) == nil && text != "" {
+		return []byte(text)
+	}
+	var keys struct {
+		Kubeconfig any `json:"kubeconfig"`
+	}
+	if yaml.Unmarshal(content, &keys) != nil || keys.Kubeconfig == nil {
+		return content
+	}
+	if text, ok := keys.Kubeconfig.(string); ok {
+		return []byte(text)
+	}
+	document, err := yaml.Marshal(keys.Kubeconfig)
+	if err != nil {
+		return content
+	}
+	return document
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// certificateEnd is the end of the first certificate in a PEM file, which is the client's own.
+func certificateEnd(file []byte) time.Time {
+	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return time.Time{}
+		}
+		return certificate.NotAfter
+	}
+	return time.Time{}
+}
+
+// tokenEnd reads when a token ends that is a JSON Web Token. Nobody has to trust it: the cluster decides.
+func tokenEnd(token string) time.Time {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Expires float64 `json:"exp"`
+	}
+	if err != nil || json.Unmarshal(text, &claims) != nil || claims.Expires <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(claims.Expires), 0)
+}

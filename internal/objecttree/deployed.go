@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objecttree
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Deployed is what a deploy item has in its target cluster, as its deployer has recorded it.
+type Deployed struct {
+	// Release is that of Helm, nil if there is none.
+	Release *Release         `json:"release,omitempty"`
+	Objects []DeployedObject `json:"objects,omitempty"`
+	// Problem says why nobody could look into the cluster.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Release is a release of Helm.
+type Release struct {
+	Name         string `json:"name"`
+	Namespace    string `json:"namespace"`
+	Revision     int    `json:"revision,omitempty"`
+	Chart        string `json:"chart,omitempty"`
+	ChartVersion string `json:"chartVersion,omitempty"`
+	// TakenOverBy is the deploy item that has the release now, if it is not the one that has recorded it.
+	TakenOverBy string `json:"takenOverBy,omitempty"`
+}
+
+// LiveState is how an object in a target cluster is doing.
+type LiveState string
+
+// States of objects in target clusters. The empty one says that nobody has looked.
+const (
+	Ready       LiveState = "Ready"
+	NotReady    LiveState = "NotReady"
+	Broken      LiveState = "Failed"
+	Gone        LiveState = "Gone"
+	NotReadable LiveState = "NotReadable"
+)
+
+// DeployedObject is an object in a target cluster.
+type DeployedObject struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	// State, Message and what is Below it are known if somebody has looked into the cluster.
+	State   LiveState        `json:"state,omitempty"`
+	Message string           `json:"message,omitempty"`
+	Below   []DeployedObject `json:"below,omitempty"`
+}
+
+// recorded is what provider statuses have in common, in all versions. In the oldest one an object stands by itself, in the others below a
+// field.
+type recorded struct {
+	Release          *Release `json:"release"`
+	ManagedResources []struct {
+		DeployedObject `json:",inline"`
+		Resource       *DeployedObject `json:"resource"`
+	} `json:"managedResources"`
+}
+
+// SetLive has Deployed return what somebody has found in the target cluster, instead of what the deployer has recorded.
+func (n *Node) SetLive(deployed Deployed) { n.live = &deployed }
+
+// Deployed returns what a deploy item has deployed. It is empty for other objects, and for deployers that record it in a way of their own.
+func (n *Node) Deployed() Deployed {
+	if n.live != nil {
+		return *n.live
+	}
+	item, ok := n.DeployItem()
+	if !ok || item.Status.ProviderStatus == nil {
+		return Deployed{}
+	}
+	var status recorded
+	if json.Unmarshal(item.Status.ProviderStatus.Raw, &status) != nil {
+		return Deployed{}
+	}
+	deployed := Deployed{Release: status.Release}
+	for _, managed := range status.ManagedResources {
+		deployed.Objects = append(deployed.Objects, *cmp.Or(managed.Resource, &managed.DeployedObject))
+	}
+	return deployed
+}
+
+// takenOver says who has the release that a deploy item has deployed, if somebody else has. Few items have lost one, so most statuses need
+// not be read for it.
+func (n *Node) takenOver() Explanation {
+	item, ok := n.DeployItem()
+	if !ok || item.Status.ProviderStatus == nil || !bytes.Contains(item.Status.ProviderStatus.Raw, []byte(`"takenOverBy"`)) {
+		return Explanation{}
+	}
+	var status recorded
+	if json.Unmarshal(item.Status.ProviderStatus.Raw, &status) != nil || status.Release == nil || status.Release.TakenOverBy == "" {
+		return Explanation{}
+	}
+	by := status.Release.TakenOverBy
+	if strings.Contains(by, "/") {
+		by = "deploy item " + by
+	}
+	return Explanation{Reason: ReleaseTakenOver, Message: fmt.Sprintf(
+		"release %s/%s was taken over by %s, and is not looked after here any more", status.Release.Namespace, status.Release.Name, by)}
+}
+
+// ReleaseTakenOver is the reason of a deploy item whose release another one has.
+const ReleaseTakenOver = "ReleaseTakenOver"
+
+// Title names the release for people.
+func (r Release) Title() string {
+	title := fmt.Sprintf("release %s/%s", r.Namespace, r.Name)
+	if r.Revision > 0 {
+		title += fmt.Sprintf(", revision %d", r.Revision)
+	}
+	if r.Chart != "" {
+		title += fmt.Sprintf(", chart %s %s", r.Chart, r.ChartVersion)
+	}
+	return title
+}
+
+// Titles names the release and the objects for people.
+func (d Deployed) Titles() []string {
+	var titles []string
+	if d.Release != nil {
+		titles = append(titles, d.Release.Title())
+	}
+	for _, object := range d.Objects {
+		titles = append(titles, object.Title())
+	}
+	return titles
+}
+
+// Title names the object for people.
+func (o DeployedObject) Title() string {
+	title := o.Kind + "/" + o.Name
+	if o.Namespace != "" {
+		title += " in " + o.Namespace
+	}
+	return title
+}

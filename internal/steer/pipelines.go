@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/pipeline"
+)
+
+// Decision is what somebody wants to happen to a promotion.
+type Decision struct {
+	Action      pipelines.RequestAction
+	Environment string
+	// Revision is the one that is meant; empty is the one that is to be promoted now.
+	Revision string
+	Message  string
+	Time     time.Time
+}
+
+// Outcome is what a decision has come to. Made says that the same was decided before, and Answer what that was; otherwise Request has been
+// handed in, or was there Already.
+type Outcome struct {
+	Request pipeline.Request
+	Already bool
+	Made    bool
+	Answer  string
+}
+
+// Occupied is the error for a request that the controllers have not answered: there is room for one for each environment.
+type Occupied struct {
+	Pipeline string
+	Pending  pipeline.Request
+}
+
+func (e *Occupied) Error() string {
+	return fmt.Sprintf("the controllers have not answered the request to %s revision %s for environment %s of pipeline %s yet",
+		e.Pending.Action, e.Pending.Revision, e.Pending.Environment, e.Pipeline)
+}
+
+// tries carry decisions out in memory, or tell why they can have no effect.
+var tries = map[pipelines.RequestAction]func(*pipelines.Pipeline, pipeline.Ask) (pipeline.Answer, error){
+	pipelines.RequestApprove: pipeline.Approve, pipelines.RequestReject: pipeline.Reject,
+	pipelines.RequestPromote: pipeline.PromoteNow, pipelines.RequestRetry: pipeline.Retry,
+}
+
+// ReadPipeline reads one as it is now.
+func (a Asker) ReadPipeline(ctx context.Context, key client.ObjectKey) (*pipelines.Pipeline, error) {
+	current := &pipelines.Pipeline{}
+	err := a.Client.Get(ctx, key, current)
+	return current, failed(err, "read pipeline %s", key.Name)
+}
+
+// readPipelineAgain reads one as it is now, after somebody else has written to it.
+func (a Asker) readPipelineAgain(ctx context.Context, seen *pipelines.Pipeline) (*pipelines.Pipeline, error) {
+	current, err := a.ReadPipeline(ctx, client.ObjectKeyFromObject(seen))
+	if err != nil {
+		return nil, err
+	}
+	return current, failed(sameObject(seen, current, pipelines.Resource("pipelines")), "read pipeline %s", seen.Name)
+}
+
+// Decide hands in a decision, unless it was made before or can have no effect: then it is a *pipeline.Refusal.
+func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (Outcome, error) {
+	outcome := Outcome{Request: requestFor(p, d)}
+	try, known := tries[d.Action]
+	if !known {
+		return outcome, fmt.Errorf("there is no decision %q: approve, reject, promote or retry", d.Action)
+	}
+	answer, err := try(p.DeepCopy(), pipeline.Ask{
+		Environment: d.Environment, Revision: outcome.Request.Revision, Run: outcome.Request.Run,
+		Method: pipelines.ApprovalKubernetesAPI, Time: d.Time,
+	})
+	if err != nil {
+		return outcome, err
+	}
+	if answer.Already {
+		outcome.Made, outcome.Answer = true, answer.Message
+		return outcome, nil
+	}
+	outcome.Request.By = a.User(ctx)
+	outcome.Request, outcome.Already, err = a.handIn(ctx, p, outcome.Request)
+	return outcome, err
+}
+
+// requestFor is what the user wants, for the revision and the run that are there now.
+func requestFor(p *pipelines.Pipeline, d Decision) pipeline.Request {
+	request := pipeline.Request{
+		ID: string(uuid.NewUUID()), Action: d.Action, Environment: d.Environment, Revision: d.Revision, Message: d.Message, Time: d.Time,
+	}
+	if current := p.Status.Environments[d.Environment].Promotion; current != nil && (d.Revision == "" || d.Revision == current.Revision) {
+		request.Revision, request.Run = current.Revision, current.Run
+	}
+	return request
+}
+
+// handIn writes a request unless the same was handed in already, and returns the one that is there.
+func (a Asker) handIn(
+	ctx context.Context,
+	p *pipelines.Pipeline,
+	request pipeline.Request,
+) (there pipeline.Request, already bool, err error) {
+	name, value := request.Text()
+	for {
+		if pending, found := pendingIn(p, name); found {
+			if pending.Action == request.Action && pending.Revision == request.Revision {
+				return pending, true, nil
+			}
+			return pending, false, &Occupied{Pipeline: p.Name, Pending: pending}
+		}
+		err := a.annotate(ctx, p, name, &value)
+		if err == nil {
+			return request, false, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return request, false, failed(err, "%s pipeline %s", request.Action, p.Name)
+		}
+		if p, err = a.readPipelineAgain(ctx, p); err != nil {
+			return request, false, err
+		}
+	}
+}
+
+func pendingIn(p *pipelines.Pipeline, annotation string) (pipeline.Request, bool) {
+	requests := pipeline.ReadRequests(p.Annotations)
+	i := slices.IndexFunc(requests, func(r pipeline.Request) bool { return r.Annotation == annotation })
+	if i < 0 || AnswerTo(p, requests[i].ID) != nil {
+		return pipeline.Request{}, false // An answered one is about to be removed.
+	}
+	return requests[i], true
+}
+
+// AnswerTo is the answer to a request; nil if there is none yet.
+func AnswerTo(p *pipelines.Pipeline, id string) *pipelines.RequestStatus {
+	i := slices.IndexFunc(p.Status.Requests, func(r pipelines.RequestStatus) bool { return r.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &p.Status.Requests[i]
+}
+
+// HoldChange holds promotions to an environment, or to all of them if there is no name, or releases them.
+type HoldChange struct {
+	Environment, Message string
+	Release              bool
+	Time                 time.Time
+}
+
+// isMade reports whether the change is made already, where the hold, if there is one, has the given text. A hold with another message
+// replaces it.
+func (c HoldChange) isMade(text string, held bool) bool {
+	if c.Release || !held {
+		return c.Release != held
+	}
+	if c.Message == "" {
+		return true
+	}
+	there := pipeline.ReadHolds(map[string]string{pipeline.HoldAnnotationPrefix: text})
+	return len(there) == 1 && there[0].Message == c.Message
+}
+
+// UnknownEnvironment is the error for one that a pipeline does not have.
+type UnknownEnvironment struct{ Pipeline, Environment string }
+
+func (e *UnknownEnvironment) Error() string {
+	return fmt.Sprintf("pipeline %s has no environment %s", e.Pipeline, e.Environment)
+}
+
+// Hold writes or removes a hold. It reports whether that has changed anything; a hold with another message has. Environments that do not
+// exist are refused, unless a hold of one is to be removed.
+func (a Asker) Hold(ctx context.Context, p *pipelines.Pipeline, change HoldChange) (changed bool, err error) {
+	if !change.Release && !hasEnvironment(p, change.Environment) {
+		return false, &UnknownEnvironment{Pipeline: p.Name, Environment: change.Environment}
+	}
+	hold := pipeline.UserHold{Environment: change.Environment, Message: change.Message, Time: change.Time}
+	if !change.Release {
+		hold.By = a.User(ctx)
+	}
+	name, value := hold.Text()
+	for {
+		text, held := p.Annotations[name]
+		if change.isMade(text, held) {
+			return false, nil
+		}
+		wanted := &value
+		if change.Release {
+			wanted = nil
+		}
+		err := a.annotate(ctx, p, name, wanted)
+		if err == nil {
+			return true, nil
+		}
+		if !apierrors.IsConflict(err) {
+			return false, failed(err, "change pipeline %s", p.Name)
+		}
+		if p, err = a.readPipelineAgain(ctx, p); err != nil {
+			return false, err
+		}
+	}
+}
+
+// hasEnvironment reports whether a pipeline has an environment; no name stands for all of them.
+func hasEnvironment(p *pipelines.Pipeline, name string) bool {
+	return name == "" || slices.ContainsFunc(p.Spec.Environments, func(e pipelines.Environment) bool { return e.Name == name })
+}
+
+// SaidOfHold says what a change has come to.
+func SaidOfHold(change HoldChange, changed bool) string {
+	what := "all environments are"
+	if change.Environment != "" {
+		what = fmt.Sprintf("environment %s is", change.Environment)
+	}
+	switch {
+	case change.Release && changed:
+		return what + " released"
+	case change.Release:
+		return what + " not held"
+	case changed:
+		return what + " held"
+	}
+	return what + " held already"
+}

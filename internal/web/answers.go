@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/steer"
+	"espalier.dev/internal/web/rights"
+	"espalier.dev/internal/web/session"
+)
+
+// maxBody is how large a request may be.
+const maxBody = 1 << 20
+
+// problem is an error for the pages: what happened, and what to do.
+type problem struct {
+	Status  int    `json:"-"`
+	Message string `json:"message"`
+	// Command checks the right that is missing.
+	Command string `json:"command,omitempty"`
+	// ways are how to log in, for those who have not.
+	*ways
+}
+
+func (p *problem) Error() string { return p.Message }
+
+func invalid(format string, args ...any) error {
+	return &problem{Status: http.StatusUnprocessableEntity, Message: fmt.Sprintf(format, args...)}
+}
+
+// attempt is something that was asked of the API server, for the words of a refusal.
+type attempt struct {
+	right     rights.Right
+	namespace string
+	what      string
+}
+
+// refusal turns an error into one for the pages.
+func (a attempt) refusal(err error) error {
+	var known *problem
+	var failed *steer.Error
+	var refused *pipeline.Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, new(*steer.NotTaken)), errors.As(err, new(*steer.Occupied)):
+		return &problem{Status: http.StatusConflict, Message: upper(err.Error()) + ". Wait, or see whether the controllers run."}
+	case errors.As(err, new(*steer.UnknownEnvironment)):
+		return invalid("%s", upper(err.Error())+".")
+	case errors.As(err, &refused):
+		return &problem{Status: statusOf(refused), Message: upper(refused.Message)}
+	case errors.As(err, &failed):
+		a.what, err = failed.Attempted, failed.Err
+	}
+	return a.ofServer(err)
+}
+
+func statusOf(refused *pipeline.Refusal) int {
+	if refused.Reason == pipeline.RefusedUnknownEnvironment || refused.Reason == pipeline.RefusedMalformed {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusConflict
+}
+
+// ofServer is for what the API server has said, or that it has said nothing.
+func (a attempt) ofServer(err error) error {
+	p := &problem{Status: http.StatusInternalServerError, Message: fmt.Sprintf("Cannot %s: %v.", a.what, err)}
+	switch {
+	case apierrors.IsForbidden(err):
+		p.Status, p.Command = http.StatusForbidden, a.right.Command(a.namespace)
+		p.Message = fmt.Sprintf("You may not %s: that needs the right to %s %s in namespace %s. Whoever manages the roles of this cluster can grant it.",
+			a.what, a.right.Verb, a.right.Resource, a.namespace)
+	case apierrors.IsUnauthorized(err):
+		p.Status, p.Message = http.StatusUnauthorized, "The cluster does not accept your login any more. Log in again."
+	case apierrors.IsNotFound(err):
+		p.Status, p.Message = http.StatusNotFound, fmt.Sprintf("Cannot %s: it does not exist. It may have been deleted meanwhile.", a.what)
+	case apierrors.IsConflict(err):
+		p.Status = http.StatusConflict
+		p.Message = fmt.Sprintf("Cannot %s: somebody else has changed it at the same moment. Look at it again, and try once more.", a.what)
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		p.Status = http.StatusUnprocessableEntity
+	case isAway(err):
+		p.Status = http.StatusServiceUnavailable
+		p.Message = fmt.Sprintf("Cannot %s: the API server does not answer. Try again when it does.", a.what)
+	}
+	return p
+}
+
+func isAway(err error) bool {
+	var network net.Error
+	var address *url.Error
+	return errors.As(err, &network) || errors.As(err, &address) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func upper(text string) string {
+	if text == "" {
+		return text
+	}
+	return string(text[0]&^0x20) + text[1:]
+}
+
+func writeProblem(w http.ResponseWriter, p *problem) { writeJSON(w, p.Status, p) }
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(value) // The visitor has gone.
+}
+
+// caller is somebody with a session who asks for something.
+type caller struct {
+	session *session.Session
+	reader  *reader
+}
+
+// answering is a handler for people with a session. What it returns is written as JSON; nil is an answer without content.
+type answering func(r *http.Request, by caller) (any, error)
+
+func (s *Server) private(do answering) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by, err := s.callerOf(r)
+		if err == nil {
+			var result any
+			if result, err = do(r, by); err == nil && result != nil {
+				writeJSON(w, http.StatusOK, result)
+				return
+			}
+		}
+		if err == nil {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		s.fail(w, r, err)
+	}
+}
+
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var known *problem
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &known):
+		writeProblem(w, known)
+	case errors.Is(err, session.ErrNone):
+		ways := s.ways()
+		writeProblem(w, &problem{Status: http.StatusUnauthorized, Message: s.howToLogIn(), ways: &ways})
+	case errors.As(err, &tooLarge):
+		writeProblem(w, &problem{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("That is more than %d bytes.", tooLarge.Limit)})
+	default:
+		s.options.Log.Error(err, "A request to the web UI has failed", "path", r.URL.Path)
+		writeProblem(w, &problem{Status: http.StatusInternalServerError, Message: "This did not work; the log of the web UI says why. Try again."})
+	}
+}
+
+func (s *Server) howToLogIn() string {
+	if s.options.Mode == Local {
+		return "You are not logged in, or your session has ended. Open the address that the command has printed; it is good once. " +
+			"For a new one, start the command again."
+	}
+	return "You are not logged in, or your session has ended. Log in with a token of this cluster." + s.aboutProvider()
+}
+
+// body reads the JSON of a request. Only scripts of our pages can send that: forms of others cannot.
+func body[T any](r *http.Request) (T, error) {
+	var value T
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return value, &problem{Status: http.StatusUnsupportedMediaType, Message: "The request has to be JSON, with Content-Type application/json."}
+	}
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&value); err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return value, err
+		}
+		return value, &problem{Status: http.StatusBadRequest, Message: "The request is not the JSON that is wanted here. See docs/ui.md."}
+	}
+	return value, nil
+}

@@ -1,0 +1,361 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/diagram"
+	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/offline"
+	"espalier.dev/internal/web/rights"
+	"espalier.dev/internal/web/view"
+)
+
+// parameter is an import or export of a blueprint.
+type parameter struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Schema string `json:"schema"`
+}
+
+// shownBlueprint is what a blueprint takes, gives and makes.
+type shownBlueprint struct {
+	Name    string      `json:"name"`
+	Imports []parameter `json:"imports"`
+	Exports []parameter `json:"exports"`
+	Graph   view.Graph  `json:"graph"`
+	Source  string      `json:"source"`
+}
+
+// installationOf reads the installation that a request is about, with the caller's rights.
+func (by caller) installationOf(r *http.Request, namespace, name string) (*lsv1alpha1.Installation, error) {
+	object, err := by.read(r, view.Ref{Kind: "Installation", Namespace: namespace, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	inst, ok := object.(*lsv1alpha1.Installation)
+	if !ok {
+		return nil, fmt.Errorf("installation %s/%s was read as %T", namespace, name, object)
+	}
+	return inst, nil
+}
+
+// blueprint shows the blueprint of an installation, wherever it comes from.
+func (s *Server) blueprint(r *http.Request, by caller) (any, error) {
+	ref := refOf(r)
+	inst, err := by.installationOf(r, ref.Namespace, ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	manifests := offline.NewManifests(inst.Namespace)
+	manifests.Installations = []*lsv1alpha1.Installation{inst}
+	if err := by.sources(r.Context(), manifests, inst); err != nil {
+		return nil, err
+	}
+	out := s.newOutside()
+	defer out.close()
+	parsed, err := out.find(r.Context(), inst, manifests)
+	if err != nil {
+		return nil, err
+	}
+	source, err := sourceOf(parsed.Files)
+	if err != nil {
+		return nil, err
+	}
+	shown := shownBlueprint{
+		Name: inst.Name, Imports: []parameter{}, Exports: []parameter{}, Graph: partsOf(inst.Name, parsed), Source: source,
+	}
+	for i := range parsed.Imports {
+		shown.Imports = append(shown.Imports, parameterOf(&parsed.Imports[i].FieldValueDefinition))
+	}
+	for i := range parsed.Exports {
+		shown.Exports = append(shown.Exports, parameterOf(&parsed.Exports[i].FieldValueDefinition))
+	}
+	return shown, nil
+}
+
+// sourceOf shows the files of a blueprint: those that are texts as they are, and of others how large they are.
+func sourceOf(files blueprint.Files) (string, error) {
+	texts := map[string]string{}
+	for name, content := range files {
+		if texts[name] = string(content); !utf8.Valid(content) {
+			texts[name] = fmt.Sprintf("(%d bytes)", len(content))
+		}
+	}
+	text, err := yaml.Marshal(texts)
+	if err != nil {
+		return "", fmt.Errorf("write the files of a blueprint as YAML: %w", err)
+	}
+	shown, more := cut(string(text))
+	if more {
+		shown += "\n# There is more."
+	}
+	return shown, nil
+}
+
+func parameterOf(d *lsv1alpha1.FieldValueDefinition) parameter {
+	p := parameter{Name: d.Name, Type: string(dataflow.TypeOf(d)), Schema: dataflow.TargetTypeOf(d)}
+	if d.Schema != nil {
+		if text, err := yaml.JSONToYAML(d.Schema.Raw); err == nil { // The blueprint was parsed, so it is JSON.
+			p.Schema = string(text)
+		}
+	}
+	return p
+}
+
+// partsOf draws the nested installations that a blueprint names, and the values that go between them.
+func partsOf(name string, b *blueprint.Blueprint) view.Graph {
+	graph := diagram.Graph{Title: "What the blueprint of " + name + " contains"}
+	givers := map[string]string{}
+	for _, sub := range b.Subinstallations {
+		if sub.InstallationTemplate == nil {
+			continue
+		}
+		graph.Nodes = append(graph.Nodes, diagram.Node{ID: sub.Name, Title: sub.Name, Detail: "installation", State: string(view.NotYet)})
+		for _, export := range sub.Exports.Data {
+			givers[export.DataRef] = sub.Name
+		}
+	}
+	for _, sub := range b.Subinstallations {
+		if sub.InstallationTemplate == nil {
+			continue
+		}
+		for _, taken := range sub.Imports.Data {
+			if giver, inside := givers[taken.DataRef]; inside {
+				graph.Edges = append(graph.Edges, diagram.Edge{From: giver, To: sub.Name, Label: taken.DataRef, State: "there"})
+			}
+		}
+	}
+	for i, executor := range slices.Concat(b.SubinstallationExecutions, b.DeployExecutions) {
+		detail := "makes installations"
+		if i >= len(b.SubinstallationExecutions) {
+			detail = "makes deploy items"
+		}
+		graph.Nodes = append(graph.Nodes, diagram.Node{
+			ID: fmt.Sprintf("template-%d", i), Title: executor.Name, Detail: detail, State: string(view.NotYet),
+		})
+	}
+	return drawn(graph.Layout())
+}
+
+func drawn(drawing diagram.Drawing) view.Graph {
+	graph := view.Graph{Width: drawing.Width, Height: drawing.Height, Nodes: []view.Node{}, Edges: []view.Edge{}}
+	for _, box := range drawing.Boxes {
+		graph.Nodes = append(graph.Nodes, view.Node{
+			ID: box.ID, X: box.X, Y: box.Y, Width: box.Width, Height: box.Height, Title: box.Title, Detail: box.Detail,
+			Status: view.Status{Tone: view.NotYet}, Group: box.Group,
+		})
+	}
+	for _, line := range drawing.Lines {
+		graph.Edges = append(graph.Edges, view.Edge{From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path})
+	}
+	return graph
+}
+
+// trial is what somebody wants to see rendered.
+type trial struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Values    string `json:"values"`
+}
+
+type renderedItem struct {
+	Name string `json:"name"`
+	YAML string `json:"yaml"`
+}
+
+type rendering struct {
+	Items   []renderedItem `json:"items"`
+	Message string         `json:"message"`
+}
+
+// render shows what an installation would be made of with other values. Values that are not given are read with the caller's rights.
+func (s *Server) render(r *http.Request, by caller) (any, error) {
+	wanted, err := body[trial](r)
+	if err != nil {
+		return nil, err
+	}
+	inst, err := by.installationOf(r, wanted.Namespace, wanted.Name)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err := yaml.Unmarshal([]byte(wanted.Values), &values); err != nil {
+		return nil, invalid("The values have to be YAML with the name of an import in each line, such as replicas: 3.")
+	}
+	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil }) // A name without a value is one that nobody has filled in.
+	manifests, err := by.world(r.Context(), inst, values)
+	if err != nil {
+		return nil, err
+	}
+	out := s.newOutside()
+	defer out.close()
+	result, err := out.render(r.Context(), inst, manifests)
+	if err != nil {
+		return nil, invalid("%s cannot be rendered: %v.", inst.Name, err)
+	}
+	return written(result)
+}
+
+func written(result *offline.Result) (rendering, error) {
+	made := rendering{Items: []renderedItem{}}
+	manifests, err := result.Manifests(false)
+	if err != nil {
+		return made, err
+	}
+	for _, manifest := range manifests {
+		text, err := yaml.Marshal(manifest)
+		if err != nil {
+			return made, fmt.Errorf("write what was rendered: %w", err)
+		}
+		metadata, _ := manifest["metadata"].(map[string]any)
+		made.Items = append(made.Items, renderedItem{Name: fmt.Sprintf("%v %v", manifest["kind"], metadata["name"]), YAML: string(text)})
+	}
+	for _, note := range slices.Concat(result.Waiting, result.Warnings) {
+		made.Message += note + "\n"
+	}
+	return made, nil
+}
+
+// world is what an installation is rendered from: the values that were given, and objects of its namespace for the others. The
+// installation counts as a root, since nothing above it matters for what its imports are.
+func (by caller) world(ctx context.Context, inst *lsv1alpha1.Installation, values map[string]any) (*offline.Manifests, error) {
+	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: objecttree.ParentOf(inst)}
+	manifests := offline.NewManifests(inst.Namespace)
+	own := inst.DeepCopy()
+	own.Labels, own.OwnerReferences = nil, nil
+	for i, data := range own.Spec.Imports.Data {
+		reference := "value-of-" + data.Name
+		own.Spec.Imports.Data[i] = lsv1alpha1.DataImport{Name: data.Name, DataRef: reference}
+		value, given := values[data.Name]
+		delete(values, data.Name)
+		if !given {
+			own.Spec.Imports.Data[i] = data
+			if data.DataRef != "" {
+				own.Spec.Imports.Data[i].DataRef = "#" + scope.ObjectName(data.DataRef)
+			}
+			continue
+		}
+		object, err := dataObject(own.Namespace, reference, value)
+		if err != nil {
+			return nil, err
+		}
+		manifests.DataObjects = append(manifests.DataObjects, object)
+	}
+	for name := range own.Spec.ImportDataMappings {
+		if value, given := values[name]; given {
+			text, err := asJSON(name, value)
+			if err != nil {
+				return nil, err
+			}
+			own.Spec.ImportDataMappings[name] = text
+			delete(values, name)
+		}
+	}
+	if len(values) > 0 {
+		return nil, invalid("%s has no import of the name %s.", inst.Name, firstOf(values))
+	}
+	manifests.Installations = []*lsv1alpha1.Installation{own}
+	if err := by.collect(ctx, manifests, dataflow.NeedsOf(dataflow.Scope{Namespace: own.Namespace}, own.Spec.Imports)); err != nil {
+		return nil, err
+	}
+	return manifests, by.sources(ctx, manifests, own)
+}
+
+func firstOf(values map[string]any) string {
+	var names []string
+	for name := range values {
+		names = append(names, name)
+	}
+	return slices.Min(names)
+}
+
+func dataObject(namespace, name string, value any) (*lsv1alpha1.DataObject, error) {
+	text, err := asJSON(name, value)
+	return &lsv1alpha1.DataObject{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: dataflow.ObjectName("", name)}, Data: text,
+	}, err
+}
+
+func asJSON(name string, value any) (lsv1alpha1.AnyJSON, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return lsv1alpha1.AnyJSON{}, invalid("The value of %s cannot be written as JSON.", name)
+	}
+	return lsv1alpha1.AnyJSON{Raw: text}, nil
+}
+
+// collect reads what is needed beside the values that were given. What does not exist is left out: the rendering tells of it.
+func (by caller) collect(ctx context.Context, m *offline.Manifests, needs dataflow.Needs) error {
+	at := view.Ref{Namespace: m.Installations[0].Namespace}
+	for _, given := range m.DataObjects {
+		needs.DataObjects = slices.DeleteFunc(needs.DataObjects, func(name string) bool { return name == given.Name })
+	}
+	at.Kind = "DataObject"
+	dataObjects, err := gather[lsv1alpha1.DataObject](ctx, by, at, needs.DataObjects)
+	if err != nil {
+		return err
+	}
+	m.DataObjects = append(m.DataObjects, dataObjects...)
+	at.Kind = "Target"
+	if m.Targets, err = gather[lsv1alpha1.Target](ctx, by, at, needs.Targets); err != nil {
+		return err
+	}
+	at.Kind = "Secret"
+	if m.Secrets, err = gather[corev1.Secret](ctx, by, at, slices.Concat(needs.Secrets, dataflow.SecretsOf(m.Targets))); err != nil {
+		return err
+	}
+	at.Kind = "ConfigMap"
+	m.ConfigMaps, err = gather[corev1.ConfigMap](ctx, by, at, needs.ConfigMaps)
+	return err
+}
+
+// rightFor is the right to get objects of a kind that an installation is rendered from.
+func rightFor(kind string) rights.Right {
+	switch kind {
+	case "Context":
+		return getRight(lsv1alpha1.GroupName, "contexts")
+	case "ComponentVersionOverwrites":
+		return getRight(lsv1alpha1.GroupName, "componentversionoverwrites")
+	default:
+		return readables[kind].right
+	}
+}
+
+// gather reads objects of one kind, those of them that exist.
+func gather[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, by caller, at view.Ref, names []string) ([]P, error) {
+	var found []P
+	for _, name := range names {
+		object := P(new(T))
+		err := by.reader.client.Get(ctx, client.ObjectKey{Namespace: at.Namespace, Name: name}, object)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			what := fmt.Sprintf("read %s %s", at.Kind, name)
+			return nil, attempt{right: rightFor(at.Kind), namespace: at.Namespace, what: what}.refusal(err)
+		}
+		found = append(found, object)
+	}
+	return found, nil
+}

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/http"
+
+	eventsv1 "k8s.io/api/events/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/web/rights"
+)
+
+// call is one of those that the pages make. The table of all calls is what requests are routed by and what the page about access shows, so
+// that this cannot omit any.
+type call struct {
+	Path   string `json:"path"`
+	Method string `json:"method"`
+	// What says what it is for.
+	What string `json:"what"`
+	// Rights are those that the reader needs, as in "get secrets"; none if a session is enough.
+	Rights []string `json:"rights"`
+
+	do http.HandlerFunc
+}
+
+var (
+	ofInstallations = listing("installations", "executions", "deployitems", "dataobjects", "targets")
+	ofPipelines     = append(listing("installations"), inWords(rights.Right{Verb: "list", Group: pipelines.GroupName, Resource: "pipelines"})...)
+	ofEvents        = inWords(rights.Right{Verb: "list", Group: eventsv1.GroupName, Resource: "events"})
+	ofClusters      = inWords(getRight(lsv1alpha1.GroupName, "targets"), getRight("", "secrets"))
+	// ofBlueprints are the rights to read a blueprint: those beside the first are for what is in registries and at Git servers.
+	ofBlueprints = inWords(
+		getRight(lsv1alpha1.GroupName, "installations"), getRight(lsv1alpha1.GroupName, "contexts"),
+		getRight(lsv1alpha1.GroupName, "componentversionoverwrites"), getRight("", "secrets"), getRight("", "configmaps"),
+	)
+	ofImports = both(ofBlueprints, inWords(getRight(lsv1alpha1.GroupName, "dataobjects"), getRight(lsv1alpha1.GroupName, "targets")))
+)
+
+// listing are the rights to list resources of the API.
+func listing(resources ...string) []string {
+	var all []rights.Right
+	for _, resource := range resources {
+		all = append(all, rights.Right{Verb: "list", Group: lsv1alpha1.GroupName, Resource: resource})
+	}
+	return inWords(all...)
+}
+
+// inWords writes rights as people and kubectl do.
+func inWords(all ...rights.Right) []string {
+	words := []string{}
+	for _, right := range all {
+		text := right.Verb + " " + right.Resource
+		if right.Group != "" {
+			text += "." + right.Group
+		}
+		words = append(words, text)
+	}
+	return words
+}
+
+func both(lists ...[]string) []string {
+	all := []string{}
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// calls is the table of all calls.
+func (s *Server) calls() []call {
+	return append(s.readingCalls(), []call{
+		{"/api/v1/login", "POST", "Log in with a token", inWords(), s.login},
+		{"/api/v1/logout", "POST", "Log out", inWords(), s.logout},
+		{
+			"/api/v1/actions", "POST", "Reconcile, interrupt, abort, force and delete installations; decide on promotions, hold and release them",
+			inWords(patchInstallations, deleteInstallation, patchPipelines), s.private(s.act),
+		},
+		{"/api/v1/checks", "POST", "Look at target clusters", both(listing("targets"), ofClusters), s.private(s.check)},
+		{"/api/v1/render", "POST", "Render a blueprint with other values", ofImports, s.private(s.render)},
+	}...)
+}
+
+// readingCalls are those with GET.
+func (s *Server) readingCalls() []call {
+	get := func(path, what string, needs []string, do http.HandlerFunc) call {
+		return call{path, http.MethodGet, what, needs, do}
+	}
+	item := inWords(getRight(lsv1alpha1.GroupName, "deployitems"))
+	return []call{
+		get("/api/v1/me", "Who you are", inWords(), s.private(s.me)),
+		get("/api/v1/access", "Which calls there are", inWords(), s.private(s.access)),
+		get("/api/v1/stream/overview", "The overview", both(ofInstallations, ofPipelines[1:]), s.stream(viewOverview)),
+		get("/api/v1/stream/targets", "The page of targets", both(listing("targets", "deployitems"), ofPipelines[1:]), s.stream(viewTargets)),
+		get("/api/v1/stream/installations/{namespace}/{name}", "The page of an installation", both(ofInstallations, ofEvents),
+			s.stream(viewInstallation)),
+		get("/api/v1/stream/pipelines/{namespace}/{name}", "The page of a pipeline", both(ofPipelines, ofEvents), s.stream(viewPipeline)),
+		get("/api/v1/preview", "What an action would come to", inWords(
+			getRight(lsv1alpha1.GroupName, "installations"), getRight(pipelines.GroupName, "pipelines")), s.private(s.preview)),
+		get("/api/v1/values", "A value of an import or export", inWords(
+			getRight(lsv1alpha1.GroupName, "dataobjects"), getRight("", "secrets"), getRight("", "configmaps")), s.private(s.value)),
+		get("/api/v1/objects", "An object as YAML", []string{"get of its kind"}, s.private(s.object)),
+		get("/api/v1/logs", "What deployers have said of a deploy item", both(item, []string{"list pods", "get pods/log"}), s.private(s.logs)),
+		get("/api/v1/live", "What a deploy item has in its cluster", both(item, ofClusters), s.private(s.live)),
+		get("/api/v1/diff", "What the next job would change", both(ofImports, listing("installations", "deployitems")), s.private(s.diff)),
+		get("/api/v1/blueprints", "The blueprint of an installation", ofBlueprints, s.private(s.blueprint)),
+	}
+}
+
+// access shows all calls with the rights that they need.
+func (s *Server) access(*http.Request, caller) (any, error) { return s.calls(), nil }

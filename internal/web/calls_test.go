@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"espalier.dev/internal/testkit"
+)
+
+// The page about access shows what requests are routed by, and the documentation names all of it.
+func TestEveryCallIsTold(t *testing.T) {
+	s := serve(t, testkit.Server(t), Options{})
+	var told []call
+	s.local(t).get("/api/v1/access").into(t, &told)
+	page, err := os.ReadFile("../../docs/ui.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]bool{"/api/v1/login": true, "/api/v1/logout": true, "/api/v1/me": true, "/api/v1/access": true}
+	if len(told) != len(s.calls()) || len(told) < 18 {
+		t.Errorf("%d calls are told", len(told))
+	}
+	for _, c := range told {
+		if c.What == "" || c.Rights == nil || (len(c.Rights) == 0) != open[c.Path] {
+			t.Errorf("%+v", c)
+		}
+		if !strings.Contains(string(page), lastPart.FindString(c.Path)) {
+			t.Errorf("docs/ui.md does not name %s", c.Path)
+		}
+		answer := (&visitor{t: t, at: s.address}).do((&visitor{t: t, at: s.address}).request(c.Method, c.Path, nil))
+		if answer.StatusCode == http.StatusNotFound || !open[c.Path] && answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s %s without a session: %s", c.Method, c.Path, answer.Status)
+		}
+	}
+}
+
+var lastPart = regexp.MustCompile(`/[a-z]+(/\{namespace\}/\{name\})?$`)
+
+// No call is registered beside the table.
+func TestCallsAreRegisteredByTheirTable(t *testing.T) {
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`Handle(Func)?\("[A-Z]+ /api/`).Match(text) {
+			t.Errorf("%s registers a call that the table does not have", file.Name())
+		}
+	}
+}

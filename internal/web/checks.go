@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/live"
+	"espalier.dev/internal/web/mirror"
+	"espalier.dev/internal/web/rights"
+	"espalier.dev/internal/web/view"
+)
+
+const (
+	// lookPause is how long a reader's look at a target counts before he can have another.
+	lookPause = 30 * time.Second
+	// lookAtOnce is how many clusters are looked at at the same time for one reader, and looksAtOnce for all of them.
+	lookAtOnce, looksAtOnce = 8, 32
+	// maxLooks is how many targets one request is about. Those come first that nobody has looked at for longest.
+	maxLooks = 200
+	// untilReady is how often a look waits for the mirror, which may not be filled yet when the first page opens.
+	untilReady = 100 * time.Millisecond
+)
+
+// checks are what one reader has found out about targets with his rights. Nobody else is shown them.
+type checks struct {
+	state *checkState
+	// begun is closed when he looks for the first time, soon when a credential turns out to end before long.
+	begun, soon chan struct{}
+}
+
+type checkState struct {
+	mutex   sync.Mutex
+	running bool
+	looked  map[view.Ref]time.Time
+	results map[view.Ref]*view.TargetCheck
+}
+
+func newChecks() checks {
+	return checks{
+		begun: make(chan struct{}), soon: make(chan struct{}),
+		state: &checkState{looked: map[view.Ref]time.Time{}, results: map[view.Ref]*view.TargetCheck{}},
+	}
+}
+
+// matter is closed when the document of a view is another one because of them. The overview tells of nothing but credentials that end soon,
+// so that most readers share it.
+func (c checks) matter(view string) <-chan struct{} {
+	switch view {
+	case viewTargets:
+		return c.begun
+	case viewOverview:
+		return c.soon
+	}
+	return nil
+}
+
+func closeOnce(channel chan struct{}) {
+	select {
+	case <-channel:
+	default:
+		close(channel)
+	}
+}
+
+// start takes on a look around; false if one goes on.
+func (c checks) start() bool {
+	c.state.mutex.Lock()
+	defer c.state.mutex.Unlock()
+	if c.state.running {
+		return false
+	}
+	c.state.running = true
+	return true
+}
+
+func (c checks) end() {
+	c.state.mutex.Lock()
+	defer c.state.mutex.Unlock()
+	c.state.running = false
+}
+
+// due takes on the targets that it is time to look at, and forgets those that are not among all.
+func (c checks) due(all []view.Ref, now time.Time) []view.Ref {
+	c.state.mutex.Lock()
+	defer c.state.mutex.Unlock()
+	closeOnce(c.begun)
+	looked, results := map[view.Ref]time.Time{}, map[view.Ref]*view.TargetCheck{}
+	var due []view.Ref
+	for _, ref := range all {
+		at, known := c.state.looked[ref]
+		if known {
+			looked[ref], results[ref] = at, c.state.results[ref]
+		}
+		if !known || now.Sub(at) >= lookPause {
+			due = append(due, ref)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b view.Ref) int { return looked[a].Compare(looked[b]) })
+	due = due[:min(len(due), maxLooks)]
+	for _, ref := range due {
+		looked[ref] = now
+	}
+	c.state.looked, c.state.results = looked, results
+	return due
+}
+
+func (c checks) put(ref view.Ref, result *view.TargetCheck) {
+	c.state.mutex.Lock()
+	defer c.state.mutex.Unlock()
+	if _, wanted := c.state.looked[ref]; !wanted {
+		return
+	}
+	if c.state.results[ref] = result; result.EndsSoon(result.At) {
+		closeOnce(c.soon)
+	}
+}
+
+// of returns the results about targets.
+func (c checks) of(refs []view.Ref) map[view.Ref]*view.TargetCheck {
+	c.state.mutex.Lock()
+	defer c.state.mutex.Unlock()
+	found := map[view.Ref]*view.TargetCheck{}
+	for _, ref := range refs {
+		if result := c.state.results[ref]; result != nil {
+			found[ref] = result
+		}
+	}
+	return found
+}
+
+// checksFor are the results that the documents of a reader show: those about targets that he may list.
+func (s *Server) checksFor(key string, targets []*lsv1alpha1.Target) map[view.Ref]*view.TargetCheck {
+	if key == "" {
+		return nil
+	}
+	s.mutex.Lock()
+	r := s.readers[key]
+	s.mutex.Unlock()
+	if r == nil {
+		return nil
+	}
+	return r.checks.of(view.Lookable(targets))
+}
+
+// check looks at the targets that the caller may read. It does not wait: results come with the streams.
+func (s *Server) check(r *http.Request, by caller) (any, error) {
+	if _, err := body[struct{}](r); err != nil {
+		return nil, err
+	}
+	class, err := s.classOf(r.Context(), by.reader, rights.Page{})
+	if err != nil {
+		return nil, attempt{what: "find out what you may see"}.refusal(err)
+	}
+	if by.reader.checks.start() {
+		s.tasks.Go(func() {
+			defer by.reader.checks.end()
+			s.lookAround(s.tasks.Context(), by.reader, class)
+		})
+	}
+	return nil, nil
+}
+
+// lookAround looks at all targets of a class for one of its readers.
+func (s *Server) lookAround(ctx context.Context, r *reader, class *rights.Class) {
+	if !s.awaitReady(ctx) {
+		return
+	}
+	due := r.checks.due(view.Lookable(s.targetsFor(class)), s.options.Now())
+	s.hub.ChangedFor(r.key)
+	var group errgroup.Group
+	group.SetLimit(lookAtOnce)
+	for _, ref := range due {
+		group.Go(func() error {
+			select {
+			case s.looks <- struct{}{}:
+				defer func() { <-s.looks }()
+			case <-ctx.Done():
+				return nil
+			}
+			r.checks.put(ref, s.lookAt(ctx, r, ref))
+			s.hub.ChangedFor(r.key)
+			return nil
+		})
+	}
+	_ = group.Wait() // What went wrong is in the results.
+}
+
+func (s *Server) awaitReady(ctx context.Context) bool {
+	ticker := time.NewTicker(untilReady)
+	defer ticker.Stop()
+	for !s.mirror.Ready() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
+}
+
+// targetsFor are the Targets that readers of a class may list.
+func (s *Server) targetsFor(class *rights.Class) []*lsv1alpha1.Target {
+	var targets []*lsv1alpha1.Target
+	see := func(r mirror.Resource, namespace string) bool {
+		allowed, _ := class.May(toList(r), namespace)
+		return r.Resource == "targets" && allowed
+	}
+	s.mirror.Each("", see, func(object client.Object) {
+		if target, ok := object.(*lsv1alpha1.Target); ok {
+			targets = append(targets, target)
+		}
+	})
+	return targets
+}
+
+// lookAt looks at one cluster with the rights of the reader.
+func (s *Server) lookAt(ctx context.Context, r *reader, ref view.Ref) *view.TargetCheck {
+	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
+	found, err := live.Reader{Host: r.client, Clusters: r.clustersOf()}.Reach(ctx, key)
+	result := &view.TargetCheck{At: s.options.Now().UTC(), Reachable: err == nil, Version: found.Version}
+	if err != nil {
+		result.Error = whyNotRead(key, err)
+	} else {
+		result.Milliseconds = int(max(found.Took, time.Millisecond).Milliseconds())
+	}
+	if !found.Expires.IsZero() {
+		expires := found.Expires.UTC()
+		result.Expires = &expires
+	}
+	return result
+}

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/internal/masking"
+	"espalier.dev/internal/web/rights"
+	"espalier.dev/internal/web/view"
+)
+
+const (
+	// controllersLabel is what the pods of the controllers carry, and controllersNamespace where they are looked for by readers who may not
+	// list pods everywhere.
+	controllersLabel     = "app.kubernetes.io/name=espalier-controller"
+	controllersNamespace = "espalier-system"
+	// maxLogPods, logTail and maxLogBytes bound what is read, logPatience how long that takes.
+	maxLogPods  = 8
+	logTail     = 5000
+	maxLogBytes = 4 << 20
+	logPatience = 10 * time.Second
+)
+
+// logs shows what deployers have said about a deploy item, to those who may read the item.
+func (s *Server) logs(r *http.Request, by caller) (any, error) {
+	item, err := by.deployItemOf(r)
+	if err != nil {
+		return nil, err
+	}
+	key := client.ObjectKeyFromObject(item)
+	if s.options.Logs != nil {
+		shown := view.Logs{Lines: s.options.Logs.Of(key)}
+		if len(shown.Lines) == 0 {
+			shown.Message = "The controllers have said nothing about it since they were started."
+		}
+		return shown, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), logPatience)
+	defer cancel()
+	return by.podLogs(ctx, key)
+}
+
+// podLogs reads what the pods of the controllers have logged about a deploy item, with the caller's rights.
+func (by caller) podLogs(ctx context.Context, item client.ObjectKey) (view.Logs, error) {
+	shown := view.Logs{Lines: []view.LogLine{}}
+	core, err := corev1client.NewForConfig(by.reader.config)
+	if err != nil {
+		return shown, fmt.Errorf("prepare to read logs: %w", err)
+	}
+	pods, err := controllerPods(ctx, core)
+	if err != nil {
+		shown.Message = whyNoLogs(rights.Right{Verb: "list", Resource: "pods"}, controllersNamespace, err)
+		return shown, nil
+	}
+	if len(pods) == 0 {
+		shown.Message = "No pod here has the label " + controllersLabel + ", so the controllers run elsewhere. Look into their logs there."
+		return shown, nil
+	}
+	for i := range pods[:min(len(pods), maxLogPods)] {
+		lines, err := linesAbout(ctx, core, &pods[i], item)
+		if err != nil {
+			shown.Message = whyNoLogs(rights.Right{Verb: "get", Resource: "pods/log"}, pods[i].Namespace, err)
+		}
+		shown.Lines = append(shown.Lines, lines...)
+	}
+	slices.SortStableFunc(shown.Lines, func(a, b view.LogLine) int { return timeIn(a).Compare(timeIn(b)) })
+	shown.Lines = shown.Lines[max(0, len(shown.Lines)-maxLogLines):]
+	if len(shown.Lines) == 0 && shown.Message == "" {
+		shown.Message = fmt.Sprintf("The last %d lines of each controller say nothing about it.", logTail)
+	}
+	return shown, nil
+}
+
+func timeIn(line view.LogLine) time.Time {
+	if line.Time == nil {
+		return time.Time{}
+	}
+	return *line.Time
+}
+
+// controllerPods are the pods of the controllers, in all namespaces or in that where they usually are.
+func controllerPods(ctx context.Context, core corev1client.PodsGetter) ([]corev1.Pod, error) {
+	options := metav1.ListOptions{LabelSelector: controllersLabel, Limit: maxLogPods}
+	pods, err := core.Pods("").List(ctx, options)
+	if apierrors.IsForbidden(err) {
+		pods, err = core.Pods(controllersNamespace).List(ctx, options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pods.Items, nil
+}
+
+func whyNoLogs(right rights.Right, namespace string, err error) string {
+	where := fmt.Sprintf("The logs are those of the pods with the label %s. ", controllersLabel)
+	if apierrors.IsForbidden(err) {
+		return where + fmt.Sprintf("You may not read them: that needs the right to %s %s in namespace %s. To check: %s. "+
+			"Whoever manages the roles of this cluster can grant it.", right.Verb, right.Resource, namespace, right.Command(namespace))
+	}
+	return where + fmt.Sprintf("They cannot be read now: %s.", masking.Words(err))
+}
+
+// linesAbout are the lines of a pod that name a deploy item.
+func linesAbout(ctx context.Context, core corev1client.PodsGetter, pod *corev1.Pod, item client.ObjectKey) ([]view.LogLine, error) {
+	tail, limit := int64(logTail), int64(maxLogBytes)
+	options := &corev1.PodLogOptions{TailLines: &tail, LimitBytes: &limit}
+	if len(pod.Spec.Containers) > 0 {
+		options.Container = pod.Spec.Containers[0].Name
+	}
+	text, err := core.Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var lines []view.LogLine
+	scanner := bufio.NewScanner(bytes.NewReader(text))
+	scanner.Buffer(nil, maxLogBytes)
+	for scanner.Scan() {
+		if line, about := logLineOf(scanner.Text(), item); about {
+			lines = append(lines, line)
+		}
+	}
+	return lines, scanner.Err()
+}
+
+// logLineOf reads a line that a controller has logged, as JSON or for people; false if it is not about the item.
+func logLineOf(text string, item client.ObjectKey) (view.LogLine, bool) {
+	start := strings.IndexByte(text, '{')
+	if start < 0 {
+		return view.LogLine{}, false
+	}
+	var fields map[string]any
+	if json.Unmarshal([]byte(text[start:]), &fields) != nil || namedBy(fields[logKind]) != item {
+		return view.LogLine{}, false
+	}
+	for i, part := range strings.Split(strings.TrimSpace(text[:start]), "\t") { // Lines for people begin with time, level and message.
+		switch {
+		case i == 0 && part != "":
+			fields["time"] = part
+		case i == 1:
+			fields["level"] = strings.ToLower(part)
+		case part != "":
+			fields["msg"] = part
+		}
+	}
+	return lineOf(fields), true
+}
+
+// lineOf is what the fields of a line say.
+func lineOf(fields map[string]any) view.LogLine {
+	said := func(key string) string {
+		text, _ := fields[key].(string)
+		return text
+	}
+	line := view.LogLine{Level: "info", Text: said("msg")}
+	if level := said("level"); level == "error" || level == "debug" {
+		line.Level = level
+	}
+	if at, err := time.Parse(time.RFC3339Nano, said("time")); err == nil {
+		at = at.UTC()
+		line.Time = &at
+	}
+	if failed := said("error"); failed != "" {
+		line.Text += ": " + failed
+	}
+	for _, key := range []string{"time", "level", "msg", "error", "logger", "stacktrace"} {
+		delete(fields, key)
+	}
+	var rest []string
+	for key, value := range fields {
+		if !ofEveryLine[key] {
+			rest = append(rest, fmt.Sprintf(" %s=%s", key, plainText(value)))
+		}
+	}
+	slices.Sort(rest)
+	line.Text = shortened(line.Text + strings.Join(rest, ""))
+	return line
+}

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oidc
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	// cookieName is that of the cookie of a login that is under way. Browsers keep it only from https, for this host alone.
+	cookieName = "__Host-espalier-login"
+	// patience is how long somebody may take at the provider.
+	patience = 10 * time.Minute
+)
+
+// ticket is a login that is under way, in the cookie of the browser that began it.
+type ticket struct {
+	Number  string    `json:"number"`
+	Return  string    `json:"return"`
+	Expires time.Time `json:"expires"`
+}
+
+var encoding = base64.RawURLEncoding
+
+func seal(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	_, _ = mac.Write([]byte(text)) // A hash takes everything.
+	return mac.Sum(nil)
+}
+
+// secret is what stands for a login in one place, and tells nothing about what stands for it in another.
+func (p *Provider) secret(t ticket, place string) string {
+	return encoding.EncodeToString(seal(p.key, place+" "+t.Number))
+}
+
+func (p *Provider) state(t ticket) string    { return p.secret(t, "state") }
+func (p *Provider) nonce(t ticket) string    { return p.secret(t, "nonce") }
+func (p *Provider) verifier(t ticket) string { return p.secret(t, "verifier") }
+
+// issue gives the browser the cookie of a new login.
+func (p *Provider) issue(w http.ResponseWriter, back string) ticket {
+	t := ticket{Number: rand.Text(), Return: back, Expires: p.options.Now().Add(patience)}
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // Strings and times can be written.
+	}
+	body := encoding.EncodeToString(text)
+	http.SetCookie(w, cookie(body+"."+encoding.EncodeToString(seal(p.key, "cookie "+body)), int(patience.Seconds())))
+	return t
+}
+
+// cookie is sent along when the provider leads the browser back, so it cannot be strict as that of a session.
+func cookie(value string, maxAge int) *http.Cookie {
+	return &http.Cookie{
+		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// take returns the login that a browser comes back with, whose state is the given one, and ends it: each comes back once.
+func (p *Provider) take(w http.ResponseWriter, r *http.Request, state string) (ticket, bool) {
+	for _, sent := range r.CookiesNamed(cookieName) {
+		t, ok := p.read(sent.Value)
+		if ok && hmac.Equal([]byte(state), []byte(p.state(t))) && p.end(t) {
+			http.SetCookie(w, cookie("", -1))
+			return t, true
+		}
+	}
+	return ticket{}, false
+}
+
+func (p *Provider) read(value string) (t ticket, ok bool) {
+	body, signature, _ := strings.Cut(value, ".")
+	given, err := encoding.DecodeString(signature)
+	if err != nil || !hmac.Equal(given, seal(p.key, "cookie "+body)) {
+		return t, false
+	}
+	text, err := encoding.DecodeString(body)
+	return t, err == nil && json.Unmarshal(text, &t) == nil && p.options.Now().Before(t.Expires)
+}
+
+// end reports whether a login has not ended before.
+func (p *Provider) end(t ticket) bool {
+	now := p.options.Now()
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for number, expires := range p.ended {
+		if now.After(expires) {
+			delete(p.ended, number)
+		}
+	}
+	_, before := p.ended[t.Number]
+	p.ended[t.Number] = t.Expires
+	return !before
+}

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/catalog"
+	"espalier.dev/internal/component/credentials"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/lru"
+	"espalier.dev/internal/masking"
+	"espalier.dev/internal/offline"
+	"espalier.dev/internal/target"
+	"espalier.dev/internal/web/view"
+)
+
+const (
+	// outsideLimit is how long registries and Git servers may take for one request, outsideBytes how much is kept of them meanwhile.
+	outsideLimit = 30 * time.Second
+	outsideBytes = 256 << 20
+)
+
+// outside reads components and blueprints from registries and Git servers, with the credentials that are among the manifests: those that
+// the caller may read. It lasts for one request, because whoever comes next may have other credentials.
+type outside struct {
+	rules      dial.Rules
+	directory  string
+	registries *artifact.Registries
+	git        *artifact.Git
+}
+
+func (s *Server) newOutside() *outside {
+	return &outside{rules: dial.Rules{AllowLoopback: target.OnLoopback(s.options.Config)}}
+}
+
+// prepare makes the folder for what is read, once. Most blueprints need none.
+func (o *outside) prepare() (err error) {
+	if o.registries != nil {
+		return nil
+	}
+	if o.directory, err = os.MkdirTemp("", "espalier-ui-"); err != nil {
+		return err
+	}
+	o.git = artifact.NewGit(o.rules)
+	o.registries, err = artifact.NewRegistries(artifact.RegistryOptions{
+		Rules: o.rules, CacheDirectory: o.directory, CacheBytes: outsideBytes,
+	})
+	return err
+}
+
+func (o *outside) close() {
+	if o.directory != "" {
+		_ = os.RemoveAll(o.directory)
+	}
+}
+
+// open is an offline.Outside.
+func (o *outside) open(reader offline.Reader) (catalog.Repository, []string, error) {
+	if err := o.prepare(); err != nil {
+		return catalog.Repository{}, nil, err
+	}
+	var config credentials.Config
+	if reader.Context != nil {
+		var err error
+		if config, err = credentials.OfContext(reader.Context, reader.Contents); err != nil {
+			return catalog.Repository{}, nil, catalog.Absent(catalog.ReasonContextInvalid, catalog.AboutContext(reader.Context, err))
+		}
+	}
+	blueprints := &artifact.Blueprints{
+		Repositories: o.registries.With(lru.Key{}, config),
+		Servers:      o.git,
+		Namespace:    reader.Namespace,
+		Contents:     reader.Contents,
+	}
+	return blueprints.Repository(reader.Namespace), config.Ignored, nil
+}
+
+// options are those to render one installation.
+func (o *outside) options(inst *lsv1alpha1.Installation) (offline.Options, error) {
+	library, err := offline.OpenLibrary("", nil)
+	return offline.Options{Installation: inst.Namespace + "/" + inst.Name, Library: library, Outside: o.open}, err
+}
+
+// find looks up a blueprint.
+func (o *outside) find(ctx context.Context, inst *lsv1alpha1.Installation, m *offline.Manifests) (*blueprint.Blueprint, error) {
+	options, err := o.options(inst)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, outsideLimit)
+	defer cancel()
+	found, err := offline.Find(ctx, m, options)
+	if err != nil {
+		return nil, invalid("The blueprint of %s cannot be read: %s.", inst.Name, masking.Words(err))
+	}
+	return found, nil
+}
+
+// render makes what an installation asks for.
+func (o *outside) render(ctx context.Context, inst *lsv1alpha1.Installation, m *offline.Manifests) (*offline.Result, error) {
+	options, err := o.options(inst)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, outsideLimit)
+	defer cancel()
+	return offline.Render(ctx, m, options)
+}
+
+// sources reads what says where components and blueprints come from, with the caller's rights. An installation that contains its blueprint
+// needs none of it.
+func (by caller) sources(ctx context.Context, m *offline.Manifests, inst *lsv1alpha1.Installation) (err error) {
+	if !catalog.ReadsOutside(inst) {
+		return nil
+	}
+	at := view.Ref{Kind: "Context", Namespace: inst.Namespace}
+	name := cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)
+	if m.Contexts, err = gather[lsv1alpha1.Context](ctx, by, at, []string{name}); err != nil {
+		return err
+	}
+	var secrets, configMaps []string
+	if git := inst.Spec.Blueprint.Git; git != nil && git.SecretReference != nil {
+		secrets = append(secrets, git.SecretReference.Name)
+	}
+	for _, c := range m.Contexts {
+		more, maps := credentials.Named(c)
+		secrets, configMaps = append(secrets, more...), append(configMaps, maps...)
+		if c.ComponentVersionOverwritesReference == "" {
+			continue
+		}
+		at.Kind = "ComponentVersionOverwrites"
+		m.Overwrites, err = gather[lsv1alpha1.ComponentVersionOverwrites](ctx, by, at, []string{c.ComponentVersionOverwritesReference})
+		if err != nil {
+			return err
+		}
+	}
+	return by.more(ctx, m, secrets, configMaps)
+}
+
+// more adds Secrets and ConfigMaps that are not among the manifests yet.
+func (by caller) more(ctx context.Context, m *offline.Manifests, secrets, configMaps []string) error {
+	at := view.Ref{Kind: "Secret", Namespace: m.Installations[0].Namespace}
+	found, err := gather[corev1.Secret](ctx, by, at, without(secrets, m.Secrets))
+	if err != nil {
+		return err
+	}
+	m.Secrets = append(m.Secrets, found...)
+	at.Kind = "ConfigMap"
+	others, err := gather[corev1.ConfigMap](ctx, by, at, without(configMaps, m.ConfigMaps))
+	m.ConfigMaps = append(m.ConfigMaps, others...)
+	return err
+}
+
+// without leaves out the names of objects that are there, and names that occur again.
+func without[T client.Object](names []string, there []T) []string {
+	known := map[string]bool{"": true}
+	for _, object := range there {
+		known[object.GetName()] = true
+	}
+	var missing []string
+	for _, name := range names {
+		if !known[name] {
+			missing = append(missing, name)
+		}
+		known[name] = true
+	}
+	return missing
+}

@@ -1,0 +1,396 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/web/hub"
+	"espalier.dev/internal/web/mirror"
+	"espalier.dev/internal/web/rights"
+	"espalier.dev/internal/web/session"
+	"espalier.dev/internal/web/view"
+)
+
+// The views that can be streamed.
+const (
+	viewOverview     = "overview"
+	viewInstallation = "installations"
+	viewPipeline     = "pipelines"
+	viewTargets      = "targets"
+)
+
+// Ready reports whether there is anything to show.
+func (s *Server) Ready() bool { return s.mirror.Ready() }
+
+// Problem says why documents may be out of date.
+func (s *Server) Problem() (key string, data []byte) {
+	p := s.mirror.Problem()
+	if p == nil {
+		return "", nil
+	}
+	return p.Since.String(), hub.Encode(p)
+}
+
+// scene is what readers of a class may see, in one namespace or in all.
+func (s *Server) scene(class *rights.Class, namespace string) view.Scene {
+	scene := view.Scene{Objects: &objecttree.Objects{}, Now: s.options.Now().UTC(), Rights: s.rightsOf(class, "")}
+	see := func(r mirror.Resource, namespace string) bool {
+		allowed, _ := class.May(toList(r), namespace)
+		return allowed
+	}
+	targets := s.targetNames(namespace)
+	s.mirror.Each(namespace, see, func(object client.Object) {
+		switch o := object.(type) {
+		case *lsv1alpha1.Installation, *lsv1alpha1.Execution:
+			scene.Objects.Put(object)
+		case *lsv1alpha1.DeployItem:
+			scene.Objects.Put(withKnownTarget(o, targets))
+		case *lsv1alpha1.DataObject:
+			scene.DataObjects = append(scene.DataObjects, o)
+		case *lsv1alpha1.Target:
+			scene.Targets = append(scene.Targets, o)
+		case *pipelines.Pipeline:
+			scene.Pipelines = append(scene.Pipelines, o)
+		case *eventsv1.Event:
+			scene.Events = append(scene.Events, o)
+		}
+	})
+	return scene
+}
+
+// targetNames are the Targets that exist, whoever asks.
+func (s *Server) targetNames(namespace string) map[client.ObjectKey]bool {
+	names := map[client.ObjectKey]bool{}
+	onlyTargets := func(r mirror.Resource, _ string) bool { return r.Resource == "targets" }
+	s.mirror.Each(namespace, onlyTargets, func(object client.Object) { names[client.ObjectKeyFromObject(object)] = true })
+	return names
+}
+
+// withKnownTarget leaves out the name of a Target that does not exist. Templates make such names, so it may be the value of a Secret; the
+// status of the item tells of it, with secrets masked.
+func withKnownTarget(item *lsv1alpha1.DeployItem, targets map[client.ObjectKey]bool) *lsv1alpha1.DeployItem {
+	if item.Spec.Target == nil || targets[client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.Target.Name}] {
+		return item
+	}
+	bare := *item // What the mirror holds is shared.
+	bare.Spec.Target = nil
+	return &bare
+}
+
+// rightsOf answers views. What the mirror itself may not list nobody sees. Views of one object, which has a name, ask for changes of this
+// object only, so that a right which is restricted to it is enough.
+func (s *Server) rightsOf(class *rights.Class, name string) view.Rights {
+	return func(verb, group, resource, namespace string) bool {
+		if verb == "list" && !s.mirror.Lists(group, resource) {
+			return false
+		}
+		right := rights.Right{Verb: verb, Group: group, Resource: resource}
+		allowed, known := class.MayOne(right, rights.Place{Namespace: namespace, Name: name})
+		if !known {
+			s.learn(right)
+		}
+		return allowed
+	}
+}
+
+// Make returns the document of a topic; false if it is the same as before but for its time.
+func (s *Server) Make(topic hub.Topic, before any) (hub.Document, bool) {
+	class := s.heldClass(topic.Class)
+	if class == nil {
+		return hub.Document{Whole: func() []byte { return nil }}, false // Its last reader has just gone.
+	}
+	scene := s.scene(class, topic.Namespace)
+	scene.Rights = s.rightsOf(class, topic.Name)
+	scene.Checks = s.checksFor(topic.Reader, scene.Targets)
+	switch topic.View {
+	case viewOverview:
+		return overview(scene, before)
+	case viewInstallation:
+		d := view.NewInstallation(scene, topic.Namespace, topic.Name)
+		return page(&d, &d.Now, before)
+	case viewPipeline:
+		s.addApplications(scene, class, topic)
+		d := view.NewPipeline(scene, topic.Namespace, topic.Name)
+		return page(&d, &d.Now, before)
+	}
+	d := view.NewTargets(scene)
+	return page(&d, &d.Now, before)
+}
+
+func overview(scene view.Scene, before any) (hub.Document, bool) {
+	after := view.NewOverview(scene)
+	document := hub.Document{State: after, Whole: func() []byte { return hub.Encode(after) }}
+	previous, known := before.(view.Overview)
+	if !known {
+		return document, true
+	}
+	change, changed := view.ChangeSince(previous, after)
+	if changed {
+		document.Change = hub.Encode(change)
+	}
+	return document, changed
+}
+
+// page compares documents without their time, of which the caller says where it is.
+func page(document any, now *time.Time, before any) (hub.Document, bool) {
+	made := *now
+	*now = time.Time{}
+	bare := hub.Encode(document)
+	*now = made
+	if previous, known := before.([]byte); known && bytes.Equal(previous, bare) {
+		return hub.Document{}, false
+	}
+	return hub.Document{State: bare, Whole: func() []byte { return hub.Encode(document) }}, true
+}
+
+const (
+	// beat tells proxies and pages that a stream is alive.
+	beat = 15 * time.Second
+	// streamLimit is how many streams a session may have, which is more than browsers open.
+	streamLimit = 16
+	// streamsLimit is how many there may be in all.
+	streamsLimit = 4096
+	// writeTimeout ends streams whose reader takes nothing.
+	writeTimeout = 30 * time.Second
+)
+
+// stream sends a view as server-sent events until the reader goes, his session ends or the server stops.
+func (s *Server) stream(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by, err := s.callerOf(r)
+		if err == nil {
+			err = s.takePlace(by.session.ID)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		defer s.leavePlace(by.session.ID)
+		topic := hub.Topic{View: name, Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("X-Accel-Buffering", "no")
+		w.WriteHeader(http.StatusOK)
+		p := &pipe{
+			server: s, by: by, topic: topic, seen: cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), out: w, control: http.NewResponseController(w),
+		}
+		defer p.close()
+		p.run(r.Context())
+	}
+}
+
+func (s *Server) takePlace(id string) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	all := 0
+	for _, n := range s.streams {
+		all += n
+	}
+	if s.streams[id] >= streamLimit || all >= streamsLimit {
+		return &problem{Status: http.StatusTooManyRequests, Message: "Too many pages are open. Close some of them, and load this one again."}
+	}
+	s.streams[id]++
+	return nil
+}
+
+func (s *Server) leavePlace(id string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.streams[id]--; s.streams[id] == 0 {
+		delete(s.streams, id)
+	}
+}
+
+// pipe is one stream to a browser.
+type pipe struct {
+	server *Server
+	by     caller
+	topic  hub.Topic
+	class  *rights.Class
+	stream *hub.Stream
+	// seen is the last event that the reader has got from a stream before this one.
+	seen string
+	// stale says that the reader's rights could not be found out lately. He gets no documents meanwhile.
+	stale   bool
+	out     http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (p *pipe) close() {
+	if p.stream != nil {
+		p.stream.Close()
+		p.server.letGo(p.class)
+	}
+}
+
+// retry is how often the rights of a reader are asked for that could not be found out.
+const retry = 2 * time.Second
+
+func (p *pipe) run(ctx context.Context) {
+	pulse, renew, again := time.NewTicker(beat), time.NewTicker(rights.Lifetime), time.NewTicker(retry)
+	defer pulse.Stop()
+	defer renew.Stop()
+	defer again.Stop()
+	learnt, grown := p.server.moreToAsk()
+	looked := p.by.reader.checks.matter(p.topic.View)
+	err := p.begin(ctx)
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.server.closing:
+			return
+		case <-p.woken():
+			err = p.forward()
+		case <-pulse.C:
+			err = p.pulse()
+		case <-p.ifStale(again.C):
+			err = p.join(ctx)
+		case <-renew.C:
+			err = p.join(ctx)
+		case <-looked:
+			looked = nil // It stays closed.
+			err = p.join(ctx)
+		case <-learnt:
+			learnt, grown = p.server.moreToAsk()
+			err = p.join(ctx)
+		case <-grown:
+			learnt, grown = p.server.moreToAsk()
+			err = p.join(ctx)
+		}
+	}
+}
+
+// begin joins for the first time. Who comes back may have missed nothing, and wants to know that he is heard.
+func (p *pipe) begin(ctx context.Context) error {
+	if err := p.join(ctx); err != nil || p.seen == "" {
+		return err
+	}
+	return p.pulse()
+}
+
+// ifStale is a channel that is only listened to while the rights of the reader are not known.
+func (p *pipe) ifStale(channel <-chan time.Time) <-chan time.Time {
+	if p.stale {
+		return channel
+	}
+	return nil
+}
+
+func (p *pipe) woken() <-chan struct{} {
+	if p.stream == nil {
+		return nil
+	}
+	return p.stream.Woken()
+}
+
+// forward sends what the stream has, but no documents to somebody whose rights are not known.
+func (p *pipe) forward() error {
+	messages := p.stream.Take()
+	if p.stale {
+		messages = slices.DeleteFunc(messages, func(m hub.Message) bool { return m.Event != "problem" })
+	}
+	return p.send(messages...)
+}
+
+func (p *pipe) pulse() error {
+	if !p.server.keeper.Valid(p.by.session) {
+		return session.ErrNone
+	}
+	return p.send(hub.Message{Event: "beat", Data: []byte("{}")})
+}
+
+// join reads the topic of the reader's class, which may have become another one. If the API server does not say what he may see, he sees
+// nothing new, and is told.
+func (p *pipe) join(ctx context.Context) error {
+	if err := p.server.recheck(ctx, p.by.session, p.by.reader); err != nil {
+		return err
+	}
+	class, err := p.server.classOf(ctx, p.by.reader, pageOf(p.topic))
+	if err != nil {
+		return p.loseRights(err)
+	}
+	topic := p.topicFor(class)
+	if !p.stale && p.class != nil && p.topic == topic {
+		return nil
+	}
+	p.close()
+	p.server.hold(class)
+	seen := p.seen
+	if p.stream != nil {
+		seen = "" // It is another document now.
+	}
+	p.class, p.topic, p.stale = class, topic, false
+	p.stream = p.server.hub.Open(p.topic, seen)
+	return nil
+}
+
+// pageOf says what somebody may want to do to the object of a page.
+func pageOf(topic hub.Topic) rights.Page {
+	page := rights.Page{Place: rights.Place{Namespace: topic.Namespace, Name: topic.Name}}
+	switch topic.View {
+	case viewInstallation:
+		page.Rights = []rights.Right{patchInstallations, deleteInstallation}
+	case viewPipeline:
+		page.Rights = []rights.Right{patchPipelines}
+	}
+	return page
+}
+
+// topicFor is what the reader gets with the rights of a class. What he has found out about clusters is shown to him alone.
+func (p *pipe) topicFor(class *rights.Class) hub.Topic {
+	topic := p.topic
+	topic.Class, topic.Reader = class.Key, ""
+	select {
+	case <-p.by.reader.checks.matter(topic.View):
+		topic.Reader = p.by.reader.key
+	default:
+	}
+	return topic
+}
+
+func (p *pipe) loseRights(err error) error {
+	if p.stale {
+		return nil
+	}
+	p.stale = true
+	if key, _ := p.server.Problem(); key != "" && p.stream != nil {
+		return nil // The stream tells of it.
+	}
+	message := fmt.Sprintf("The API server does not say what you may see: %v. The page shows what was known before.", err)
+	return p.send(hub.Message{Event: "problem", Data: hub.Encode(mirror.Problem{Message: message, Since: p.server.options.Now().UTC()})})
+}
+
+// send writes events; one without an ID keeps that of the one before.
+func (p *pipe) send(messages ...hub.Message) error {
+	var text bytes.Buffer
+	for _, m := range messages {
+		if m.ID != "" {
+			fmt.Fprintf(&text, "id: %s\n", m.ID)
+		}
+		fmt.Fprintf(&text, "event: %s\ndata: %s\n\n", m.Event, m.Data)
+	}
+	if text.Len() == 0 {
+		return nil
+	}
+	if err := p.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return fmt.Errorf("bound a write: %w", err)
+	}
+	if _, err := p.out.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("write to a stream: %w", err)
+	}
+	return p.control.Flush()
+}

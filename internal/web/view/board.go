@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/pipeline"
+)
+
+// board is a pipeline with what the plan of its controller says of it now.
+type board struct {
+	scene  Scene
+	forest *objecttree.Forest
+	p      *pipelinesv1alpha1.Pipeline
+	ref    Ref
+	holds  []pipelinesv1alpha1.Hold
+	// brief leaves out what only the page of the pipeline needs: what a person can do, and what that changes.
+	brief bool
+}
+
+func newBoard(s Scene, forest *objecttree.Forest, p *pipelinesv1alpha1.Pipeline) *board {
+	return &board{scene: s, forest: forest, p: p, ref: Ref{"Pipeline", p.Namespace, p.Name}, holds: holdsOf(s, p)}
+}
+
+// holdsOf asks the plan of the controller. As long as nobody has looked at the targets, nothing can be concluded.
+func holdsOf(s Scene, p *pipelinesv1alpha1.Pipeline) []pipelinesv1alpha1.Hold {
+	if len(p.Status.Environments) == 0 {
+		return nil
+	}
+	holds := pipeline.Plan(pipeline.Recall(p, s.Now)).Holds
+	for i, hold := range holds {
+		holds[i].Since = beginOf(p, hold)
+	}
+	return holds
+}
+
+// beginOf is when a hold began. One that the controller has not recorded yet would begin anew each time somebody looks.
+func beginOf(p *pipelinesv1alpha1.Pipeline, hold pipelinesv1alpha1.Hold) metav1.Time {
+	recorded := slices.ContainsFunc(p.Status.Holds, func(h pipelinesv1alpha1.Hold) bool {
+		return h.Environment == hold.Environment && h.Reason == hold.Reason && h.Revision == hold.Revision
+	})
+	if recorded {
+		return hold.Since
+	}
+	if promotion := p.Status.Environments[hold.Environment].Promotion; promotion != nil && promotion.Revision == hold.Revision {
+		if promotion.StateTransitionTime != nil {
+			return *promotion.StateTransitionTime
+		}
+		return promotion.StartTime
+	}
+	return metav1.Time{}
+}
+
+// holdsAt are those of an environment; an empty one means the whole pipeline.
+func (b *board) holdsAt(environment string) []pipelinesv1alpha1.Hold {
+	return slices.DeleteFunc(slices.Clone(b.holds), func(h pipelinesv1alpha1.Hold) bool { return h.Environment != environment })
+}
+
+// behind is how many environments come after one, and so do not get what is held there.
+func (b *board) behind(environment string) int {
+	for i, e := range b.p.Spec.Environments {
+		if e.Name == environment {
+			return len(b.p.Spec.Environments) - 1 - i
+		}
+	}
+	return len(b.p.Spec.Environments)
+}
+
+func (b *board) row() PipelineRow {
+	environments := b.environments()
+	return PipelineRow{
+		Ref: b.ref, Status: b.status(environments), Latest: b.p.Status.LatestRevision, Moving: b.moving(environments), Environments: environments,
+	}
+}
+
+// moving reports whether a revision is on its way.
+func (b *board) moving(environments []Environment) bool {
+	return slices.ContainsFunc(environments, func(e Environment) bool { return e.Coming != "" }) ||
+		b.p.Status.Run != nil && b.p.Status.Run.CompletionTime == nil
+}
+
+// status is the gravest of what keeps revisions, or else how far they have come.
+func (b *board) status(environments []Environment) Status {
+	if b.p.DeletionTimestamp != nil {
+		return Status{Tone: Going, Word: "Deleting", Since: timeOf(b.p.DeletionTimestamp.Time)}
+	}
+	if hold, held := b.gravest(); held {
+		return Status{Tone: tonesOfHolds[hold.Reason], Word: string(hold.Reason), Since: timeOf(hold.Since.Time), Message: hold.Message}
+	}
+	switch run := b.p.Status.Run; {
+	case len(b.p.Status.Environments) == 0:
+		return Status{Tone: NotYet, Word: "Pending", Message: "the targets have not been looked at yet"}
+	case b.moving(environments):
+		return Status{Tone: Works, Word: "Promoting"}
+	case run != nil && run.CompletionTime != nil:
+		return Status{Tone: Done, Word: string(pipelinesv1alpha1.PromotionComplete), Since: timeOf(run.CompletionTime.Time)}
+	}
+	return Status{Tone: Done, Word: string(pipelinesv1alpha1.PromotionComplete)}
+}
+
+func (b *board) gravest() (pipelinesv1alpha1.Hold, bool) {
+	if len(b.holds) == 0 {
+		return pipelinesv1alpha1.Hold{}, false
+	}
+	return slices.MinFunc(b.holds, func(x, y pipelinesv1alpha1.Hold) int {
+		return cmp.Compare(graveness[tonesOfHolds[x.Reason]], graveness[tonesOfHolds[y.Reason]])
+	}), true
+}
+
+func (b *board) environments() []Environment {
+	all := make([]Environment, 0, len(b.p.Spec.Environments))
+	for i := range b.p.Spec.Environments {
+		e := b.environment(i)
+		if i > 0 {
+			b.arrive(i, all[i-1], &e)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// environment is a card without what leads to it.
+func (b *board) environment(i int) Environment {
+	spec := b.p.Spec.Environments[i]
+	recorded := b.p.Status.Environments[spec.Name]
+	e := Environment{Name: spec.Name, Targets: []TargetCell{}, Gates: []Gate{}, Actions: []Action{}}
+	for at, target := range spec.Targets {
+		status := pipelinesv1alpha1.TargetStatus{
+			ClusterAppRef: pipelinesv1alpha1.ClusterAppReference{AppReference: b.p.Spec.AppRef, ClusterRef: target.ClusterRef},
+			Namespace:     target.Namespace,
+		}
+		seen := at < len(recorded.Targets)
+		if seen {
+			status = recorded.Targets[at]
+		}
+		cell := b.cell(status, seen)
+		e.Targets = append(e.Targets, cell)
+		e.Progress.add(cell)
+	}
+	e.Revision, e.Since = revisionOf(e.Targets, recorded)
+	e.Status = b.statusOfEnvironment(spec.Name, e, recorded)
+	return e
+}
+
+func (p *Progress) add(cell TargetCell) {
+	p.All++
+	switch cell.Status.Tone {
+	case Done:
+		p.Done++
+	case Failed, GoingFailed:
+		p.Failed++
+	case Works, Going:
+		p.Running++
+	default:
+		p.Waiting++
+	}
+}
+
+// cell is one target. Where the application is an installation of this cluster, its own state tells more than that it is not ready.
+func (b *board) cell(status pipelinesv1alpha1.TargetStatus, seen bool) TargetCell {
+	cell := TargetCell{Namespace: status.Namespace, Revision: status.Revision, Ready: status.Ready}
+	if c := status.ClusterAppRef.ClusterRef; c != nil {
+		cell.Cluster = c.Name
+	}
+	switch node := b.installationOf(status); {
+	case !seen:
+		cell.Status = Status{Tone: NotYet, Word: "Pending", Message: "it has not been looked at yet"}
+	case status.UnreadableSince != nil:
+		word := cmp.Or(status.Reason, pipelinesv1alpha1.ReasonTargetNotReadable)
+		cell.Status = Status{Tone: Unknown, Word: word, Since: timeOf(status.UnreadableSince.Time), Message: status.Error}
+	case status.NeverDeployed:
+		cell.Status = Status{Tone: NotYet, Word: string(pipelinesv1alpha1.HoldNeverDeployed), Message: status.Message}
+	case status.Ready:
+		cell.Status = Status{Tone: Done, Word: "Ready"}
+	case node != nil && node.State() != objecttree.Succeeded:
+		cell.Status = statusOf(node, node.Explain())
+		cell.Status.Message = cmp.Or(status.Message, cell.Status.Message)
+	default:
+		cell.Status = Status{Tone: Works, Word: "NotReady", Message: status.Message}
+	}
+	return cell
+}
+
+// installationOf is the application of a target, if it is an installation of this cluster that the reader may see.
+func (b *board) installationOf(status pipelinesv1alpha1.TargetStatus) *objecttree.Node {
+	app := status.ClusterAppRef
+	if app.ClusterRef != nil || app.Kind != string(objecttree.Installation) || !strings.HasPrefix(app.APIVersion, lsv1alpha1.GroupName+"/") {
+		return nil
+	}
+	return b.forest.Installation(status.Namespace, app.Name)
+}
+
+// revisionOf is the revision that all targets run, or else the one that they were healthy at last.
+func revisionOf(cells []TargetCell, recorded pipelinesv1alpha1.EnvironmentStatus) (string, *time.Time) {
+	if recorded.Healthy != nil {
+		return recorded.Healthy.Revision, timeOf(recorded.Healthy.Since.Time)
+	}
+	if len(cells) > 0 && cells[0].Revision != "" &&
+		!slices.ContainsFunc(cells, func(c TargetCell) bool { return c.Revision != cells[0].Revision }) {
+		return cells[0].Revision, nil
+	}
+	if recorded.Settled != nil {
+		return recorded.Settled.Revision, timeOf(recorded.Settled.Time.Time)
+	}
+	return "", nil
+}
+
+// statusOfEnvironment is how the targets are; what a promotion waits for stands at the gates.
+func (b *board) statusOfEnvironment(name string, e Environment, recorded pipelinesv1alpha1.EnvironmentStatus) Status {
+	for _, hold := range b.holdsAt(name) {
+		if hold.Reason == pipelinesv1alpha1.HoldStalled || hold.Reason == pipelinesv1alpha1.HoldRolledBack {
+			return Status{Tone: Failed, Word: string(hold.Reason), Since: timeOf(hold.Since.Time), Message: hold.Message}
+		}
+	}
+	worst := worstCell(e.Targets)
+	switch {
+	case len(e.Targets) == 0:
+		return Status{Tone: NotYet, Word: string(pipelinesv1alpha1.HoldNoTargets), Message: "environment " + name + " has no targets"}
+	case worst.Status.Tone == Failed || worst.Status.Tone == GoingFailed:
+		return Status{Tone: Failed, Word: "Failing", Since: worst.Status.Since, Message: worst.Status.Message}
+	case worst.Status.Tone == Unknown:
+		return worst.Status
+	case recorded.Healthy != nil:
+		return Status{Tone: Done, Word: "Healthy", Since: timeOf(recorded.Healthy.Since.Time)}
+	case worst.Status.Tone == Done:
+		return Status{Tone: Works, Word: string(pipelinesv1alpha1.HoldRollingOut), Message: "the targets run different revisions"}
+	case worst.Status.Word == "NotReady":
+		return Status{Tone: Works, Word: string(pipelinesv1alpha1.HoldRollingOut), Message: worst.Status.Message}
+	}
+	return worst.Status
+}
+
+func worstCell(cells []TargetCell) TargetCell {
+	if len(cells) == 0 {
+		return TargetCell{}
+	}
+	return slices.MinFunc(cells, func(a, b TargetCell) int { return cmp.Compare(graveness[a.Status.Tone], graveness[b.Status.Tone]) })
+}
+
+// arrive adds what is on its way to an environment, and what it has to pass.
+func (b *board) arrive(i int, before Environment, e *Environment) {
+	recorded := b.p.Status.Environments[e.Name]
+	e.Coming = b.coming(e, before, recorded.Promotion)
+	if p := recorded.Promotion; p != nil && p.PullRequest != nil && p.Revision == e.Coming && isLink(p.PullRequest.URL) {
+		e.Request = p.PullRequest.URL
+	}
+	g := b.gatesTo(i, before, *e)
+	e.Gates = g.all()
+	if b.brief {
+		return
+	}
+	if p := recorded.Promotion; p != nil && p.State == pipelinesv1alpha1.PromotionUnapproved {
+		e.Approval = b.consent(i, *e, p, g)
+	}
+	e.Actions = b.actionsAt(e.Name, recorded.Promotion)
+}
+
+// isLink keeps out what a browser would run instead of opening it.
+func isLink(url string) bool {
+	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
+}
+
+// over are the states of promotions that lead nowhere any more.
+func over(state pipelinesv1alpha1.PromotionState) bool {
+	return state == pipelinesv1alpha1.PromotionComplete || state == pipelinesv1alpha1.PromotionSuperseded
+}
+
+// coming is the revision that is on its way to an environment, or kept from it.
+func (b *board) coming(e *Environment, before Environment, p *pipelinesv1alpha1.PromotionStatus) string {
+	if p != nil && !over(p.State) {
+		return p.Revision
+	}
+	for _, hold := range b.holdsAt(e.Name) {
+		if hold.Revision != "" && hold.Revision != e.Revision {
+			return hold.Revision
+		}
+	}
+	if before.Revision != "" && before.Revision != e.Revision {
+		return before.Revision
+	}
+	return ""
+}
+
+// verdict is what there is to say of the pipeline in one sentence.
+func (b *board) verdict(environments []Environment) string {
+	if b.p.DeletionTimestamp != nil {
+		return b.ref.Name + " is being deleted."
+	}
+	if hold, held := b.gravest(); held {
+		return b.verdictOfHold(hold)
+	}
+	latest := b.p.Status.LatestRevision
+	switch {
+	case len(b.p.Status.Environments) == 0:
+		return "Nobody has looked at the targets of " + b.ref.Name + " yet."
+	case b.moving(environments):
+		for _, e := range environments {
+			if e.Coming != "" {
+				return fmt.Sprintf("%s is on its way to %s.", e.Coming, e.Name)
+			}
+		}
+		return latest + " is on its way."
+	case latest == "":
+		return "No revision is on its way."
+	}
+	return latest + " has reached all environments."
+}
+
+// verdicts say what a hold means, with the revision and the environment.
+var verdicts = map[pipelinesv1alpha1.HoldReason]string{
+	pipelinesv1alpha1.HoldSuspended:             "The pipeline is suspended.",
+	pipelinesv1alpha1.HoldUnsettled:             "The targets of ENVIRONMENT are not all healthy at one revision.",
+	pipelinesv1alpha1.HoldTargetNotReadable:     "Targets of ENVIRONMENT cannot be read.",
+	pipelinesv1alpha1.HoldRollingOut:            "REVISION rolls out in ENVIRONMENT.",
+	pipelinesv1alpha1.HoldSoaking:               "REVISION soaks before it goes to ENVIRONMENT.",
+	pipelinesv1alpha1.HoldOutsideWindow:         "REVISION waits for the window of ENVIRONMENT.",
+	pipelinesv1alpha1.HoldWaitingForMerge:       "REVISION waits for its pull request into ENVIRONMENT to be merged.",
+	pipelinesv1alpha1.HoldRetrying:              "REVISION could not be promoted to ENVIRONMENT and is tried again.",
+	pipelinesv1alpha1.HoldFailed:                "REVISION could not be promoted to ENVIRONMENT.",
+	pipelinesv1alpha1.HoldAbandoned:             "The pull request of REVISION for ENVIRONMENT was closed without merging.",
+	pipelinesv1alpha1.HoldRejected:              "REVISION was rejected for ENVIRONMENT.",
+	pipelinesv1alpha1.HoldRolledBack:            "REVISION was rolled back in ENVIRONMENT.",
+	pipelinesv1alpha1.HoldStalled:               "REVISION does not arrive in ENVIRONMENT.",
+	pipelinesv1alpha1.HoldNoStrategy:            "Nothing says how to promote to ENVIRONMENT.",
+	pipelinesv1alpha1.HoldNoTargets:             "ENVIRONMENT has no targets.",
+	pipelinesv1alpha1.HoldHeld:                  "Somebody holds ENVIRONMENT.",
+	pipelinesv1alpha1.HoldReferenceNotPermitted: "Another namespace does not permit what ENVIRONMENT refers to.",
+	pipelinesv1alpha1.HoldNeverDeployed:         "ENVIRONMENT waits for its first deployment.",
+	pipelinesv1alpha1.HoldInvalid:               "The spec of the pipeline has a mistake.",
+	pipelinesv1alpha1.HoldWithdrawing:           "An older pull request for ENVIRONMENT is being closed.",
+	pipelinesv1alpha1.HoldLeftOpen:              "A pull request for ENVIRONMENT was left open.",
+	pipelinesv1alpha1.HoldLookingUp:             "The pull requests for ENVIRONMENT are being looked for.",
+}
+
+func (b *board) verdictOfHold(hold pipelinesv1alpha1.Hold) string {
+	revision, environment := cmp.Or(hold.Revision, "A revision"), cmp.Or(hold.Environment, "all environments")
+	format, known := verdicts[hold.Reason]
+	switch {
+	case hold.Reason == pipelinesv1alpha1.HoldWaitingForApproval && b.mayDecide():
+		return fmt.Sprintf("%s waits for your approval into %s.", revision, environment)
+	case hold.Reason == pipelinesv1alpha1.HoldWaitingForApproval:
+		return fmt.Sprintf("%s waits for an approval into %s.", revision, environment)
+	case !known:
+		return firstLine(hold.Message)
+	}
+	return strings.NewReplacer("REVISION", revision, "ENVIRONMENT", environment).Replace(format)
+}
+
+// decisionRight is what whoever decides on promotions needs: decisions are annotations of the pipeline.
+func (b *board) decisionRight() right {
+	return right{"patch", pipelinesv1alpha1.GroupName, "pipelines", b.ref.Namespace}
+}
+
+func (b *board) mayDecide() bool { return b.scene.may(b.decisionRight()) }

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+)
+
+// consent is what a person is asked to approve, with what that changes.
+func (b *board) consent(i int, e Environment, p *pipelinesv1alpha1.PromotionStatus, g gates) *Consent {
+	c := &Consent{Revision: p.Revision, From: e.Revision, Since: startOf(p), Changes: b.changes(i, e, p, g.how)}
+	from := cmp.Or(e.Revision, "nothing")
+	c.Facts = append(c.Facts, Fact{"Revision", fmt.Sprintf("%s → %s", from, p.Revision)}, Fact{"Targets", targetsTold(e.Targets)})
+	c.Facts = append(c.Facts, Fact{"After approval", afterApproval(g)})
+	if p.Downgrade {
+		c.Facts = append(c.Facts, Fact{"Downgrade", "A target runs a higher version now."})
+	}
+	if p.Run > 0 {
+		c.Facts = append(c.Facts, Fact{"Run", fmt.Sprint(p.Run)})
+	}
+	return c
+}
+
+func targetsTold(cells []TargetCell) string {
+	names := make([]string, 0, len(cells))
+	for _, cell := range cells {
+		names = append(names, cmp.Or(cell.Cluster, cell.Namespace))
+	}
+	return fmt.Sprintf("%d: %s", len(cells), strings.Join(names, ", "))
+}
+
+// afterApproval says what happens once somebody has approved.
+func afterApproval(g gates) string {
+	for _, gate := range g.all() {
+		if (gate.Kind == "soak" || gate.Kind == "window" || gate.Kind == "hold") && (gate.State == gateCounting || gate.State == gateHeld) {
+			return fmt.Sprintf("It waits at the gate %s first: %s", gate.Label, gate.Detail)
+		}
+	}
+	switch {
+	case g.how == nil:
+		return "Nothing says how to promote."
+	case g.how.Strategy.PullRequest != nil:
+		return "A pull request to " + g.how.Strategy.PullRequest.URL
+	case g.how.Strategy.Notification != nil:
+		return "A notification; whoever receives it makes the change."
+	case g.how.Strategy.Installation != nil:
+		return "The installations change, and their jobs begin."
+	}
+	return "Nothing says how to promote."
+}
+
+// changes are the fields that the promotion writes, as far as the pipeline itself knows them.
+func (b *board) changes(i int, e Environment, p *pipelinesv1alpha1.PromotionStatus, how *pipelinesv1alpha1.Promotion) []FieldShift {
+	value := cmp.Or(p.Value, p.Revision)
+	switch {
+	case how != nil && how.Strategy.PullRequest != nil:
+		request := how.Strategy.PullRequest
+		return []FieldShift{{
+			Object: request.URL + ", branch " + request.BaseBranch,
+			Field:  fmt.Sprintf(`values marked {"$promotion": "%s:%s:%s"}`, b.ref.Namespace, b.ref.Name, e.Name),
+			Before: e.Revision, After: value,
+		}}
+	case how != nil && how.Strategy.Installation != nil:
+		shifts := []FieldShift{}
+		for at, cell := range e.Targets {
+			shifts = append(shifts, FieldShift{
+				Object: b.installationTold(cell), Field: b.revisionField(b.p.Spec.Environments[i].Targets[at]), Before: cell.Revision, After: value,
+			})
+		}
+		return shifts
+	}
+	return []FieldShift{}
+}
+
+func (b *board) installationTold(cell TargetCell) string {
+	text := fmt.Sprintf("Installation %s/%s", cell.Namespace, b.p.Spec.AppRef.Name)
+	if cell.Cluster != "" {
+		text += " on " + cell.Cluster
+	}
+	return text
+}
+
+// revisionField is where the revision of an installation stands. Of one on another cluster it is not known, so the usual one is named.
+func (b *board) revisionField(target pipelinesv1alpha1.Target) string {
+	node := b.installationOf(pipelinesv1alpha1.TargetStatus{
+		ClusterAppRef: pipelinesv1alpha1.ClusterAppReference{AppReference: b.p.Spec.AppRef, ClusterRef: target.ClusterRef},
+		Namespace:     target.Namespace,
+	})
+	if node != nil {
+		if object, ok := node.Object.(*lsv1alpha1.Installation); ok && object.Spec.RevisionField != "" {
+			return "spec." + object.Spec.RevisionField
+		}
+	}
+	return "spec.componentDescriptor.ref.version"
+}

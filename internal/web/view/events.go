@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// maxEvents is how many events a page shows. Older ones are found by kubectl.
+const maxEvents = 100
+
+// events are what was said about some objects, the newest first. What was said again and again counts once.
+func (s Scene) events(about map[Ref]bool) []Event {
+	type saying struct {
+		about               Ref
+		reason, by, message string
+	}
+	folded := map[saying]Event{}
+	for _, e := range s.Events {
+		ref := Ref{e.Regarding.Kind, e.Regarding.Namespace, e.Regarding.Name}
+		if !about[ref] {
+			continue
+		}
+		told := eventOf(e, ref)
+		k := saying{ref, told.Reason, told.By, told.Message}
+		if before, known := folded[k]; known {
+			told.Count += before.Count
+			if before.Time.After(told.Time) {
+				told.Time = before.Time
+			}
+		}
+		folded[k] = told
+	}
+	all := make([]Event, 0, len(folded))
+	for _, e := range folded {
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b Event) int {
+		return cmp.Or(
+			b.Time.Compare(a.Time), cmp.Compare(idOf(a.About), idOf(b.About)), cmp.Compare(a.Reason, b.Reason),
+			cmp.Compare(a.Message, b.Message), cmp.Compare(a.By, b.By),
+		)
+	})
+	return all[:min(len(all), maxEvents)]
+}
+
+func eventOf(e *eventsv1.Event, about Ref) Event {
+	told := Event{
+		Time: lastTime(e).UTC(), Reason: e.Reason, Message: e.Note, By: cmp.Or(e.ReportingController, e.DeprecatedSource.Component), About: about,
+		Count: 1, Tone: Done,
+	}
+	if e.Series != nil {
+		told.Count = int(e.Series.Count)
+	} else if e.DeprecatedCount > 1 {
+		told.Count = int(e.DeprecatedCount)
+	}
+	switch {
+	case slices.Contains(phases, lsv1alpha1.Phase(e.Reason)):
+		told.Tone = toneOfPhase(lsv1alpha1.Phase(e.Reason))
+	case e.Type == corev1.EventTypeWarning:
+		told.Tone = Failed
+	}
+	return told
+}
+
+// phases are those that the controllers of installations announce.
+var phases = []lsv1alpha1.Phase{
+	lsv1alpha1.PhaseInit, lsv1alpha1.PhaseCleanupOrphaned, lsv1alpha1.PhaseObjectsCreated, lsv1alpha1.PhaseProgressing,
+	lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseInitDelete,
+	lsv1alpha1.PhaseTriggerDelete, lsv1alpha1.PhaseDeleting, lsv1alpha1.PhaseDeleteFailed, lsv1alpha1.PhaseAborted,
+}
+
+func lastTime(e *eventsv1.Event) time.Time {
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	case !e.DeprecatedLastTimestamp.IsZero():
+		return e.DeprecatedLastTimestamp.Time
+	}
+	return e.CreationTimestamp.Time
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/pipeline"
+)
+
+// NewPipeline makes the page of a pipeline.
+func NewPipeline(s Scene, namespace, name string) Pipeline {
+	page := Pipeline{
+		Now: s.Now.UTC(), Ref: Ref{"Pipeline", namespace, name}, Environments: []Environment{}, Lanes: []Lane{}, Actions: []Action{},
+		Events: []Event{}, Hidden: s.hidden(namespace, listedPipelines, listedEvents),
+	}
+	at := slices.IndexFunc(s.Pipelines, func(p *pipelinesv1alpha1.Pipeline) bool { return p.Namespace == namespace && p.Name == name })
+	if at < 0 {
+		page.Verdict = fmt.Sprintf("There is no pipeline %s in namespace %s that you may see.", name, namespace)
+		page.Status = Status{Tone: Unknown, Word: "NotFound"}
+		return page
+	}
+	b := newBoard(s, s.forest(), s.Pipelines[at])
+	page.Exists, page.Suspended = true, b.p.Spec.Suspend
+	page.Environments = b.environments()
+	page.Status, page.Verdict = b.status(page.Environments), b.verdict(page.Environments)
+	page.Lanes = b.lanes()
+	page.LeadTime = leadTime(page.Lanes, len(page.Environments))
+	page.Actions = b.holdActions("")
+	page.Events = s.events(map[Ref]bool{page.Ref: true})
+	return page
+}
+
+// decision is something that a person may ask for about a promotion.
+type decision struct {
+	id, label, explanation, confirm string
+	danger                          bool
+	try                             func(*pipelinesv1alpha1.Pipeline, pipeline.Ask) (pipeline.Answer, error)
+}
+
+var decisions = []decision{
+	{"approve", "Approve %s for %s", "Soak times and windows still hold it.", "Approve %s for %s?", false, pipeline.Approve},
+	{"reject", "Reject %s for %s", "That revision does not get there unless somebody asks for a retry.", "Reject %s for %s?", true, pipeline.Reject},
+	{
+		"promote", "Promote %s to %s now", "It counts as approval, and neither soak times nor windows hold it.",
+		"Promote %s to %s now, without waiting for soak times and windows?", true, pipeline.PromoteNow,
+	},
+	{"retry", "Try %s again in %s", "It may need an approval of its own.", "Try %s again in %s?", false, pipeline.Retry},
+}
+
+// actionsAt are what a person can do about an environment. Whether it makes sense is what the controller would answer.
+func (b *board) actionsAt(environment string, p *pipelinesv1alpha1.PromotionStatus) []Action {
+	actions := []Action{}
+	for _, d := range decisions {
+		actions = append(actions, b.action(environment, p, d))
+	}
+	return append(actions, b.holdActions(environment)...)
+}
+
+func (b *board) action(environment string, p *pipelinesv1alpha1.PromotionStatus, d decision) Action {
+	revision := "nothing"
+	arguments := []string{d.id, b.ref.Name, environment}
+	if p != nil {
+		revision = p.Revision
+		arguments = append(arguments, "--revision", revision)
+	}
+	a := Action{
+		ID: d.id, Label: fmt.Sprintf(d.label, revision, environment), Command: command(b.ref.Namespace, arguments...),
+		Explanation: d.explanation, Confirm: fmt.Sprintf(d.confirm, revision, environment), Danger: d.danger,
+		Denied: b.scene.denied(b.decisionRight()),
+	}
+	if p == nil {
+		a.Label = fmt.Sprintf(d.label, "a revision", environment)
+		a.Unavailable = fmt.Sprintf("There is no promotion to environment %s.", environment)
+		return a
+	}
+	ask := pipeline.Ask{Environment: environment, Revision: p.Revision, Run: p.Run, Time: b.scene.Now}
+	answer, err := d.try(b.p.DeepCopy(), ask)
+	switch {
+	case err != nil:
+		a.Unavailable = err.Error()
+	case answer.Already:
+		a.Unavailable = answer.Message
+	case b.p.DeletionTimestamp != nil:
+		a.Unavailable = "The pipeline is being deleted."
+	}
+	return a
+}
+
+// holdActions hold and release an environment, or all of them.
+func (b *board) holdActions(environment string) []Action {
+	held := slices.ContainsFunc(pipeline.ReadHolds(b.p.Annotations), func(h pipeline.UserHold) bool { return h.Environment == environment })
+	what, arguments := "all environments", []string{"hold", b.ref.Name}
+	if environment != "" {
+		what, arguments = environment, append(arguments, environment)
+	}
+	hold := Action{
+		ID: "hold", Label: "Hold " + what, Command: command(b.ref.Namespace, arguments...), Denied: b.scene.denied(b.decisionRight()),
+		Explanation: "Nothing new begins until somebody releases it. Pull requests that are open stay open.",
+		Confirm:     "Hold promotions to " + what + " until somebody releases them?",
+	}
+	release := Action{
+		ID: "release", Label: "Release " + what, Command: command(b.ref.Namespace, append(arguments, "--release")...),
+		Denied: b.scene.denied(b.decisionRight()), Explanation: "Promotions happen again.", Confirm: "Release promotions to " + what + "?",
+	}
+	if held {
+		hold.Unavailable = "Promotions to " + what + " are held already."
+	} else {
+		release.Unavailable = "Nobody holds " + what + "."
+	}
+	return []Action{hold, release}
+}

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/objecttree"
+)
+
+// Scene is all that documents are made from. An object that the reader may not list does not occur in it.
+type Scene struct {
+	// Objects are installations, executions and deploy items; nil is none.
+	Objects     *objecttree.Objects
+	Pipelines   []*pipelinesv1alpha1.Pipeline
+	Targets     []*lsv1alpha1.Target
+	DataObjects []*lsv1alpha1.DataObject
+	// Events are those of events.k8s.io, which is what the recorders of the controllers write.
+	Events []*eventsv1.Event
+	// Checks are what looks at targets have shown.
+	Checks map[Ref]*TargetCheck
+	// Rights are those of the reader; nil is everything.
+	Rights Rights
+	Now    time.Time
+}
+
+func (s Scene) forest() *objecttree.Forest {
+	if s.Objects == nil {
+		return (&objecttree.Objects{}).Forest()
+	}
+	return s.Objects.Forest()
+}
+
+func refOf(node *objecttree.Node) Ref {
+	return Ref{Kind: string(node.Kind), Namespace: node.Namespace(), Name: node.Name()}
+}
+
+// idOf is how documents name a row or a node of a graph.
+func idOf(ref Ref) string { return ref.Kind + "/" + ref.Namespace + "/" + ref.Name }
+
+// timeOf is a time that may be unknown.
+func timeOf(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	at = at.UTC()
+	return &at
+}
+
+// orEmpty keeps lists from becoming null in JSON.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// stamp is a time of a status.
+func stamp(at *metav1.Time) *time.Time {
+	if at == nil {
+		return nil
+	}
+	return timeOf(at.Time)
+}

@@ -1,0 +1,457 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package view says what the pages of the web UI show: one document per page, made from the objects that its reader may see. It is pure,
+// and its types are the contract with the pages, which are written in TypeScript: internal/web/typescript makes theirs from these.
+//
+// What a document says of an object is what `espalier why`, `tree` and `get` say of it, by the same functions. Texts from the cluster
+// are given as they are; the pages show them as text.
+package view
+
+import "time"
+
+// Tone is how a state is shown: by a shape, a word and a colour.
+type Tone string
+
+// The tones, from the design's table of phase icons.
+const (
+	NotYet      Tone = "not-yet"
+	Works       Tone = "works"
+	Done        Tone = "done"
+	Failed      Tone = "failed"
+	Going       Tone = "going"
+	GoingFailed Tone = "going-failed"
+	Waits       Tone = "waits"
+	Person      Tone = "person"
+	Stopped     Tone = "stopped"
+	Unknown     Tone = "unknown"
+)
+
+// Ref names an object. Kind is Installation, Execution, DeployItem, Pipeline, Target, DataObject, Secret or ConfigMap.
+type Ref struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// Status is how something is doing. Word is the one of the API, such as Progressing or WaitingForApproval.
+type Status struct {
+	Tone    Tone       `json:"tone"`
+	Word    string     `json:"word"`
+	Since   *time.Time `json:"since,omitempty"`
+	Message string     `json:"message,omitempty"`
+}
+
+// Progress counts deploy items or targets.
+type Progress struct {
+	All     int `json:"all"`
+	Done    int `json:"done"`
+	Running int `json:"running"`
+	Failed  int `json:"failed"`
+	Waiting int `json:"waiting"`
+}
+
+// Action is something that a person can do to the object of a page. Command does the same in a terminal. What the reader may not do has a
+// reason in Denied, and what makes no sense now has one in Unavailable.
+type Action struct {
+	// ID is reconcile, interrupt, abort, force, delete, approve, reject, promote, retry, hold or release.
+	ID          string `json:"id"`
+	Label       string `json:"label"`
+	Command     string `json:"command"`
+	Explanation string `json:"explanation,omitempty"`
+	// Confirm is the question before it is done, with the name of the result.
+	Confirm     string `json:"confirm,omitempty"`
+	Danger      bool   `json:"danger,omitempty"`
+	Denied      string `json:"denied,omitempty"`
+	Unavailable string `json:"unavailable,omitempty"`
+}
+
+// Overview is the first page. Needs come first, the widest effect first.
+type Overview struct {
+	Now           time.Time         `json:"now"`
+	Verdict       string            `json:"verdict"`
+	Needs         []Need            `json:"needs"`
+	Soon          []string          `json:"soon"`
+	Pipelines     []PipelineRow     `json:"pipelines"`
+	Installations []InstallationRow `json:"installations"`
+	// Hidden names what the reader may not list, each with the missing right.
+	Hidden []string `json:"hidden"`
+}
+
+// Need is something that does not go on without a person: a failure, an approval, or something that nobody provides.
+type Need struct {
+	ID      string     `json:"id"`
+	Tone    Tone       `json:"tone"`
+	Subject Ref        `json:"subject"`
+	Cause   Ref        `json:"cause"`
+	Title   string     `json:"title"`
+	Reason  string     `json:"reason"`
+	Message string     `json:"message"`
+	HoldsUp int        `json:"holdsUp"`
+	Since   *time.Time `json:"since,omitempty"`
+	Command string     `json:"command"`
+	// Button says where the need leads to: "See why" or "Review changes".
+	Button string `json:"button"`
+}
+
+// InstallationRow is a root installation.
+type InstallationRow struct {
+	Ref      Ref      `json:"ref"`
+	Status   Status   `json:"status"`
+	Progress Progress `json:"progress"`
+	// Flow is Job or Continuous.
+	Flow      string `json:"flow"`
+	Component string `json:"component,omitempty"`
+	Version   string `json:"version,omitempty"`
+	WaitsFor  string `json:"waitsFor,omitempty"`
+}
+
+// PipelineRow is a pipeline on the overview, with its environments in order. These have neither actions nor an approval, which belong to
+// the page of the pipeline.
+type PipelineRow struct {
+	Ref          Ref           `json:"ref"`
+	Status       Status        `json:"status"`
+	Latest       string        `json:"latest,omitempty"`
+	Moving       bool          `json:"moving"`
+	Environments []Environment `json:"environments"`
+}
+
+// OverviewChange is what has become of rows since another overview: whole rows that are new or different, and names of those that are gone.
+type OverviewChange struct {
+	Now               time.Time         `json:"now"`
+	Verdict           string            `json:"verdict"`
+	Needs             []Need            `json:"needs"`
+	Soon              []string          `json:"soon"`
+	Hidden            []string          `json:"hidden"`
+	Pipelines         []PipelineRow     `json:"pipelines"`
+	Installations     []InstallationRow `json:"installations"`
+	GonePipelines     []Ref             `json:"gonePipelines"`
+	GoneInstallations []Ref             `json:"goneInstallations"`
+}
+
+// Why is the answer to "why is this waiting?", from the object of the page to the cause.
+type Why struct {
+	Tone     Tone     `json:"tone"`
+	Answer   string   `json:"answer"`
+	Quote    string   `json:"quote,omitempty"`
+	QuotedBy string   `json:"quotedBy,omitempty"`
+	Chain    []Link   `json:"chain"`
+	Next     string   `json:"next,omitempty"`
+	Commands []string `json:"commands"`
+	HoldsUp  []Ref    `json:"holdsUp"`
+	Others   []string `json:"others"`
+}
+
+// Link is one step of a chain.
+type Link struct {
+	Ref    Ref    `json:"ref"`
+	Status Status `json:"status"`
+}
+
+// Installation is the page of an installation and of everything below it.
+type Installation struct {
+	Now      time.Time `json:"now"`
+	Ref      Ref       `json:"ref"`
+	Exists   bool      `json:"exists"`
+	Parent   *Ref      `json:"parent,omitempty"`
+	Verdict  string    `json:"verdict"`
+	Status   Status    `json:"status"`
+	Progress Progress  `json:"progress"`
+	Flow     string    `json:"flow"`
+	// Component, Version and Blueprint are empty where it has none.
+	Component string `json:"component,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Blueprint string `json:"blueprint,omitempty"`
+	Why       *Why   `json:"why,omitempty"`
+	Graph     Graph  `json:"graph"`
+	Rows      []Row  `json:"rows"`
+	Job       *Job   `json:"job,omitempty"`
+	// Past are the jobs that have ended, the latest first.
+	Past    []PastJob `json:"past"`
+	Actions []Action  `json:"actions"`
+	Events  []Event   `json:"events"`
+	Hidden  []string  `json:"hidden"`
+}
+
+// Row is an object of the tree, in the order of the tree: the table, the waterfall and the drawer have one per object.
+type Row struct {
+	ID     string `json:"id"`
+	Ref    Ref    `json:"ref"`
+	Depth  int    `json:"depth"`
+	Parent string `json:"parent,omitempty"`
+	// Title is the name that the object above gives to this one.
+	Title    string `json:"title"`
+	Status   Status `json:"status"`
+	WaitsFor string `json:"waitsFor,omitempty"`
+	// Type is that of a deploy item, Target the name of its target.
+	Type      string     `json:"type,omitempty"`
+	Target    string     `json:"target,omitempty"`
+	Spans     []Span     `json:"spans"`
+	WaitedFor []string   `json:"waitedFor"`
+	Imports   []Value    `json:"imports"`
+	Exports   []Value    `json:"exports"`
+	Objects   []Deployed `json:"objects"`
+}
+
+// Span is a part of a job: waits, init or works. One without an end goes on.
+type Span struct {
+	What  string     `json:"what"`
+	Tone  Tone       `json:"tone"`
+	Start time.Time  `json:"start"`
+	End   *time.Time `json:"end,omitempty"`
+}
+
+// Job is the run that the waterfall shows.
+type Job struct {
+	ID    string     `json:"id,omitempty"`
+	Start *time.Time `json:"start,omitempty"`
+	End   *time.Time `json:"end,omitempty"`
+}
+
+// PastJob is a job that has ended.
+type PastJob struct {
+	ID     string     `json:"id"`
+	Status Status     `json:"status"`
+	Start  *time.Time `json:"start,omitempty"`
+	End    *time.Time `json:"end,omitempty"`
+}
+
+// Value is an import or an export. What it is stands in an object that the page asks for when somebody wants to see it, with his rights.
+type Value struct {
+	Name string `json:"name"`
+	// Kind is data, target or targetList; Type is the one of the schema if it is known.
+	Kind string `json:"kind"`
+	Type string `json:"type,omitempty"`
+	// State is there, default, missing or not-written.
+	State string `json:"state"`
+	// Source is the object that holds it, Giver the row or installation that writes it.
+	Source *Ref   `json:"source,omitempty"`
+	Giver  *Ref   `json:"giver,omitempty"`
+	Key    string `json:"key,omitempty"`
+	// Secret says that it is shown only when it is asked for.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// Deployed is an object in a target, as the status of a deploy item records it.
+type Deployed struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// Live is what a deploy item has in its target cluster now. Message says why it could not be looked at as a whole.
+type Live struct {
+	Objects []LiveObject `json:"objects"`
+	Message string       `json:"message,omitempty"`
+}
+
+// LiveObject is an object in a target cluster as it is now, with the pods below a workload.
+type LiveObject struct {
+	APIVersion string       `json:"apiVersion,omitempty"`
+	Kind       string       `json:"kind"`
+	Namespace  string       `json:"namespace,omitempty"`
+	Name       string       `json:"name"`
+	Status     Status       `json:"status"`
+	Below      []LiveObject `json:"below"`
+}
+
+// Logs are what deployers have said of a deploy item, the oldest line first. Message says where to look if there are none to show.
+type Logs struct {
+	Lines   []LogLine `json:"lines"`
+	Message string    `json:"message,omitempty"`
+}
+
+// LogLine is something that a deployer has said.
+type LogLine struct {
+	Time *time.Time `json:"time,omitempty"`
+	// Level is info, error or debug.
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+// Diff is what the next job of an installation would change of the objects that its blueprint makes. Message says why it is not known, or
+// that nothing would change.
+type Diff struct {
+	Message string       `json:"message,omitempty"`
+	Objects []ObjectDiff `json:"objects"`
+}
+
+// ObjectDiff is an object that a job would create, update or delete.
+type ObjectDiff struct {
+	Ref   Ref    `json:"ref"`
+	Title string `json:"title"`
+	// Change is create, update or delete.
+	Change string     `json:"change"`
+	Lines  []DiffLine `json:"lines"`
+}
+
+// DiffLine is a line of YAML. Op is + for a new one, - for one that goes, and a space for one that stays.
+type DiffLine struct {
+	Op   string `json:"op"`
+	Text string `json:"text"`
+}
+
+// Graph is a drawing. Sizes are in pixels at scale 1; Go has laid it out.
+type Graph struct {
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Nodes  []Node `json:"nodes"`
+	Edges  []Edge `json:"edges"`
+}
+
+// Node is a box of a graph. ID is that of the row it stands for; a ghost is a source that does not exist.
+type Node struct {
+	ID     string `json:"id"`
+	X      int    `json:"x"`
+	Y      int    `json:"y"`
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Title  string `json:"title"`
+	Detail string `json:"detail,omitempty"`
+	Status Status `json:"status"`
+	Ghost  bool   `json:"ghost,omitempty"`
+	// Group says that it holds the nodes inside of it.
+	Group bool `json:"group,omitempty"`
+}
+
+// Edge is a value that goes from one node to another, or a dependency. Points are those of a path of cubic curves.
+type Edge struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Label string `json:"label,omitempty"`
+	// State is there, missing or cut, and empty while the value is still to come.
+	State string `json:"state"`
+	// Path is the d attribute of an SVG path.
+	Path string `json:"path"`
+}
+
+// Event is what somebody has said about an object, folded.
+type Event struct {
+	Time    time.Time `json:"time"`
+	Tone    Tone      `json:"tone"`
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	By      string    `json:"by,omitempty"`
+	About   Ref       `json:"about"`
+	Count   int       `json:"count"`
+}
+
+// Pipeline is the page of a pipeline.
+type Pipeline struct {
+	Now          time.Time     `json:"now"`
+	Ref          Ref           `json:"ref"`
+	Exists       bool          `json:"exists"`
+	Verdict      string        `json:"verdict"`
+	Status       Status        `json:"status"`
+	Suspended    bool          `json:"suspended,omitempty"`
+	Environments []Environment `json:"environments"`
+	Lanes        []Lane        `json:"lanes"`
+	Actions      []Action      `json:"actions"`
+	Events       []Event       `json:"events"`
+	// LeadTime is the median from the first environment to the last, in seconds; 0 if no revision has made it yet.
+	LeadTime int      `json:"leadTime"`
+	Hidden   []string `json:"hidden"`
+}
+
+// Environment is a card of the board, with the gates before it.
+type Environment struct {
+	Name     string       `json:"name"`
+	Status   Status       `json:"status"`
+	Revision string       `json:"revision,omitempty"`
+	Since    *time.Time   `json:"since,omitempty"`
+	Progress Progress     `json:"progress"`
+	Targets  []TargetCell `json:"targets"`
+	Gates    []Gate       `json:"gates"`
+	// Coming is the revision that the gates hold, if there is one, and Request where its pull request is.
+	Coming   string   `json:"coming,omitempty"`
+	Request  string   `json:"request,omitempty"`
+	Approval *Consent `json:"approval,omitempty"`
+	Actions  []Action `json:"actions"`
+}
+
+// TargetCell is one target of an environment.
+type TargetCell struct {
+	Cluster   string `json:"cluster,omitempty"`
+	Namespace string `json:"namespace"`
+	Revision  string `json:"revision,omitempty"`
+	Ready     bool   `json:"ready"`
+	Status    Status `json:"status"`
+}
+
+// Gate is a condition that a promotion has to meet: approval, soak, window, hold, strategy or health.
+type Gate struct {
+	Kind   string     `json:"kind"`
+	Label  string     `json:"label"`
+	State  string     `json:"state"` // not-reached, counting, passed, yours, others, failed or held
+	Until  *time.Time `json:"until,omitempty"`
+	Since  *time.Time `json:"since,omitempty"`
+	Detail string     `json:"detail,omitempty"`
+}
+
+// Consent is an approval that a person is asked for, with what it changes.
+type Consent struct {
+	Revision string       `json:"revision"`
+	From     string       `json:"from,omitempty"`
+	Since    *time.Time   `json:"since,omitempty"`
+	Facts    []Fact       `json:"facts"`
+	Changes  []FieldShift `json:"changes"`
+}
+
+// Fact is a label and what it says.
+type Fact struct {
+	Label string `json:"label"`
+	Text  string `json:"text"`
+}
+
+// FieldShift is a field that a promotion writes.
+type FieldShift struct {
+	Object string `json:"object"`
+	Field  string `json:"field"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after"`
+}
+
+// Lane is a revision on its way through the environments.
+type Lane struct {
+	Revision string `json:"revision"`
+	Marks    []Mark `json:"marks"`
+	// Ended says how: arrived, moving, superseded, failed or rejected.
+	Ended string `json:"ended"`
+}
+
+// Mark is where a revision is or was.
+type Mark struct {
+	Environment string     `json:"environment"`
+	Time        *time.Time `json:"time,omitempty"`
+	Tone        Tone       `json:"tone"`
+	By          string     `json:"by,omitempty"`
+	Reason      string     `json:"reason,omitempty"`
+}
+
+// Targets is the page of targets and clusters.
+type Targets struct {
+	Now     time.Time   `json:"now"`
+	Verdict string      `json:"verdict"`
+	Rows    []TargetRow `json:"rows"`
+	Hidden  []string    `json:"hidden"`
+}
+
+// TargetRow is a Target or a GitopsCluster. Check is what the server has found out about it with the reader's rights, if it was asked to.
+type TargetRow struct {
+	Ref    Ref          `json:"ref"`
+	Type   string       `json:"type"`
+	Status Status       `json:"status"`
+	Runs   []Ref        `json:"runs"`
+	Check  *TargetCheck `json:"check,omitempty"`
+}
+
+// TargetCheck is what a look at a cluster has shown. Expires is when its certificate or token does, whichever comes first.
+type TargetCheck struct {
+	At           time.Time  `json:"at"`
+	Reachable    bool       `json:"reachable"`
+	Error        string     `json:"error,omitempty"`
+	Version      string     `json:"version,omitempty"`
+	Expires      *time.Time `json:"expires,omitempty"`
+	Milliseconds int        `json:"milliseconds"`
+}

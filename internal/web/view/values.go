@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"maps"
+	"slices"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/objecttree"
+)
+
+// States of values.
+const (
+	valueThere      = "there"
+	valueMissing    = "missing"
+	valueNotWritten = "not-written"
+)
+
+// values say where imports come from and exports go to.
+type values struct {
+	scene     Scene
+	relations *relations
+	present   map[Ref]bool
+}
+
+func newValues(s Scene, r *relations) *values {
+	v := &values{scene: s, relations: r, present: make(map[Ref]bool, len(s.DataObjects)+len(s.Targets))}
+	for _, object := range s.DataObjects {
+		v.present[Ref{"DataObject", object.Namespace, object.Name}] = true
+	}
+	for _, target := range s.Targets {
+		v.present[Ref{"Target", target.Namespace, target.Name}] = true
+	}
+	return v
+}
+
+// of returns the imports and exports of an object.
+func (v *values) of(node *objecttree.Node, known objecttree.Explanation) (imports, exports []Value) {
+	switch object := node.Object.(type) {
+	case *lsv1alpha1.Installation:
+		return v.imports(node, object, known), v.exports(node, object)
+	case *lsv1alpha1.DeployItem:
+		return ofItem(object)
+	}
+	return []Value{}, []Value{}
+}
+
+// ofItem are the target that an item is deployed to, and the Secret that its deployer has written exports to.
+func ofItem(item *lsv1alpha1.DeployItem) (imports, exports []Value) {
+	imports, exports = []Value{}, []Value{}
+	if target := item.Spec.Target; target != nil {
+		imports = append(imports, Value{
+			Name: "target", Kind: "target", State: valueThere, Source: &Ref{"Target", item.Namespace, target.Name}, Secret: true,
+		})
+	}
+	if export := item.Status.ExportReference; export != nil {
+		exports = append(exports, Value{
+			Name: "exports", Kind: "data", State: valueThere, Source: &Ref{"Secret", item.Namespace, export.Name},
+			Key: lsv1alpha1.ExportSecretKey, Secret: true,
+		})
+	}
+	return imports, exports
+}
+
+func (v *values) imports(node *objecttree.Node, object *lsv1alpha1.Installation, known objecttree.Explanation) []Value {
+	all := []Value{}
+	for _, data := range object.Spec.Imports.Data {
+		all = append(all, v.dataImport(node, data, known))
+	}
+	for _, target := range object.Spec.Imports.Targets {
+		all = append(all, v.targetImport(node, target, known)...)
+	}
+	return all
+}
+
+func (v *values) dataImport(node *objecttree.Node, data lsv1alpha1.DataImport, known objecttree.Explanation) Value {
+	value := Value{Name: data.Name, Kind: "data", State: valueThere, Secret: isSecret(node, data.Name, 0)}
+	switch {
+	case data.SecretRef != nil:
+		value.Source, value.Key = &Ref{"Secret", node.Namespace(), data.SecretRef.Name}, data.SecretRef.Key
+	case data.ConfigMapRef != nil:
+		value.Source, value.Key = &Ref{"ConfigMap", node.Namespace(), data.ConfigMapRef.Name}, data.ConfigMapRef.Key
+	default:
+		v.locate(&value, node, dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: scopeOf(node).ObjectName(data.DataRef)})
+	}
+	if saidMissing(known, data.Name) && value.Giver == nil {
+		value.State = valueMissing
+	}
+	return value
+}
+
+// isSecret reports whether a value comes from a Secret, through however many installations it was handed down.
+func isSecret(node *objecttree.Node, name string, depth int) bool {
+	object, ok := node.Installation()
+	if !ok || depth > maxDepth {
+		return false
+	}
+	i := slices.IndexFunc(object.Spec.Imports.Data, func(d lsv1alpha1.DataImport) bool { return d.Name == name })
+	if i < 0 {
+		return false
+	}
+	data := object.Spec.Imports.Data[i]
+	return data.SecretRef != nil || node.Above != nil && data.DataRef != "" && isSecret(node.Above, data.DataRef, depth+1)
+}
+
+// targetImport is a single target, or each target of a list or map. One that the parent imports as a whole is not taken apart.
+func (v *values) targetImport(node *objecttree.Node, target lsv1alpha1.TargetImport, known objecttree.Explanation) []Value {
+	var all []Value
+	add := func(name, kind, reference string) {
+		value := Value{Name: name, Kind: kind, State: valueThere, Secret: true}
+		v.locate(&value, node, dataflow.ObjectID{Kind: dataflow.KindTarget, Name: scopeOf(node).ObjectName(reference)})
+		if saidMissing(known, target.Name) && value.Giver == nil && !v.present[*value.Source] {
+			value.State = valueMissing
+		}
+		all = append(all, value)
+	}
+	switch {
+	case target.Target != "":
+		add(target.Name, "target", target.Target)
+	case target.Targets != nil:
+		for i, reference := range target.Targets {
+			add(dataflow.IndexedReference(target.Name, i), "targetList", reference)
+		}
+	case target.TargetMap != nil:
+		for _, key := range slices.Sorted(maps.Keys(target.TargetMap)) {
+			add(dataflow.KeyedReference(target.Name, key), "targetList", target.TargetMap[key])
+		}
+	default:
+		value := Value{Name: target.Name, Kind: "targetList", State: valueThere, Secret: true}
+		if node.Above != nil {
+			giver := refOf(node.Above)
+			value.Giver = &giver
+		}
+		all = append(all, value)
+	}
+	return all
+}
+
+// locate says which object holds a value, who writes it, and whether it is there.
+func (v *values) locate(value *Value, node *objecttree.Node, id dataflow.ObjectID) {
+	source := Ref{string(id.Kind), node.Namespace(), id.Name}
+	value.Source = &source
+	giver := v.relations.exporter(node, id)
+	if giver == nil && node.Above != nil && v.handedDown(node, id) {
+		giver = node.Above
+	}
+	if giver != nil {
+		ref := refOf(giver)
+		value.Giver = &ref
+	}
+	if !v.present[source] {
+		value.State = absent(giver, v.unlisted(id.Kind, node.Namespace()))
+	}
+}
+
+// absent is the state of a value whose object is not in sight. Where the reader may not look, those who write it have to tell.
+func absent(giver *objecttree.Node, unlisted bool) string {
+	switch {
+	case giver == nil && !unlisted:
+		return valueMissing
+	case giver == nil || unlisted && giver.State() == objecttree.Succeeded:
+		return valueThere
+	}
+	return valueNotWritten
+}
+
+// handedDown reports whether an object is an import of the parent, which writes it for what it contains.
+func (v *values) handedDown(node *objecttree.Node, id dataflow.ObjectID) bool {
+	parent, ok := node.Above.Installation()
+	if !ok {
+		return false
+	}
+	same := func(name string) bool { return scopeOf(node).ObjectName(name) == id.Name }
+	if id.Kind == dataflow.KindTarget {
+		return slices.ContainsFunc(parent.Spec.Imports.Targets, func(t lsv1alpha1.TargetImport) bool { return same(t.Name) })
+	}
+	mapped := false
+	for name := range parent.Spec.ImportDataMappings {
+		mapped = mapped || same(name)
+	}
+	return mapped || slices.ContainsFunc(parent.Spec.Imports.Data, func(d lsv1alpha1.DataImport) bool { return same(d.Name) })
+}
+
+// unlisted reports whether the reader may not see which objects there are.
+func (v *values) unlisted(kind dataflow.ObjectKind, namespace string) bool {
+	if kind == dataflow.KindTarget {
+		return !v.scene.mayList(listedTargets, namespace)
+	}
+	return !v.scene.mayList(listedDataObjects, namespace)
+}
+
+func (v *values) exports(node *objecttree.Node, object *lsv1alpha1.Installation) []Value {
+	all := []Value{}
+	add := func(name, kind string, id dataflow.ObjectID, secret bool) {
+		source := Ref{string(id.Kind), node.Namespace(), id.Name}
+		value := Value{Name: name, Kind: kind, State: valueNotWritten, Source: &source, Secret: secret}
+		if v.present[source] || v.unlisted(id.Kind, node.Namespace()) && node.State() == objecttree.Succeeded {
+			value.State = valueThere
+		}
+		all = append(all, value)
+	}
+	scope := scopeOf(node)
+	for _, export := range object.Spec.Exports.Data {
+		add(export.Name, "data", dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: scope.ObjectName(export.DataRef)}, false)
+	}
+	for _, export := range object.Spec.Exports.Targets {
+		add(export.Name, "target", dataflow.ObjectID{Kind: dataflow.KindTarget, Name: scope.ObjectName(export.Target)}, true)
+	}
+	return all
+}

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Journeys through the pages in a real browser, against the product as people start it: "espalier up", "espalier ui" and "espalier ui
+// serve" of the binary that "make build" makes, with a real API server and the real controllers. What a journey has done is asked of the API
+// server, and not only of the page.
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { actions } from "./real/actions.mjs";
+import { deliveries } from "./real/deliveries.mjs";
+import { hostility } from "./real/hostility.mjs";
+import { promotions } from "./real/promotions.mjs";
+import { resumption } from "./real/resumption.mjs";
+import { tenants } from "./real/tenants.mjs";
+import { World } from "./real/world.mjs";
+
+let world;
+before(async () => { world = await World.start(); });
+after(async () => { await world?.stop(); });
+
+const journeys = { ...deliveries, ...promotions, ...actions, ...tenants, ...resumption, ...hostility };
+const wanted = new RegExp(process.env.JOURNEYS ?? "");
+
+describe("against the real product", () => {
+  for (const [name, journey] of Object.entries(journeys)) if (wanted.test(name)) it(name, { timeout: 900_000 }, () => journey(world));
+  it("there are journeys", () => assert.ok(Object.keys(journeys).some((name) => wanted.test(name))));
+});

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Installations from nothing to their end.
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { succeeded } from "./cluster.mjs";
+import { Door } from "./door.mjs";
+import { dataObject, installation, mock, namespace, place, target, writer } from "./objects.mjs";
+import { agree, choose, question } from "./press.mjs";
+import { example, notReloaded } from "./world.mjs";
+
+/** withoutAge takes out for how long something has been so, which the page shows elsewhere. */
+const withoutAge = (text) => text.replace(/ \(for [^)]*\)/, "");
+
+/** says waits until a page and the status of an object say the same: each try may meet the cluster at another step. */
+async function says(said, message) {
+  for (;;) {
+    const wanted = withoutTry(await message());
+    if (withoutTry(await said.innerText()).endsWith(wanted)) return;
+  }
+}
+
+export const deliveries = {
+  "J1: from nothing to an example that has succeeded": async (world) => {
+    await world.visit("/", async (page) => {
+      await page.getByRole("heading", { name: "No installations yet" }).waitFor();
+      const file = path.join(world.folder, "example.yaml");
+      await writeFile(file, await example("hello-world/hello-world.yaml"));
+      await world.accepted(`kubectl apply -f ${file}`);
+      await page.getByRole("row", { name: /hello-world.*Succeeded/ }).waitFor();
+      await notReloaded(page);
+      assert.ok(succeeded(await world.cluster.get("Installation", "hello-world", "hello-world")));
+      assert.equal((await world.cluster.get("ConfigMap", "hello-world", "greeting")).data.text, "Hello, world!");
+      await page.getByRole("link", { name: "hello-world hello-world" }).click();
+      await page.getByRole("heading", { name: "hello-world is done." }).waitFor();
+    });
+  },
+
+  "J2: a missing import is named, and what brings it turns the page green": async (world) => {
+    await world.cluster.apply(place("missing"), writer("missing", "greeter", { textFrom: "greeting" }));
+    await world.visit("/", async (page) => {
+      await page.getByRole("heading", { name: "greeter waits for import text" }).waitFor();
+      await page.getByLabel("Needs you").getByText("DataObject missing/greeting does not exist").waitFor();
+      await page.getByRole("link", { name: /^See why/ }).click();
+      await page.getByText("Why is this not done?").waitFor();
+      const { stdout } = await world.espalier("why", "greeter", "-n", "missing");
+      assert.equal(await page.locator("#answer").innerText(), withoutAge(stdout.split("\n")[0]));
+      await world.cluster.apply(dataObject("missing", "greeting", "good morning"));
+      await page.getByRole("heading", { name: "greeter is done." }).waitFor();
+      await notReloaded(page);
+      assert.ok(succeeded(await world.cluster.get("Installation", "missing", "greeter")));
+      assert.equal((await world.cluster.get("ConfigMap", "missing", "greeter")).data.text, "good morning");
+    });
+  },
+
+  "J3: a job of thirty items is followed to its end": async (world) => {
+    const items = Array.from({ length: 30 }, (_, i) => mock(`item-${i}`, { initialPhase: "Progressing" }, i % 6 ? { dependsOn: [`item-${i - 1}`] } : {}));
+    await world.cluster.apply(namespace("many"), installation("many", "many", {
+      items, imports: [{ name: "go", type: "data", schema: { type: "boolean" } }], spec: { imports: { data: [{ name: "go", dataRef: "go" }] } },
+    }));
+    await world.visit("/installations/many/many", async (page) => {
+      await page.getByRole("heading", { name: "many waits for import go." }).waitFor();
+      await world.cluster.apply(dataObject("many", "go", true));
+      await page.getByRole("heading", { name: "many is done." }).waitFor();
+      await notReloaded(page);
+      await page.getByRole("row", { name: /^Unfold many many Execution/ }).getByRole("button").click();
+      await page.getByRole("row", { name: /item-29 DeployItem/ }).waitFor();
+      assert.deepEqual(await rowsOf(page), await treeOf(world, "many", "many"));
+    }, { height: 3000 });
+  },
+
+  "J6: a cluster that is down is told of, disturbs nobody, and is used once it is back": async (world) => {
+    const door = await Door.closed(new URL(world.cluster.server).port);
+    await world.cluster.apply(place("far"), target("far", "away", { kubeconfig: kubeconfigAt(world, door.port) }));
+    await world.cluster.apply(writer("far", "traveller", { into: "away" }), writer("far", "neighbour"));
+    try {
+      const { metadata: { name } } = await itemOf(world, "far", "traveller");
+      const { status } = await world.cluster.until("DeployItem", "far", name, "in trouble", (item) => item.status?.lastError?.message);
+      assert.match(status.lastError.message, /connection refused/);
+      await world.visit("/installations/far/traveller", async (page) => {
+        const said = page.locator("#answer").filter({ hasText: "connection refused" });
+        await said.waitFor();
+        await says(said, async () => (await world.cluster.get("DeployItem", "far", name)).status.lastError.message);
+        await world.cluster.until("Installation", "far", "neighbour", "succeeded", succeeded);
+        await door.open();
+        await page.getByRole("heading", { name: "traveller is done." }).waitFor();
+        await notReloaded(page);
+      });
+      assert.equal((await world.cluster.get("ConfigMap", "far", "traveller")).data.text, "hello");
+    } finally {
+      await door.close();
+    }
+  },
+
+  "J9: a deletion shows what it takes along, and takes it": async (world) => {
+    await world.cluster.apply(place("going"), writer("going", "leaver"), writer("going", "stayer"));
+    for (const name of ["leaver", "stayer"]) await world.cluster.until("Installation", "going", name, "succeeded", succeeded);
+    await remove(world, "leaver", /uninstalls what was deployed/);
+    assert.equal(await world.cluster.get("ConfigMap", "going", "leaver"), undefined);
+    await world.cluster.patch("Installation", "going", "stayer", { metadata: { annotations: { "landscaper.gardener.cloud/delete-without-uninstall": "true" } } });
+    await remove(world, "stayer", /What was deployed stays where it is/);
+    assert.equal((await world.cluster.get("ConfigMap", "going", "stayer")).data.text, "hello");
+  },
+};
+
+async function remove(world, name, says) {
+  const below = (await world.cluster.list("DeployItem", "going")).filter((item) => item.metadata.name.startsWith(name));
+  await world.visit(`/installations/going/${name}`, async (page) => {
+    await choose(page, "Delete");
+    await question(page).getByText(says).waitFor();
+    await question(page).locator("summary").click();
+    for (const item of below) await question(page).getByText(item.metadata.name).waitFor();
+    await agree(page);
+    await page.getByText(`There is no installation ${name} in going`).waitFor();
+    await notReloaded(page);
+  });
+  assert.equal(await world.cluster.get("Installation", "going", name), undefined);
+  for (const kind of ["Execution", "DeployItem"]) assert.deepEqual((await world.cluster.list(kind, "going")).filter((each) => each.metadata.name.startsWith(name)), []);
+}
+
+/** withoutTry takes out when the next attempt is, which is another one at each look. */
+const withoutTry = (text) => text.replace(/, next attempt at [^:]*:\d\d:\d\dZ/, "");
+
+/** itemOf is the deploy item of an installation that has one. */
+async function itemOf(world, ns, name) {
+  const execution = await world.cluster.until("Execution", ns, name, "filled", (found) => found?.status?.deployItemCache?.activeDIs?.length);
+  return world.cluster.get("DeployItem", ns, execution.status.deployItemCache.activeDIs[0].objectName);
+}
+
+/** rowsOf are the objects in the table of an installation, with their phases. */
+async function rowsOf(page) {
+  const found = await page.locator(".rows-body .row").evaluateAll((rows) => rows.map((row) => {
+    const text = (part) => row.querySelector(part)?.textContent.trim();
+    return `${text(".kind") ?? "Installation"} ${row.querySelector(".nmx").title} ${text(".cell.cp")}`;
+  }));
+  return found.sort();
+}
+
+/** treeOf are the same objects as "espalier tree" shows them. */
+async function treeOf(world, ns, name) {
+  const { stdout } = await world.espalier("tree", name, "-n", ns, "-o", "json");
+  const flat = (node) => [`${node.kind} ${node.namespace}/${node.name} ${node.phase}`, ...(node.below ?? []).flatMap(flat)];
+  return JSON.parse(stdout).trees.flatMap(flat).sort();
+}
+
+function kubeconfigAt(world, port) {
+  const config = structuredClone(world.cluster.config);
+  config.clusters[0].cluster.server = `https://127.0.0.1:${port}`;
+  return JSON.stringify(config);
+}

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+import net from "node:net";
+
+/** Door is a port of this machine that leads to another one while it is open. Nobody listens there while it is closed. */
+export class Door {
+  #connections = new Set();
+
+  constructor(to) {
+    this.server = net.createServer((from) => {
+      const there = net.connect(to, "127.0.0.1");
+      for (const [a, b] of [[from, there], [there, from]]) {
+        this.#connections.add(a);
+        a.on("error", () => b.destroy()).on("close", () => { this.#connections.delete(a); b.destroy(); });
+        a.pipe(b);
+      }
+    });
+  }
+
+  /** closed finds a port for the door, and leaves it closed. */
+  static async closed(to) {
+    const door = new Door(to);
+    await door.#listen(0);
+    door.port = door.server.address().port;
+    await door.close();
+    return door;
+  }
+
+  open() {
+    return this.#listen(this.port);
+  }
+
+  #listen(port) {
+    return new Promise((resolve, reject) => this.server.once("error", reject).listen(port, "127.0.0.1", resolve));
+  }
+
+  /** close cuts everybody off. */
+  async close() {
+    if (!this.server.listening) return;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    for (const each of this.#connections) each.destroy();
+    await closed;
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A control plane of its own with everything in it, and browsers that look at it.
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { launch, ready } from "../chromium.mjs";
+import { listen } from "../checks.mjs";
+import { Cluster } from "./cluster.mjs";
+import { program, Program, run } from "./program.mjs";
+import { patience } from "./wait.mjs";
+
+export class World {
+  #programs = [];
+
+  /** start starts the control plane with its web UI, and the browser. */
+  static async start() {
+    const world = new World();
+    try {
+      await world.#start();
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+    return world;
+  }
+
+  async #start() {
+    this.folder = await mkdtemp(path.join(tmpdir(), "espalier-ui-"));
+    const data = path.join(this.folder, "data");
+    this.env = { ...process.env, HOME: this.folder, XDG_DATA_HOME: this.folder, KUBECONFIG: path.join(data, "kubeconfig"), PATH: `${await this.#tools()}:${process.env.PATH}` };
+    const up = this.program("up", "--data-dir", data, "--ui-addr", "127.0.0.1:0", "--start-timeout", "10m");
+    const [, code] = await up.says(/Web UI +(http:\S+)[^]*Ctrl-C/, 600);
+    this.cluster = new Cluster(JSON.parse((await this.espalier("kubectl", "config", "view", "--raw", "--minify", "-o", "json")).stdout));
+    this.browser = await launch();
+    this.admin = await this.enter(code);
+  }
+
+  /** #tools puts espalier and kubectl on the path, for commands that the pages show. */
+  async #tools() {
+    const folder = path.join(this.folder, "bin");
+    await mkdir(folder);
+    for (const [name, args] of [["espalier", ""], ["kubectl", " kubectl"]]) {
+      await writeFile(path.join(folder, name), `#!/bin/sh\nexec "${program}"${args} "$@"\n`);
+      await chmod(path.join(folder, name), 0o755);
+    }
+    return folder;
+  }
+
+  async stop() {
+    await this.browser?.close();
+    this.cluster?.close();
+    for (const each of this.#programs.reverse()) await each.stop();
+    if (this.folder) await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** program starts espalier with arguments; it is stopped with the world. */
+  program(...args) {
+    const started = new Program(args, this.env);
+    this.#programs.push(started);
+    return started;
+  }
+
+  /** espalier runs a command to its end. */
+  espalier(...args) {
+    return run(program, args, this.env);
+  }
+
+  /** accepted runs a command as a page shows it, which has to succeed. */
+  async accepted(command) {
+    const { code, stdout, stderr } = await run("/bin/sh", ["-c", command], this.env);
+    assert.equal(code, 0, `${command} was not accepted:\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** enter opens an address that is good once, and returns the browser's context with its cookie. */
+  async enter(address, options = {}) {
+    const context = await this.context(options);
+    const page = await context.newPage();
+    await page.goto(address);
+    await ready(page);
+    await page.close();
+    return Object.assign(context, { address: new URL(address).origin });
+  }
+
+  context(options = {}) {
+    return this.browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"], ...options });
+  }
+
+  /** visit opens a page and gives it to a test; it fails if anything was wrong with the page meanwhile. */
+  async visit(where, test, { as = this.admin, width = 1440, height = 900, colorScheme = "light", allowed = () => false } = {}) {
+    const page = await as.newPage();
+    page.setDefaultTimeout(patience * 1000);
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const wrong = await listen(page, allowed);
+    try {
+      await page.goto(as.address + where);
+      await ready(page);
+      await page.evaluate(() => { window.loadedOnce = true; });
+      await test(page);
+      assert.deepEqual(wrong, [], `something was wrong on ${where}`);
+    } finally {
+      await page.close();
+    }
+  }
+
+  /** kubeconfig writes one for the token of an account, and returns the environment that uses it. */
+  async kubeconfig(name, token) {
+    const file = path.join(this.folder, `${name}.kubeconfig`);
+    const config = { ...this.cluster.config, users: [{ name: this.cluster.config.users[0].name, user: { token } }] };
+    await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+    return file;
+  }
+
+  /** token is one of a service account, for an hour. */
+  async token(namespace, name) {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
+    return (await this.cluster.call("POST", path, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3600 } })).status.token;
+  }
+}
+
+/** notReloaded fails if the page was loaded again since it was visited. */
+export async function notReloaded(page) {
+  assert.equal(await page.evaluate(() => window.loadedOnce), true, "the page was loaded again");
+}
+
+/** example reads a file of an example. */
+export const example = (name) => readFile(new URL(`../../../examples/${name}`, import.meta.url), "utf8");

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Things that float. The browser's own dialog keeps the focus inside, closes on Escape and gives the focus back.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export function Dialog({ label, class: classes = "", onClose, children }: { label: string; class?: string; onClose: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = box.current;
+    const before = document.activeElement as HTMLElement | null;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      before?.focus?.();
+    };
+  }, []);
+  return (
+    <dialog ref={box} class={classes} aria-label={label} onCancel={(event) => { event.preventDefault(); onClose(); }}
+      onClick={(event) => event.target === box.current && onClose()}>
+      <div class="dialog-in">{children}</div>
+    </dialog>
+  );
+}

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the server says beside the documents of the pages.
+export type * from "./generated/view";
+import type { Graph, Ref } from "./generated/view";
+
+export interface Me { user: string; groups: string[]; mode: string; version: string; cluster: string; loginWith: string[]; oidcName?: string }
+export interface Problem { message: string; since: string }
+export interface Preview { text: string; objects: Ref[] }
+export interface ValueText { value: string; truncated: boolean }
+/** Call is something that the server can be asked for, and the rights that it takes. */
+export interface Call { path: string; method: string; what: string; rights: string[] | string }
+export interface Parameter { name: string; type: string; schema?: unknown }
+export interface Blueprint { name: string; imports: Parameter[]; exports: Parameter[]; graph: Graph; source: string }
+export interface Rendered { items: { name: string; yaml: string }[]; message: string }

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Gates, approvals and lanes of a pipeline. All of it is pure.
+import type { FieldShift, Gate, Lane } from "./documents";
+import { secondsBetween } from "./format";
+
+const order = ["failed", "yours", "others", "held", "counting"];
+
+/** holding is the gate that a revision stands at. */
+export function holding(gates: Gate[]): Gate | undefined {
+  return gates.filter((gate) => order.includes(gate.state)).sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))[0];
+}
+
+const icons: Record<string, string> = { approval: "you", soak: "soak", window: "window", hold: "held", strategy: "pr", health: "target" };
+const stateIcons: Record<string, string> = { passed: "done", failed: "failed", held: "held", others: "lock" };
+
+/** gateIcon is the shape of a gate: what it is while it counts, how it ended after that. */
+export function gateIcon(gate: Gate): string {
+  return stateIcons[gate.state] ?? icons[gate.kind] ?? "waiting";
+}
+
+/** safeAddress lets only addresses of the web through: what the cluster says must not run. */
+export function safeAddress(address: string): string | undefined {
+  return /^https?:\/\//i.test(address) ? address : undefined;
+}
+
+interface Changed { name: string; shifts: FieldShift[] }
+
+/** byObject gathers what changes by the object it changes in. */
+export function byObject(changes: FieldShift[]): Changed[] {
+  const objects = new Map<string, Changed>();
+  for (const shift of changes) {
+    const object = objects.get(shift.object) ?? { name: shift.object, shifts: [] };
+    object.shifts.push(shift);
+    objects.set(shift.object, object);
+  }
+  return [...objects.values()];
+}
+
+/** leadOf is how long a revision took from its first environment to its last, in seconds, if it has arrived. */
+export function leadOf(lane: Lane): number | undefined {
+  const first = lane.marks[0]?.time;
+  const last = lane.marks[lane.marks.length - 1]?.time;
+  return lane.ended === "arrived" && first && last && lane.marks.length > 1 ? secondsBetween(first, last) : undefined;
+}

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Where revisions are in a pipeline, and where they have come from. All of it is pure.
+import type { Environment } from "./documents";
+
+/** Spot is a place on the way: the gates before an environment, or the environment itself. */
+export interface Spot { id: string; revision: string }
+
+/** spots are the places of a pipeline that hold a revision, in the order of the way. */
+export function spots(environments: Environment[]): Spot[] {
+  return environments.flatMap((env) => [
+    ...(env.coming ? [{ id: gateSpot(env.name), revision: env.coming }] : []), ...(env.revision ? [{ id: cardSpot(env.name), revision: env.revision }] : []),
+  ]);
+}
+
+export const gateSpot = (environment: string) => `gate/${environment}`;
+export const cardSpot = (environment: string) => `card/${environment}`;
+
+/** moves says which revisions are in a new place, and from which place before it each has come: the last in which it was. */
+export function moves(before: Spot[], after: Spot[], environments: string[]): { from: string; to: string }[] {
+  const order = environments.flatMap((name) => [gateSpot(name), cardSpot(name)]);
+  const was = new Set(before.map((spot) => `${spot.id} ${spot.revision}`));
+  return after.flatMap((spot) => {
+    if (was.has(`${spot.id} ${spot.revision}`)) return [];
+    const earlier = before.filter((each) => each.revision === spot.revision && order.indexOf(each.id) >= 0 && order.indexOf(each.id) < order.indexOf(spot.id));
+    const from = earlier.reduce<Spot | undefined>((a, b) => (a && order.indexOf(a.id) > order.indexOf(b.id) ? a : b), undefined);
+    return from ? [{ from: from.id, to: spot.id }] : [];
+  });
+}

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A list that somebody reads keeps its rows where they are: what they say goes on changing, but new ones wait until they are asked for. All
+// of it is pure.
+import type { InstallationRow } from "./documents";
+import type { Line } from "./overview-model";
+import { key } from "./refs";
+import { gravest } from "./tone";
+import { toneOf } from "./overview-model";
+
+/** gone is the word of a row whose object is deleted while its place is kept. */
+export const gone = "Gone";
+
+/** renew gives lines the latest of what they show, and leaves each in its place. */
+export function renew(lines: Line[], latest: ReadonlyMap<string, InstallationRow>): Line[] {
+  const now = (row: InstallationRow): InstallationRow => latest.get(key(row.ref)) ?? { ...row, status: { tone: "going", word: gone }, waitsFor: "", progress: { all: 0, done: 0, running: 0, failed: 0, waiting: 0 } };
+  return lines.map((line) => {
+    if (line.kind === "row") return { ...line, row: now(line.row) };
+    const rows = line.group.rows.map(now);
+    return { ...line, group: { ...line.group, rows, tone: gravest(rows.map(toneOf)) } };
+  });
+}
+
+/** freshIn counts the rows that are not among those a list was made of. */
+export function freshIn(rows: InstallationRow[], basis: InstallationRow[]): number {
+  if (rows === basis) return 0;
+  const known = new Set(basis.map((row) => key(row.ref)));
+  return rows.filter((row) => !known.has(key(row.ref))).length;
+}
+
+/** moved says whether two lists have the same lines in the same order. */
+export function moved(a: Line[], b: Line[]): boolean {
+  return a.length !== b.length || a.some((line, i) => line.id !== b[i]?.id);
+}
+
+/** heldWords is what the button says that lets the rows go. */
+export function heldWords(fresh: number, isMoved: boolean): string {
+  return fresh > 0 ? `${fresh} new` : isMoved ? "Sort again" : "";
+}

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What is known of one object: values, objects, events, log. Values are asked for when somebody wants to see them, with his rights.
+import type { ComponentChildren } from "preact";
+import { useId, useState } from "preact/hooks";
+import { api, Refusal } from "../api";
+import type { Asked } from "../asked";
+import type { Deployed, Event, Live, Ref, Row, Value } from "../documents";
+import { absolute, clock, number } from "../format";
+import { Icon } from "../icons";
+import { Age, CommandLine, CopyButton, Loading, LongText, RefLink, StatusIcon } from "../parts";
+import { key } from "../refs";
+import { LiveSection } from "./live";
+import { Log } from "./logs";
+
+export const tabs = ["values", "objects", "events", "log"] as const;
+export type Tab = (typeof tabs)[number];
+const tabWords: Record<Tab, string> = { values: "Values", objects: "Objects", events: "Events", log: "Log" };
+
+export function Drawer({ row, events, tab, live, onTab, onClose, onGo, onAgain }: {
+  row: Row; events: Event[]; tab: Tab; live: Asked<Live> | undefined; onTab: (tab: Tab) => void; onClose: () => void; onGo: (ref: Ref) => void; onAgain: () => void;
+}) {
+  const mine = events.filter((event) => key(event.about) === key(row.ref));
+  const id = useId();
+  const counts: Record<Tab, number> = { values: row.imports.length + row.exports.length, objects: row.objects.length, events: mine.length, log: 0 };
+  const keys = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    const to = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length] as Tab;
+    onTab(to);
+    document.getElementById(`${id}-${to}`)?.focus();
+  };
+  return (
+    <aside class="drawer" aria-label={`${row.ref.kind} ${row.title}`}>
+      <div class="hd">
+        <div class="t"><StatusIcon status={row.status} large /><div class="grow"><b class="name" title={`${row.ref.namespace}/${row.ref.name}`}>{row.title}</b><span class="sub">{row.ref.kind}{row.type && <> · <span title={row.type}>{row.type.split("/").pop()}</span></>} · {row.status.word} <Age since={row.status.since} before="for " /></span></div>
+          <button type="button" class="btn quiet icon" aria-label="Close" onClick={onClose}><Icon name="x" /></button></div>
+        {row.status.message && <p class={`message ${row.status.tone === "failed" || row.status.tone === "going-failed" ? "s-failed" : ""}`}><LongText text={row.status.message} limit={240} /></p>}
+        <div class="seg tabs" role="tablist" aria-label={`Parts of ${row.title}`} onKeyDown={keys}>
+          {tabs.map((each, i) => (
+            <button type="button" key={each} role="tab" id={`${id}-${each}`} aria-selected={each === tab} aria-controls={`${id}-panel`} tabIndex={each === tab ? 0 : -1} onClick={() => onTab(each)} title={`Key ${i + 1}`}>
+              {tabWords[each]}{counts[each] > 0 && <span class="num">{number(counts[each])}</span>}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class="in" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${tab}`} tabIndex={0}>
+        {tab === "values" && <Values key={row.id} row={row} onGo={onGo} />}
+        {tab === "objects" && <Objects key={row.id} row={row} live={live} onAgain={onAgain} />}
+        {tab === "events" && <Timeline events={mine} none={`Nobody has said anything about ${row.title} lately.`} />}
+        {tab === "log" && <Log key={row.id} row={row} />}
+      </div>
+    </aside>
+  );
+}
+
+function Values({ row, onGo }: { row: Row; onGo: (ref: Ref) => void }) {
+  const there = row.imports.filter((value) => value.state === "there" || value.state === "default").length;
+  const written = row.exports.filter((value) => value.state === "there").length;
+  return (
+    <>
+      {row.imports.length > 0 && <section><h3><Icon name="in" class="faint" />Imports <span class="faint">{there} of {row.imports.length} {there === 1 && row.imports.length === 1 ? "is" : "are"} there</span></h3>{row.imports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} />)}</section>}
+      {row.exports.length > 0 && <section><h3><Icon name="out" class="faint" />Exports <span class="faint">{written} of {row.exports.length} {written === 1 && row.exports.length === 1 ? "is" : "are"} written</span></h3>{row.exports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} />)}</section>}
+      {row.target && <section><h3><Icon name="box" class="faint" />Runs on</h3><div class="val"><span class="nm">{row.target}</span><span class="ty">Target</span></div></section>}
+      {row.imports.length + row.exports.length === 0 && !row.target && <p class="nothing">It has neither imports nor exports.</p>}
+    </>
+  );
+}
+
+const mask = "••••••••";
+
+function ValueLine({ value, row, onGo }: { value: Value; row: Row; onGo: (ref: Ref) => void }) {
+  const [shown, set] = useState<{ text: string; cut: boolean } | Refusal | "asking">();
+  const show = () => {
+    if (!value.source || shown === "asking") return;
+    set("asking");
+    api.value(value.source, value.key ?? "").then(
+      (answer) => set({ text: answer.value, cut: answer.truncated }),
+      (error) => set(error instanceof Refusal ? error : new Refusal(0, String(error))));
+  };
+  const from = value.giver ?? value.source;
+  const there = value.state === "there" || value.state === "default";
+  return (
+    <div class="val">
+      <span class="nm" title={value.name}>{value.name}</span><span class="ty">{value.type || value.kind}</span>
+      <div class={`v${value.state === "missing" ? " miss" : value.state === "not-written" && row.status.tone === "failed" ? " bad" : ""}`}>
+        {value.state === "missing" && <><Icon name="waiting" class="s-waiting" />Missing</>}
+        {value.state === "not-written" && <><Icon name={row.status.tone === "failed" ? "failed" : "pending"} class={row.status.tone === "failed" ? "s-failed" : "s-idle"} />Not written{row.status.tone === "failed" ? `: ${row.title} failed` : " yet"}</>}
+        {there && !value.source && <span>{value.state === "default" ? "default of the blueprint" : "there"}</span>}
+        {there && value.source && shown === undefined && (
+          <button type="button" class="masked" onClick={show} aria-label={`Show the value of ${value.name}`}><Icon name={value.secret ? "lock" : "search"} /><code>{value.secret ? mask : "show"}</code></button>
+        )}
+        {shown === "asking" && <span class="faint" role="status">asking…</span>}
+        {from && <span class="src"><Source value={value} from={from} onGo={onGo} /></span>}
+        {!from && value.state === "default" && <span class="src">default</span>}
+      </div>
+      {shown instanceof Refusal && <div class="v bad" role="alert"><Icon name="lock" /><span>{shown.message}</span></div>}
+      {shown instanceof Refusal && shown.command && <CommandLine text={shown.command} />}
+      {shown !== undefined && shown !== "asking" && !(shown instanceof Refusal) && (
+        <div class="shown"><pre><LongText text={shown.text} limit={value.secret ? 2000 : 80} />{shown.cut && "\n… cut by the server"}</pre><CopyButton text={shown.text} label={`Copy the value of ${value.name}`} />
+          <button type="button" class="linkish" onClick={() => set(undefined)}>hide</button></div>
+      )}
+    </div>
+  );
+}
+
+function Source({ value, from, onGo }: { value: Value; from: Ref; onGo: (ref: Ref) => void }) {
+  const word = value.state === "missing" ? "needs" : value.state === "not-written" ? "into" : "from";
+  const named = from.kind === "Installation" || from.kind === "Execution" || from.kind === "DeployItem";
+  return <>{word} {named ? <button type="button" class="linkish cutoff" onClick={() => onGo(from)}>{from.name}</button> : <span class="cutoff" title={`${from.kind} ${from.namespace}/${from.name}`}>{from.kind} {from.name}</span>}</>;
+}
+
+function Objects({ row, live, onAgain }: { row: Row; live: Asked<Live> | undefined; onAgain: () => void }) {
+  const recorded = row.objects.length > 0 && !(live?.answer && live.answer.objects.length > 0);
+  return (
+    <>
+      {row.ref.kind === "DeployItem" && <LiveSection row={row} asked={live} onAgain={onAgain} />}
+      <section><h3><Icon name="edit" class="faint" />This object</h3><Yaml of={row.ref} label={`${row.ref.kind} ${row.ref.name}`} /></section>
+      {recorded && <section><h3><Icon name="box" class="faint" />Deployed by it <span class="faint">{number(row.objects.length)}</span></h3>
+        <ul class="deployed">{row.objects.slice(0, 500).map((object, i) => <DeployedLine key={i} object={object} />)}</ul></section>}
+    </>
+  );
+}
+
+function DeployedLine({ object }: { object: Deployed }) {
+  return <li title={object.apiVersion}><span class="cutoff">{object.name}</span><small class="cutoff">{object.kind}{object.namespace ? ` in ${object.namespace}` : ""}</small></li>;
+}
+
+/** Yaml shows an object as the cluster has it, on demand. */
+export function Yaml({ of, label }: { of: Ref; label: string }) {
+  const [text, set] = useState<string | Refusal | "asking">();
+  if (text === undefined) {
+    const show = () => {
+      set("asking");
+      api.object(of).then((answer) => set(answer.yaml), (error) => set(error instanceof Refusal ? error : new Refusal(0, String(error))));
+    };
+    return <button type="button" class="btn small" onClick={show}>Show YAML<span class="sr"> of {label}</span></button>;
+  }
+  if (text === "asking") return <Loading rows={4} />;
+  if (text instanceof Refusal) return <><p class="s-failed" role="alert">{text.message}</p>{text.command && <CommandLine text={text.command} />}</>;
+  return <Source2 text={text} label={label} />;
+}
+
+function Source2({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="yaml"><CopyButton text={text} label={`Copy the YAML of ${label}`} /><pre tabIndex={0} aria-label={`YAML of ${label}`}>{text.split("\n").map((line, i) => <YamlLine key={i} text={line} />)}</pre></div>
+  );
+}
+
+/** YamlLine sets off the name of a field, which is all that a reader looks for. */
+export function YamlLine({ text }: { text: string }): ComponentChildren {
+  const parts = /^(\s*(?:- )*)([A-Za-z0-9_./"'-]+:)(.*)$/.exec(text);
+  if (!parts) return <span class="yl">{text}{"\n"}</span>;
+  return <span class="yl">{parts[1]}<span class="yk">{parts[2]}</span>{parts[3]}{"\n"}</span>;
+}
+
+/** Timeline has the newest first; the server has folded what is the same. */
+export function Timeline({ events, none, about }: { events: Event[]; none: string; about?: boolean }) {
+  const [all, showAll] = useState(false);
+  if (events.length === 0) return <p class="nothing">{none}</p>;
+  const shown = all ? events : events.slice(0, 30);
+  return (
+    <>
+      <ol class="timeline">
+        {shown.map((event, i) => (
+          <li key={i}><time dateTime={event.time} title={absolute(event.time)}>{clock(event.time)}</time><StatusIcon status={{ tone: event.tone, word: event.reason }} />
+            <div><p><b>{event.reason}</b> <LongText text={event.message} limit={300} /></p>
+              <small>{about && <><RefLink to={event.about} /> · </>}{event.by}{event.count > 1 && `${event.by ? " · " : ""}${number(event.count)} times`} <Age since={event.time} before="· " after=" ago" /></small></div></li>
+        ))}
+      </ol>
+      {shown.length < events.length && <button type="button" class="linkish pad" onClick={() => showAll(true)}>{number(events.length - shown.length)} more</button>}
+    </>
+  );
+}
