@@ -10,7 +10,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # The Go modules with code of the product; tools/ only pins versions.
-MODULES := . api cmd/espalier examples/file-deployer
+MODULES := . api cmd/espalier examples/file-deployer test/componentspec
 
 VERSION    = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes v||p' cmd/espalier/go.mod)
@@ -41,44 +41,53 @@ lint: ## Check the rules of the project (gofmt among them), run vet and staticch
 	exit $$status
 
 .PHONY: externals
-externals: ## Build the programs that tests start: an API server, Gitea and the controllers of Flux.
+externals: ## Build the programs that tests start: an API server, Gitea, Dex and the controllers of Flux.
 	go run ./internal/testkit/prebuild
 
-# The packages that start goroutines or share memory between them are tested under the race detector. The others gain nothing by it, and those
-# that only decide, with their tests over all states, would take many times as long.
-RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal/cli/follow ./internal/component/... ./internal/controller/... \
-	./internal/dashboard ./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... \
-	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./test/canary
+# The packages that start goroutines or share memory between them, to be tested under the race detector. The others gain nothing by it, and
+# those that only decide, with their tests over all states, would take many times as long.
+RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal/artifact ./internal/cli/follow ./internal/component/... ./internal/controller/... \
+	./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... ./internal/oci \
+	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./internal/web/... ./test/canary
 
-# Whole workloads under faults. A newcomer runs one plan in eight of a sample, CI and test-all the whole sample, "make faults" every plan.
+# Whole workloads under faults. "make test" runs one plan in eight of a sample, each day others; test-all runs the whole sample, and
+# "make faults" every plan. BUDGET is the time after which no more plans are begun; each sweep is run in its folder, since go test then shows
+# what it prints about plans that are left out.
 SWEEPS := ./test/faults ./test/faults/promotions
 SHARE  ?= 8
+BUDGET ?= 0
 
 TEST_TIMEOUT = 40m
-GO_TEST      = go test -vet=off $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
+# Without what a debugger needs, tests are linked in two thirds of the time.
+GO_TEST      = go test -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
-# The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint. The race detector stays off where Kubernetes
-# itself would have to be compiled a second time for it.
+# The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint.
 .PHONY: test
 test: ## Run the tests of all modules, except those that need Gitea or Flux, with a small share of the fault sweeps.
 	go run ./internal/testkit/prebuild apiserver
-	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(RACED) $(SWEEPS))")
-	$(GO_TEST) $(SWEEPS) -args -share=$(SHARE)
-	$(GO_TEST) -race -parallel 4 $(RACED)
+	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(SWEEPS))")
+	for sweep in $(SWEEPS); do (cd $$sweep && $(GO_TEST) -args -share=$(SHARE) -budget=$(BUDGET)) || exit; done
 	cd api && $(GO_TEST) ./...
 	cd examples/file-deployer && $(GO_TEST) ./...
+	cd test/componentspec && $(GO_TEST) ./...
 	cd cmd/espalier && $(GO_TEST) ./...
 
-# Files with the build tag externals hold the tests that need Gitea or Flux.
+# It compiles all libraries a second time. It stays off where Kubernetes itself would have to be compiled for it.
+.PHONY: test-race
+test-race: ## Run the tests of the packages that start goroutines under the race detector.
+	go run ./internal/testkit/prebuild apiserver
+	$(GO_TEST) -race -parallel 4 $(RACED)
+
+# Files with the build tag externals hold the tests that need Gitea, Dex or Flux.
 .PHONY: test-externals
-test-externals: externals ## Run the tests that need Gitea or Flux, which are built first: cold, that takes half an hour.
+test-externals: externals ## Run the tests that need Gitea, Dex or Flux, which are built first: cold, that takes half an hour.
 	files=$$(grep -rl --include='*_test.go' '^//go:build externals' internal test); \
 	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
 	$(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
 
 .PHONY: test-all
 test-all: SHARE = 1
-test-all: test test-externals ## Run all tests, with the whole sample of the fault sweeps.
+test-all: test test-race test-externals ## Run all tests, with the whole sample of the fault sweeps and under the race detector.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
 .PHONY: test-busy
@@ -111,8 +120,45 @@ bench: ## Run the benchmarks: what installations and promotions cost, then those
 	go test -vet=off -count=1 -run '^$$' -bench . -benchtime 1x -timeout 1h -p 1 ./test/bench/...
 	go test -vet=off -run '^$$' -bench . -benchmem $$(go list ./... | grep -v /test/)
 
+# The pages of the web UI need Node.js 20 or newer with npm 11. What is built of them lies in ui/dist/site and is not committed.
+ui/node_modules: ui/package.json ui/package-lock.json
+	cd ui && npm ci --no-fund --no-audit
+	touch ui/node_modules
+
+.PHONY: ui
+ui: ui/node_modules ## Build the pages of the web UI into ui/dist/site.
+	cd ui && npm run build
+
+.PHONY: ui-test
+ui-test: ui/node_modules ## Check the types of the pages of the web UI, and run their tests that need no browser.
+	cd ui && npm run check && npm test
+
+.PHONY: ui-browser
+ui-browser: ui ## Run the tests of the pages in Chromium, which is installed by apt-get if it is missing.
+	tools/chromium.sh
+	cd ui && npm run browser
+
+.PHONY: ui-journeys
+ui-journeys: build ## Make journeys through the web UI of bin/espalier itself in Chromium: all actions, tenants, lost connections.
+	tools/chromium.sh
+	cd ui && node --test browser/real.test.mjs
+
+.PHONY: pictures
+pictures: ui ## Make the pictures of the web UI in the documentation anew, of made-up data.
+	tools/chromium.sh
+	cd ui && npm run screenshots -- little overview installation pipeline
+	for view in overview installation pipeline; do cp ui/screenshots/little-$$view-1440-light.png docs/images/ui-$$view.png; done
+	cp ui/screenshots/little-overview-1440-dark.png docs/images/ui-overview-dark.png
+
+# Where there is no npm 11, the programs are built without the pages, and say so on the page they serve instead. UI=no leaves them out.
+.PHONY: optional-ui
+optional-ui:
+	@if [ "$(UI)" = no ]; then echo "the pages of the web UI are left as they are"; \
+	elif tools/has-npm.sh; then $(MAKE) --no-print-directory ui; \
+	else echo "the programs are built without the pages of the web UI"; fi
+
 .PHONY: build
-build: ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-controller.
+build: optional-ui ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-controller.
 	go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o bin/espalier-controller ./cmd/espalier-controller
 	cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o ../../bin/espalier .
 	ln -sf espalier bin/kubectl-espalier

@@ -11,14 +11,18 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/cmd/espalier/internal/kubectl"
 	"espalier.dev/cmd/espalier/internal/kubeversion"
 	"espalier.dev/cmd/espalier/internal/up"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/blueprint"
 	"espalier.dev/internal/cli/commands"
+	"espalier.dev/internal/cli/component"
 	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/version"
+	"espalier.dev/internal/deployer/helm"
+	"espalier.dev/internal/offline"
 )
 
 func main() {
@@ -27,9 +31,11 @@ func main() {
 	if !cli.IsPlugin(os.Args[0]) { // Who calls kubectl means the cluster that kubectl means.
 		env.OwnKubeconfig = kubectl.OwnKubeconfig
 	}
+	inspectors := map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview}
 	root := cli.NewRoot(streams, up.New(streams))
 	root.AddCommand(commands.All(env)...)
-	root.AddCommand(render.New(streams), blueprint.New(streams), kubectl.New(streams), version.New(streams, kubeversion.Version))
+	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(streams))
+	root.AddCommand(version.New(streams, kubeversion.Version))
 	cli.NameAfter(root, os.Args[0])
 	os.Exit(cli.Run(context.Background(), root))
 }

@@ -63,7 +63,7 @@ func TestPIP26_TheAnswerLeadsToThePullRequest(t *testing.T) {
 		}
 		answers <- got
 	}()
-	testkit.Eventually(t, w.api, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
+	testkit.Eventually(t, w.APIServer, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
 		return p.Status.Environments["prod"].Promotion.Approval != nil
 	}))
 	const url = "https://git.example/shop/pulls/4"
@@ -104,7 +104,7 @@ func TestPIP26_NobodyWaitsForAPullRequestThatDoesNotCome(t *testing.T) {
 				got, _ := w.send(http.MethodPost, w.url+path, "", sign(path).headers()...)
 				codes <- got.code
 			}()
-			testkit.Eventually(t, w.api, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
+			testkit.Eventually(t, w.APIServer, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
 				return p.Status.Environments["prod"].Promotion.Approval != nil
 			}))
 			w.update(shop, change)
@@ -172,12 +172,10 @@ func TestPIP26_APipelineThatIsGoingGetsNoApproval(t *testing.T) {
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
 	w.waits(shop, "prod", "1.2.3", 1)
 	shop.Finalizers = []string{"espalier.dev/test"}
-	if err := w.api.Client().Update(t.Context(), shop); err != nil {
+	if err := w.Client().Update(t.Context(), shop); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.api.Client().Delete(t.Context(), shop); err != nil {
-		t.Fatal(err)
-	}
+	w.Delete(shop)
 	w.expect(w.approve(w.approvalPath(shop, "prod", "1.2.3")), http.StatusUnprocessableEntity)
 	if approval := w.approved(shop, "prod"); approval != nil {
 		t.Errorf("recorded is %+v", approval)
@@ -231,7 +229,7 @@ func TestPIP26_ReplicasThatAreAskedAtOnceAgree(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
 	w.waits(shop, "prod", "1.2.3", 1)
-	recorder := testkit.Record(t, w.api, w.namespace, testkit.Kinds(shop))
+	recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Kinds(shop))
 	path := w.approvalPath(shop, "prod", "1.2.3")
 	replicas := []string{w.url, w.serve(), w.serve()}
 	const each = 5
@@ -249,7 +247,7 @@ func TestPIP26_ReplicasThatAreAskedAtOnceAgree(t *testing.T) {
 			t.Errorf("answer is %d", code)
 		}
 	}
-	testkit.Eventually(t, w.api, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
+	testkit.Eventually(t, w.APIServer, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
 		return p.Status.Environments["prod"].Promotion.Approval != nil
 	}))
 	history := recorder.Of(shop)
@@ -289,7 +287,7 @@ func TestPIP26_ACallIsRepeatedAfterAFailure(t *testing.T) {
 			w := newWorld(t, func(o *Options) { o.Client = through(t, transport) })
 			shop := w.pipeline("shop", manualNotification(signedBy("key")))
 			w.waits(shop, "prod", "1.2.3", 1)
-			recorder := testkit.Record(t, w.api, w.namespace, testkit.Kinds(shop))
+			recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Kinds(shop))
 			call := sign(w.approvalPath(shop, "prod", "1.2.3"))
 			got := w.post(call.path, "", call.headers()...)
 			w.expect(got, http.StatusInternalServerError)
@@ -300,7 +298,7 @@ func TestPIP26_ACallIsRepeatedAfterAFailure(t *testing.T) {
 			if approval := w.approved(shop, "prod"); approval == nil || approval.Nonce != call.nonce {
 				t.Errorf("recorded is %+v", approval)
 			}
-			testkit.Eventually(t, w.api, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
+			testkit.Eventually(t, w.APIServer, shop, testkit.Is("approved", func(p *pipelines.Pipeline) bool {
 				return p.Status.Environments["prod"].Promotion.Approval != nil
 			}))
 			if states := recorder.Of(shop).Transitions("status.environments.prod.promotion.state"); !slices.Equal(
@@ -337,12 +335,12 @@ func TestPIP26_RevisionsMayContainSlashesAndMore(t *testing.T) {
 func TestPIP26_AnEnvironmentOfItsOwnHasAKeyOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	w.secret("key-of-prod", "another-key-of-at-least-32-bytes-length")
-	shop := testkit.Pipeline(w.namespace, "shop").
+	shop := testkit.Pipeline(w.Namespace, "shop").
 		Environment("dev", "dev").
 		Environment("prod", "prod").
 		Promotion(manualNotification(signedBy("key-of-prod"))).
 		Build()
-	testkit.Create(t, w.api, shop)
+	w.Create(shop)
 	w.waits(shop, "prod", "1.2.3", 1)
 	call := sign(w.approvalPath(shop, "prod", "1.2.3"))
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusUnauthorized)
@@ -360,11 +358,11 @@ func TestPIP26_ARotatedKeyCountsAtOnce(t *testing.T) {
 	w.waits(shop, "prod", "1.2.3", 1)
 	rotated := "rotated-" + canary
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "key"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "key"},
 		Data:       map[string][]byte{keyEntry: []byte(rotated)},
 	}
 	call := sign(w.approvalPath(shop, "prod", "1.2.3"))
-	if err := w.api.Client().Update(t.Context(), secret); err != nil {
+	if err := w.Client().Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 	w.expect(w.post(call.path, "", call.headers()...), http.StatusUnauthorized)

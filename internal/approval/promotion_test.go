@@ -33,10 +33,10 @@ func TestPIP27_AnEventMakesTheControllerLookAndNothingElse(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(nil))
 	w.waits(shop, "staging", "1.2.3", 1)
-	for i, path := range []string{"/promotion/" + w.namespace + "/shop/dev", "/promotion/" + w.namespace + "/shop/dev/what/follows"} {
+	for i, path := range []string{"/promotion/" + w.Namespace + "/shop/dev", "/promotion/" + w.Namespace + "/shop/dev/what/follows"} {
 		got := w.post(path, event(shop, "dev"))
 		w.expect(got, http.StatusNoContent)
-		if got.body != "" || w.woken() != i+1 || w.wakes[i] != (types.NamespacedName{Namespace: w.namespace, Name: "shop"}) {
+		if got.body != "" || w.woken() != i+1 || w.wakes[i] != (types.NamespacedName{Namespace: w.Namespace, Name: "shop"}) {
 			t.Errorf("answer %+v, woken %v", got, w.wakes)
 		}
 	}
@@ -48,9 +48,9 @@ func TestPIP27_AnEventMakesTheControllerLookAndNothingElse(t *testing.T) {
 func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(nil))
-	empty := testkit.Pipeline(w.namespace, "empty").Environment("dev", "dev").Environment("prod", "prod").Build()
+	empty := testkit.Pipeline(w.Namespace, "empty").Environment("dev", "dev").Environment("prod", "prod").Build()
 	empty.Spec.Environments[1].Targets = []pipelines.Target{}
-	testkit.Create(t, w.api, empty)
+	w.Create(empty)
 	other := func(change func(*pipelines.AppReference)) string {
 		changed := shop.DeepCopy()
 		change(&changed.Spec.AppRef)
@@ -77,7 +77,7 @@ func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 			"shop/moon",
 			event(shop, "dev"),
 			http.StatusUnprocessableEntity,
-			"app " + w.namespace + "/shop has no environment moon defined",
+			"app " + w.Namespace + "/shop has no environment moon defined",
 		},
 		"next without targets": {"empty/dev", event(empty, "dev"), http.StatusUnprocessableEntity, "environment prod has no targets"},
 		"another apiVersion": {
@@ -111,7 +111,7 @@ func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w.url = w.serve()
-			got := w.post("/promotion/"+w.namespace+"/"+test.path, test.body)
+			got := w.post("/promotion/"+w.Namespace+"/"+test.path, test.body)
 			w.expect(got, test.code)
 			if test.text != "" && got.body != test.text+"\n" {
 				t.Errorf("the answer says %q", got.body)
@@ -126,14 +126,14 @@ func TestPIP27_EventsThatDoNotFit(t *testing.T) {
 func TestPIP27_AKeyHasToBeKnownWhereThereIsOne(t *testing.T) {
 	w := newWorld(t)
 	shop := w.pipeline("shop", manualNotification(signedBy("key")))
-	own := testkit.Pipeline(w.namespace, "own").
+	own := testkit.Pipeline(w.Namespace, "own").
 		Environment("dev", "dev").
 		Environment("prod", "prod").
 		Promotion(manualNotification(signedBy("key"))).
 		Build()
-	testkit.Create(t, w.api, own)
+	w.Create(own)
 	for _, pipeline := range []*pipelines.Pipeline{shop, own} {
-		path, body := "/promotion/"+w.namespace+"/"+pipeline.Name+"/dev", event(pipeline, "dev")
+		path, body := "/promotion/"+w.Namespace+"/"+pipeline.Name+"/dev", event(pipeline, "dev")
 		w.expect(w.post(path, body), http.StatusUnauthorized)
 		w.expect(w.post(path, body, bodySigned("sha256", sha256.New, "wrong", body)), http.StatusUnauthorized)
 		w.expect(w.post(path, body, "X-Signature: sha256="), http.StatusUnauthorized)
@@ -187,13 +187,13 @@ func TestDeliveriesOfGitServers(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			w.expect(w.post("/webhook/"+fmt.Sprintf(test.path, w.namespace), test.body, test.headers...), test.code)
+			w.expect(w.post("/webhook/"+fmt.Sprintf(test.path, w.Namespace), test.body, test.headers...), test.code)
 		})
 	}
 	if len(looks) > 0 {
 		t.Fatalf("told of %v", looks)
 	}
-	w.expect(w.post("/webhook/gitlab/"+w.namespace+"/shop/prod", merged, token, kind), http.StatusNoContent)
+	w.expect(w.post("/webhook/gitlab/"+w.Namespace+"/shop/prod", merged, token, kind), http.StatusNoContent)
 	if len(looks) != 1 || looks[0] != "shop: git.example/team/shop#7" {
 		t.Errorf("told of %v", looks)
 	}

@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
-	"espalier.dev/internal/testkit"
 )
 
 func bodySigned(name string, algorithm func() hash.Hash, key, body string) string {
@@ -100,7 +99,7 @@ func TestPIP26_WhoeverCannotProveItIsRefusedAlike(t *testing.T) {
 func TestPIP26_WithoutAUsableKeyNobodyCanApprove(t *testing.T) {
 	w := newWorld(t)
 	w.secret("short", "too short")
-	testkit.Create(t, w.api, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "empty"}})
+	w.Create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "empty"}})
 	for name, secret := range map[string]string{
 		"none":          "",
 		"missing":       "missing",
@@ -200,7 +199,7 @@ func TestPIP26_TheKeyAppearsNowhere(t *testing.T) {
 	fmt.Fprintf(
 		&seen,
 		"event: %+v\n",
-		w.post("/promotion/"+w.namespace+"/shop/dev", event(shop, "dev"), bodySigned("sha256", sha256.New, canary, event(shop, "dev"))),
+		w.post("/promotion/"+w.Namespace+"/shop/dev", event(shop, "dev"), bodySigned("sha256", sha256.New, canary, event(shop, "dev"))),
 	)
 	stored, err := json.Marshal(w.read(shop))
 	if err != nil {
@@ -211,7 +210,7 @@ func TestPIP26_TheKeyAppearsNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events corev1.EventList
-	if err := w.api.Client().List(t.Context(), &events, client.InNamespace(w.namespace)); err != nil {
+	if err := w.Client().List(t.Context(), &events, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	k := key{secret: "key", bytes: []byte(canary)}

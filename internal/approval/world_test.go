@@ -24,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/testkit"
@@ -37,10 +36,8 @@ const canary = "CANARY-5f0c1d2e-key-of-more-than-32-bytes"
 
 // world is a namespace with a key, and a server that speaks real HTTP.
 type world struct {
-	t         *testing.T
-	api       *testkit.APIServer
-	namespace string
-	url       string
+	*testkit.World
+	url string
 
 	mutex sync.Mutex
 	wakes []types.NamespacedName
@@ -50,8 +47,7 @@ type world struct {
 // newWorld starts a server that waits for nothing, unless changed says otherwise.
 func newWorld(t *testing.T, changed ...func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, api: testkit.Server(t)}
-	w.namespace = w.api.Namespace(t)
+	w := &world{World: testkit.NewWorld(t)}
 	w.url = w.serve(changed...)
 	w.secret("key", canary)
 	return w
@@ -59,9 +55,9 @@ func newWorld(t *testing.T, changed ...func(*Options)) *world {
 
 // serve starts one more server for the same world, as another replica is.
 func (w *world) serve(changed ...func(*Options)) string {
-	w.t.Helper()
+	w.Helper()
 	opts := Options{
-		Client: w.api.Client(), Wake: w.wake, RefusalTime: time.Nanosecond, LocationPatience: time.Nanosecond,
+		Client: w.Client(), Wake: w.wake, RefusalTime: time.Nanosecond, LocationPatience: time.Nanosecond,
 		Log: funcr.New(func(prefix, args string) { w.note(prefix + args + "\n") }, funcr.Options{Verbosity: 10}),
 	}
 	for _, change := range changed {
@@ -69,13 +65,13 @@ func (w *world) serve(changed ...func(*Options)) string {
 	}
 	server, err := New(opts)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
-	testkit.Run(w.t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
+	testkit.Run(w.T, func(ctx context.Context) error { return server.Serve(ctx, listener) })
 	return "http://" + listener.Addr().String()
 }
 
@@ -98,9 +94,9 @@ func (w *world) note(text string) {
 }
 
 func (w *world) secret(name, value string) {
-	w.t.Helper()
-	testkit.Create(w.t, w.api, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
+	w.Helper()
+	w.Create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name},
 		Data:       map[string][]byte{keyEntry: []byte(value), hookEntry: []byte(hookSecret)},
 	})
 }
@@ -124,20 +120,20 @@ func manualPullRequest(secret *pipelines.LocalObjectReference) pipelines.Promoti
 
 // pipeline stores a pipeline from dev over staging to prod; promotion is how it promotes.
 func (w *world) pipeline(name string, promotion pipelines.Promotion) *pipelines.Pipeline {
-	w.t.Helper()
-	pipeline := testkit.Pipeline(w.namespace, name).
+	w.Helper()
+	pipeline := testkit.Pipeline(w.Namespace, name).
 		Environment("dev", "dev").
 		Environment("staging", "staging").
 		Environment("prod", "prod").
 		Build()
 	pipeline.Spec.Promotion = &promotion
-	testkit.Create(w.t, w.api, pipeline)
+	w.Create(pipeline)
 	return pipeline
 }
 
 // waits has a promotion to an environment wait for approval in the given run.
 func (w *world) waits(pipeline *pipelines.Pipeline, environment, revision string, run int64) {
-	w.t.Helper()
+	w.Helper()
 	w.update(pipeline, func(status *pipelines.PipelineStatus) {
 		now := metav1.Now()
 		status.LatestRevision = revision
@@ -157,27 +153,27 @@ func (w *world) waits(pipeline *pipelines.Pipeline, environment, revision string
 
 // update changes the status as the controller does, whatever the server has written meanwhile.
 func (w *world) update(pipeline *pipelines.Pipeline, change func(*pipelines.PipelineStatus)) {
-	w.t.Helper()
+	w.Helper()
 	current := w.read(pipeline)
 	change(&current.Status)
-	if err := w.api.Client().Status().Update(w.t.Context(), current); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client().Status().Update(w.Context(), current); err != nil {
+		w.Fatal(err)
 	}
 	current.DeepCopyInto(pipeline)
 }
 
 func (w *world) read(pipeline *pipelines.Pipeline) *pipelines.Pipeline {
-	w.t.Helper()
-	current := &pipelines.Pipeline{}
-	if err := w.api.Client().Get(w.t.Context(), client.ObjectKeyFromObject(pipeline), current); err != nil {
-		w.t.Fatal(err)
+	w.Helper()
+	current := &pipelines.Pipeline{ObjectMeta: metav1.ObjectMeta{Namespace: pipeline.Namespace, Name: pipeline.Name}}
+	if !w.Read(current) {
+		w.Fatalf("pipeline %s does not exist", pipeline.Name)
 	}
 	return current
 }
 
 // approved returns the approval that stands in the status.
 func (w *world) approved(pipeline *pipelines.Pipeline, environment string) *pipelines.Approval {
-	w.t.Helper()
+	w.Helper()
 	promotion := w.read(pipeline).Status.Environments[environment].Promotion
 	if promotion == nil {
 		return nil
@@ -186,7 +182,7 @@ func (w *world) approved(pipeline *pipelines.Pipeline, environment string) *pipe
 }
 
 func (w *world) approvalPath(pipeline *pipelines.Pipeline, environment, revision string) string {
-	return fmt.Sprintf("/approval/%s/%s/%s/%s", w.namespace, pipeline.Name, environment, revision)
+	return fmt.Sprintf("/approval/%s/%s/%s/%s", w.Namespace, pipeline.Name, environment, revision)
 }
 
 // answer is what a caller sees.
@@ -198,16 +194,16 @@ type answer struct {
 
 // post makes a call; each header is "name: value".
 func (w *world) post(path, body string, headers ...string) answer {
-	w.t.Helper()
+	w.Helper()
 	got, err := w.send(http.MethodPost, w.url+path, body, headers...)
 	if err != nil {
-		w.t.Fatal(err)
+		w.Fatal(err)
 	}
 	return got
 }
 
 func (w *world) send(method, url, body string, headers ...string) (answer, error) {
-	request, err := http.NewRequestWithContext(w.t.Context(), method, url, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(w.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}
@@ -263,14 +259,14 @@ func (s stamp) header() http.Header {
 }
 
 func (w *world) approve(path string) answer {
-	w.t.Helper()
+	w.Helper()
 	return w.post(path, "", sign(path).headers()...)
 }
 
 func (w *world) expect(got answer, code int) {
-	w.t.Helper()
+	w.Helper()
 	if got.code != code {
-		w.t.Errorf("answer is %d %q, want %d\nlog:\n%s", got.code, got.body, code, w.logged())
+		w.Errorf("answer is %d %q, want %d\nlog:\n%s", got.code, got.body, code, w.logged())
 	}
 }
 

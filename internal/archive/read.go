@@ -84,7 +84,8 @@ func (r *reading) file(name string, size int64, content io.Reader) error {
 	}
 	// A sparse file is larger than what the archive holds of it, so its size has to be judged before it is read.
 	if size > r.limits.FileBytes || size > r.left {
-		return fmt.Errorf("%w: the file has %d bytes; a file may have %d, all of them together %d", errTooLarge, size, r.limits.FileBytes, r.limits.Bytes)
+		return fmt.Errorf(
+			"%w: the file has %d bytes; a file may have %d, all of them together %d", errTooLarge, size, r.limits.FileBytes, r.limits.Bytes)
 	}
 	if err := r.directory(path.Dir(name)); err != nil {
 		return err

@@ -172,7 +172,7 @@ var wrong = map[string]checked{
 }
 
 var odd = map[string]checked{
-	"a field that has no effect": {files("jsonSchema: x"), `unknown field "jsonSchema": it has no effect`},
+	"a field that has no effect": {files("title: x"), `unknown field "title": it has no effect`},
 	"one of an import":           {importOf("schema: {}, description: x"), `unknown field "imports[0].description": it has no effect`},
 	"what anchors refer to":      {files("x-anchors: {a: 1}"), `unknown field "x-anchors": it has no effect`},
 	"one of a subinstallation's file": {
@@ -224,8 +224,8 @@ var odd = map[string]checked{
 		"exportExecutions[1].name: is the same as that of exportExecutions[0]: they share their state",
 	},
 	"a nested blueprint": {
-		files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'jsonSchema: x'}}}]"),
-		`subinstallations[0].blueprint.filesystem: unknown field "jsonSchema"`,
+		files("subinstallations: [{name: s, blueprint: {filesystem: {blueprint.yaml: 'title: x'}}}]"),
+		`subinstallations[0].blueprint.filesystem: unknown field "title"`,
 	},
 }
 

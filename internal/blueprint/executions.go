@@ -51,6 +51,10 @@ type Subject struct {
 	Component  *lsv1alpha1.ComponentDescriptorDefinition
 	// Components is the component of the installation with all that it refers to, nil if it names none.
 	Components *component.Set
+	// Overwritten says for people what overwrites have made of the component that the installation names, empty if nothing.
+	Overwritten string
+	// Verified says that the signature of the component was checked, and covers the blueprint.
+	Verified bool
 	// Content provides the content of resources to templates, nil if they may not ask for it.
 	Content component.ContentProvider
 	// States are what the runs before have left.

@@ -66,9 +66,12 @@ func TestMappingsThatFail(t *testing.T) {
 	} {
 		for range 2 {
 			_, err := e.Render(mappedInput(t, e, mapping))
-			if err == nil || !strings.Contains(err.Error(), `data mapping "a"`) || !strings.Contains(err.Error(), want) ||
-				failure.KindOf(err) != failure.Terminal {
-				t.Errorf("%s: got %v", mapping, err)
+			if failure.KindOf(err) != failure.Terminal {
+				t.Errorf("%s: got %v, want a terminal error", mapping, err)
+				continue
+			}
+			if !strings.Contains(err.Error(), `data mapping "a"`) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want the name of the mapping and %q", mapping, err, want)
 			}
 		}
 	}

@@ -139,19 +139,25 @@ func decode(content []byte, into any) (Findings, error) {
 	}
 	var found Findings
 	for _, unknown := range strict {
-		if harmless(unknown.Error()) {
+		switch {
+		case unknown.Error() == usualField:
+		case harmless(unknown.Error()):
 			found.Warnings = append(found.Warnings, unknown.Error()+": it has no effect")
-		} else {
+		default:
 			found.Errors = append(found.Errors, unknown.Error()+": correct its name or remove it")
 		}
 	}
 	return found, nil
 }
 
+// usualField is the complaint about a field that most blueprints have, since the examples that everybody learns from have it. It means
+// jsonSchemaVersion, and never had an effect. A warning in each of them would hide the others.
+const usualField = `unknown field "jsonSchema"`
+
 // harmlessFields are fields that blueprints carry and that never had an effect: they tell something to people or to other
-// programs. Most blueprints say jsonSchema where they mean jsonSchemaVersion.
+// programs.
 var harmlessFields = []string{
-	"jsonSchema", "$schema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
+	"$schema", "metadata", "labels", "title", "description", "displayName", "comment", "example", "examples", "version",
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(?:.*\.)?([^".]+)"$`)

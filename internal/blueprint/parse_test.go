@@ -76,12 +76,12 @@ func TestParseReadsEveryField(t *testing.T) {
 }
 
 func TestParseWarnsAboutFieldsWithoutEffect(t *testing.T) {
-	b, err := Parse(files("kind: Blueprint\njsonSchema: x\nimports: [{name: a, schema: {}, title: 1}]\nsubinstallations: [{file: s.yaml}]",
+	b, err := Parse(files("kind: Blueprint\njsonSchema: x\ntitle: x\nimports: [{name: a, schema: {}, title: 1}]\nsubinstallations: [{file: s.yaml}]",
 		"s.yaml", "name: s\nblueprint: {ref: x}\nmetadata: {}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"jsonSchema"`, `"imports[0].title"`, `s.yaml: unknown field "metadata"`, `imports[0]: nothing in the blueprint uses the import "a"`} {
+	for _, want := range []string{`unknown field "title"`, `"imports[0].title"`, `s.yaml: unknown field "metadata"`, `imports[0]: nothing in the blueprint uses the import "a"`} {
 		if !slices.ContainsFunc(b.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning about %s in %q", want, b.Warnings)
 		}

@@ -21,7 +21,7 @@ import (
 // curious is a blueprint whose templates hand on all that they get, in both languages.
 const curious = `
 annotations: {odd: "yes"}
-jsonSchema: green
+title: green
 imports:
 - {name: size, schema: {type: object}}
 - {name: given, required: false, default: {value: {deep: [1]}}, schema: {type: object}}
@@ -226,8 +226,19 @@ func TestCallersShareNothing(t *testing.T) {
 	in, values := curiousInput(t, e), curiousValues()
 	first := makeAll(t, e, in, values)
 	want, before := snapshot(t, first), stateOf(t, in, values)
-	if len(first.Output.DeployItems) != 2 || len(first.Nested) != 3 || len(first.Exported.Targets) != 1 || len(first.Output.Warnings) == 0 {
-		t.Fatalf("the blueprint gives less than it should: %s", want)
+	if difference := cmp.Diff(map[string]int{
+		"deploy items": 2,
+		"nested":       3,
+		"targets":      1,
+	}, map[string]int{
+		"deploy items": len(first.Output.DeployItems),
+		"nested":       len(first.Nested),
+		"targets":      len(first.Exported.Targets),
+	}); difference != "" {
+		t.Fatalf("the blueprint does not give what it should (-want +got):\n%s", difference)
+	}
+	if len(first.Output.Warnings) == 0 {
+		t.Fatalf("the blueprint gives no warnings: %s", want)
 	}
 	// Imports refer to the Targets of the input, so that they need not be copied.
 	for name, found := range first.Output.Resolved {

@@ -9,6 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/component"
+	"espalier.dev/internal/component/signature"
 	"espalier.dev/internal/lru"
 )
 
@@ -32,6 +33,12 @@ type Request struct {
 	// Overwrites are those that the Context names. They are nil if it names none, or if there are none of that name.
 	Overwrites *lsv1alpha1.ComponentVersionOverwrites
 	Repository Repository
+	// Policy says whose signatures are checked; the zero value means those that installations ask for.
+	Policy VerificationPolicy
+	// Trust is what signatures are checked with, if the installation asks for that.
+	Trust signature.Trust
+	// Vouched says that the inline blueprint of a nested installation comes from the blueprint above, whose signature was checked.
+	Vouched bool
 	// Pinned is the revision of a blueprint from OCI or Git that is to be read again. If it is empty, what the installation names is
 	// looked up.
 	Pinned string
@@ -43,11 +50,19 @@ func NamesComponent(inst *lsv1alpha1.Installation) bool {
 	return definition != nil && (definition.Reference != nil || definition.Inline != nil && !definition.Inline.IsNull())
 }
 
+// ReadsOutside reports whether the components or the blueprint of an installation are somewhere else than in the installation.
+func ReadsOutside(inst *lsv1alpha1.Installation) bool {
+	return NamesComponent(inst) || inst.Spec.Blueprint.OCI != nil || inst.Spec.Blueprint.Git != nil
+}
+
 // Find begins the input to the engine: it has the installation with its blueprint and its components, and ways to their
 // schemas and resources, which read as long as the context lasts. States, scope and facts are left to the caller.
 func (c *Catalog) Find(ctx context.Context, r Request) (blueprint.Input, error) {
 	set, err := c.components(ctx, &r)
 	if err != nil {
+		return blueprint.Input{}, err
+	}
+	if err := c.verify(ctx, &r, set); err != nil {
 		return blueprint.Input{}, err
 	}
 	b, revision, err := c.blueprint(ctx, &r, set)
@@ -57,11 +72,13 @@ func (c *Catalog) Find(ctx context.Context, r Request) (blueprint.Input, error) 
 	spec := &r.Installation.Spec
 	in := blueprint.Input{
 		Subject: blueprint.Subject{
-			Blueprint:  b,
-			Revision:   revision,
-			Definition: spec.Blueprint,
-			Component:  spec.ComponentDescriptor,
-			Components: set,
+			Blueprint:   b,
+			Revision:    revision,
+			Definition:  spec.Blueprint,
+			Component:   spec.ComponentDescriptor,
+			Components:  set,
+			Overwritten: r.overwritten(set),
+			Verified:    r.Policy.Wants(r.Installation) != nil,
 		},
 		Installation: r.Installation,
 	}

@@ -25,8 +25,32 @@ func TestNothingButAnInlineBlueprint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.Blueprint == nil || in.Installation != inst || in.Components != nil || in.Schemas != nil || in.Content != nil {
-		t.Errorf("got %+v", in)
+	if in.Installation != inst {
+		t.Errorf("the installation is %+v", in.Installation)
+	}
+	if diff := cmp.Diff(parts{Blueprint: true, Component: true}, partsOf(in)); diff != "" {
+		t.Errorf("what there is (-want +got):\n%s", diff)
+	}
+}
+
+// parts says what an input has.
+type parts struct {
+	Blueprint  bool
+	Reference  bool
+	Component  bool
+	Components bool
+	Schemas    bool
+	Content    bool
+}
+
+func partsOf(in blueprint.Input) parts {
+	return parts{
+		Blueprint:  in.Blueprint != nil,
+		Reference:  in.Definition.Reference != nil,
+		Component:  in.Component != nil,
+		Components: in.Components != nil,
+		Schemas:    in.Schemas != nil,
+		Content:    in.Content != nil,
 	}
 }
 
@@ -39,8 +63,12 @@ func TestComponentInARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in.Blueprint == nil || in.Definition.Reference == nil || in.Component == nil || in.Components.Root().ID().String() != "app:1.0.0" {
-		t.Errorf("got %+v", in)
+	all := parts{Blueprint: true, Reference: true, Component: true, Components: true, Schemas: true, Content: true}
+	if diff := cmp.Diff(all, partsOf(in)); diff != "" {
+		t.Fatalf("what there is (-want +got):\n%s", diff)
+	}
+	if root := in.Components.Root().ID().String(); root != "app:1.0.0" {
+		t.Errorf("the component is %s", root)
 	}
 	found, err := in.Schemas("cd://componentReferences/below/resources/size")
 	if err != nil || string(found.Content) != `{"type": "integer"}` || found.Component != "base:1.0.0" {
@@ -94,6 +122,26 @@ func TestContextsAndOverwrites(t *testing.T) {
 				t.Error(difference)
 			}
 		})
+	}
+}
+
+// What overwrites make of the component that an installation names is told; what they make of those below is not.
+func TestOverwrittenComponents(t *testing.T) {
+	const elsewhere = "{source: {componentName: app}, substitution: {repositoryContext: {type: r, baseUrl: away}}}"
+	for name, test := range map[string]struct{ component, rule, want string }{
+		"the root":    {refComponent, elsewhere, "repositoryContext: no repository -> away"},
+		"below it":    {refComponent, newerBase, ""},
+		"to itself":   {refComponent, "{source: {componentName: app}, substitution: {version: 1.0.0}}", ""},
+		"a given one": {"\ncomponentDescriptor: {inline: {meta: {schemaVersion: v2}, component: {name: app, version: 1.0.0}}}", newerBase, ""},
+		"none":        {"", elsewhere, ""},
+	} {
+		r := Request{
+			Installation: installation(t, inlineBlueprint+test.component), Repository: newShelf(t).repository(),
+			Context: contextOf(t, pinned), Overwrites: pins(t, test.rule),
+		}
+		if in, err := New(blueprint.NewEngine()).Find(t.Context(), r); err != nil || in.Overwritten != test.want {
+			t.Errorf("%s: %q, %v, want %q", name, in.Overwritten, err, test.want)
+		}
 	}
 }
 

@@ -23,38 +23,73 @@ const (
 )
 
 // components returns the component of an installation with all that it refers to, nil if it names none. A closure is
-// remembered by what it begins with: a version of a component never changes.
+// remembered by what it begins with: the components below never change as long as the descriptor of the root is the same.
 func (c *Catalog) components(ctx context.Context, r *Request) (*component.Set, error) {
 	if !NamesComponent(r.Installation) {
 		return nil, nil
 	}
-	root, err := r.root()
+	begin, err := r.closureStart()
 	if err != nil {
 		return nil, err
 	}
-	overwrites, err := r.overwrites()
+	options, err := begin.options()
 	if err != nil {
 		return nil, err
 	}
-	begin := closureStart{root: root, overwrites: overwrites, inline: r.inlineDescriptor(), repository: &r.Repository}
-	key, err := begin.key()
+	if options.Overwrites, err = component.NewOverwrites(begin.overwrites); err != nil {
+		return nil, r.overwritesInvalid(err)
+	}
+	source := readRoot(ctx, begin.repository.source(), options)
+	key, err := begin.key(source.root)
 	if err != nil {
 		return nil, r.overwritesInvalid(err)
 	}
 	return c.closures.Get(key, func() (*component.Set, int, error) {
-		options, err := begin.options()
-		if err != nil {
-			return nil, 0, err
-		}
-		if options.Overwrites, err = component.NewOverwrites(overwrites); err != nil {
-			return nil, 0, r.overwritesInvalid(err)
-		}
-		set, err := resolve.Closure(ctx, marking{begin.repository.source()}, options)
+		set, err := resolve.Closure(ctx, marking{source}, options)
 		if err != nil {
 			return nil, 0, at("spec.componentDescriptor", closureFailed(ctx, err))
 		}
 		return set, sizeOf(set), nil
 	})
+}
+
+// rooted is a source that was asked for the root of a closure already. It is not asked again.
+type rooted struct {
+	resolve.Source
+	at   component.Coordinates
+	root *component.Descriptor
+	err  error
+}
+
+// readRoot asks for the root, unless it is given inline.
+func readRoot(ctx context.Context, source resolve.Source, options component.ClosureOptions) *rooted {
+	r := &rooted{Source: source}
+	if options.Inline == nil {
+		r.at = options.Overwrites.Apply(options.Root)
+		r.root, r.err = source.Descriptor(ctx, r.at)
+	}
+	return r
+}
+
+// Descriptor implements resolve.Source.
+func (r *rooted) Descriptor(ctx context.Context, at component.Coordinates) (*component.Descriptor, error) {
+	if at == r.at {
+		return r.root, r.err
+	}
+	return r.Source.Descriptor(ctx, at)
+}
+
+// closureStart says where the closure of the installation's component begins.
+func (r *Request) closureStart() (closureStart, error) {
+	root, err := r.root()
+	if err != nil {
+		return closureStart{}, err
+	}
+	overwrites, err := r.overwrites()
+	if err != nil {
+		return closureStart{}, err
+	}
+	return closureStart{root: root, overwrites: overwrites, inline: r.inlineDescriptor(), repository: &r.Repository}, nil
 }
 
 // kindContext is what errors call a Context.
@@ -101,6 +136,16 @@ func (r *Request) overwrites() ([]lsv1alpha1.ComponentVersionOverwrite, error) {
 	return r.Overwrites.Overwrites, nil
 }
 
+// overwritten says what the overwrites have made of the reference of the installation, empty if nothing.
+func (r *Request) overwritten(set *component.Set) string {
+	if set == nil || r.inlineDescriptor() != nil {
+		return ""
+	}
+	// The closure began there, so that it can be read.
+	named, _ := r.root()
+	return named.Difference(set.Origin(set.Root()))
+}
+
 func (r *Request) overwritesInvalid(err error) error {
 	return Invalid(ReasonContextInvalid, &ObjectError{
 		Object: r.Overwrites,
@@ -116,14 +161,21 @@ type closureStart struct {
 	repository *Repository
 }
 
-// key can fail only for overwrites that are not JSON.
-func (s *closureStart) key() (lru.Key, error) {
+// key can fail only for overwrites that are not JSON. The root is nil if it is inline.
+func (s *closureStart) key(root *component.Descriptor) (lru.Key, error) {
 	var context []byte
 	if at := s.root.RepositoryContext; !at.IsZero() {
 		context = at.API().Raw
 	}
+	var text []byte
+	if root != nil {
+		var err error
+		if text, err = root.JSON(root.Schema); err != nil {
+			return lru.Key{}, err
+		}
+	}
 	overwrites, err := json.Marshal(s.overwrites)
-	return lru.KeyOf([]byte(s.repository.Name), context, []byte(s.root.Name), []byte(s.root.Version), overwrites, s.inline), err
+	return lru.KeyOf([]byte(s.repository.Name), context, []byte(s.root.Name), []byte(s.root.Version), text, overwrites, s.inline), err
 }
 
 func (s *closureStart) options() (component.ClosureOptions, error) {

@@ -35,6 +35,8 @@ const (
 	ReasonResourceInvalid = "ResourceInvalid"
 	// ReasonResourceNotFound says that a repository does not have the content of a resource.
 	ReasonResourceNotFound = "ResourceNotFound"
+	// ReasonNotVerified says that the signature that an installation asks for cannot be checked.
+	ReasonNotVerified = "VerificationUnavailable"
 	// ReasonRepositoryUnavailable says that a repository could not be read.
 	ReasonRepositoryUnavailable = "RepositoryUnavailable"
 )
@@ -72,6 +74,11 @@ func at(field string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", field, err)
+}
+
+// AboutContext is an error about a Context.
+func AboutContext(c *lsv1alpha1.Context, err error) error {
+	return &ObjectError{Object: c, cause: fmt.Errorf("%s %s: %w", kindContext, c.Name, err)}
 }
 
 // ObjectError is about an object that came with the request, and not about the installation itself. Its text names the

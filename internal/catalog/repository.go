@@ -11,6 +11,7 @@ import (
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/component/resolve"
+	"espalier.dev/internal/component/signature"
 )
 
 // Repository is where components are read from. The zero value has none.
@@ -23,6 +24,14 @@ type Repository struct {
 	Resources Resources
 	// Artifacts are blueprints without components. Nil means that there are none.
 	Artifacts Artifacts
+	// Signatures checks signatures of components. Nil means that none can be checked.
+	Signatures Signatures
+}
+
+// Signatures checks signatures.
+type Signatures interface {
+	// Verify checks a signature of the root of a closure, and that all content is what was signed.
+	Verify(ctx context.Context, set *component.Set, name string, trust signature.Trust) error
 }
 
 // Artifacts reads blueprints that are no resources of components. A tag, branch or other name is looked up, unless the revision is given

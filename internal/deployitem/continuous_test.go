@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
@@ -69,9 +72,13 @@ func TestCON60_TheEndTellsOfTheGeneration(t *testing.T) {
 	} {
 		s := &script{answer: deployitem.Answer{Err: failure.Terminalf(failure.Details{Reason: "Bad"}, "wrong")}}
 		s.walk(t, i, deployitem.Snapshot{})
-		if i.Status.Phase != lsv1alpha1.PhaseFailed || i.Status.ObservedGeneration != 3 || i.Status.LastError == nil ||
-			i.Status.JobIDFinished != "" {
-			t.Errorf("%s: %+v", name, i.Status)
+		want := lsv1alpha1.RunStatus{
+			Phase:              lsv1alpha1.PhaseFailed,
+			ObservedGeneration: 3,
+			LastError:          &lsv1alpha1.Error{Operation: "Reconcile", Reason: "Bad"},
+		}
+		if diff := cmp.Diff(want, i.Status.RunStatus, unsaid, cmpopts.IgnoreFields(lsv1alpha1.Error{}, "Message"), untimed); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		calls := len(s.calls)
 		if s.walk(t, i, deployitem.Snapshot{}); len(s.calls) != calls {

@@ -201,8 +201,11 @@ func wayOut(o Observed) string {
 	if o.TargetName != "" {
 		where = " to Target " + o.TargetName
 	}
-	return "; to leave behind what was deployed" + where +
-		", delete the root installation with: espalier delete ROOT --without-uninstall (annotation " +
+	how := "espalier delete and the flag --without-uninstall"
+	if o.Root != "" {
+		how = "espalier delete " + o.Root + " --without-uninstall"
+	}
+	return "; to leave behind what was deployed" + where + ", delete the root installation with " + how + " (annotation " +
 		lsv1alpha1.DeleteWithoutUninstallAnnotation + ")"
 }
 

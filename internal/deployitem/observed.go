@@ -71,6 +71,8 @@ type Observed struct {
 	ClusterMayBeGone bool
 	// Exported is set if the item has exported something before.
 	Exported bool
+	// Root is the root installation of the item, empty if nobody knows. It serves to tell people the way out of a deletion.
+	Root string
 	// Problem is what is wrong with the item itself, in a way that no retry mends.
 	Problem error
 

@@ -125,9 +125,13 @@ func (i *Item) updated(o Observed, e UpdateItems) {
 	i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false
 }
 
-// converted is what a change of the flow makes of the item. One that is going is uninstalled in the flow that it has then.
+// converted is what a change of the flow makes of the item: what else is not as the spec wants it stays so. One that is going is
+// uninstalled in the flow that it has then.
 func (i *Item) converted(o Observed, e ConvertItems) {
-	i.Flow, i.Write, i.SpecDiffers, i.OnlyFlow, i.Halfway = e.Flow, nil, false, false, false
+	if i.OnlyFlow {
+		i.Write, i.SpecDiffers, i.OnlyFlow = nil, false, false
+	}
+	i.Flow, i.Halfway = e.Flow, false
 	if i.Terminating {
 		i.follow(o, StateRunning)
 	}

@@ -94,8 +94,11 @@ func TestCON25_AbortedItemsFailAndStay(t *testing.T) {
 	g.pass(false)
 	g.ask(lsv1alpha1.OperationAbort)
 	g.settle()
-	if g.phase() != lsv1alpha1.PhaseFailed || g.deployments != 0 || len(g.items) != 2 || len(g.execution.Annotations) > 0 {
-		t.Errorf("phase %s, %d deployments, %d items", g.phase(), g.deployments, len(g.items))
+	if g.phase() != lsv1alpha1.PhaseFailed || len(g.execution.Annotations) > 0 {
+		t.Errorf("phase %s, annotations %v", g.phase(), g.execution.Annotations)
+	}
+	if g.deployments != 0 || len(g.items) != 2 {
+		t.Errorf("%d deployments, %d items", g.deployments, len(g.items))
 	}
 	for _, item := range g.items {
 		if item.Status.Phase != lsv1alpha1.PhaseFailed || item.Status.LastError == nil ||
@@ -272,6 +275,73 @@ func TestCON16_FlowsChangeThereAndBack(t *testing.T) {
 		g.checkFlows(t, lsv1alpha1.FlowContinuous)
 		if g.phase() != phase || g.deployments != deployments || g.execution.Status.ObservedGeneration != g.execution.Generation {
 			t.Errorf("seed %d: phase %s and before %s, %d deployments and before %d", seed, g.phase(), phase, g.deployments, deployments)
+		}
+		g.report(t, fmt.Sprintf("seed %d", seed))
+	}
+}
+
+// Somebody aborts while the flow changes: that is done, and every item comes back to the flow of its execution nevertheless.
+func TestCON16_AnAbortLeavesNoItemInAnotherFlow(t *testing.T) {
+	for seed := range uint64(400) {
+		g := newGarden(seed)
+		g.settle()
+		g.frail = true
+		for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+			g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = flow })
+			for range g.random.IntN(4) {
+				g.pass(true)
+				g.deploy()
+			}
+		}
+		g.ask(lsv1alpha1.OperationAbort)
+		for range g.random.IntN(4) {
+			g.pass(true)
+		}
+		g.settle()
+		g.checkFlows(t, lsv1alpha1.FlowContinuous)
+		if g.phase() != lsv1alpha1.PhaseFailed || g.deployments != 3 || g.execution.Status.ObservedGeneration != g.execution.Generation {
+			t.Errorf("seed %d: phase %s after %d deployments", seed, g.phase(), g.deployments)
+		}
+		g.ask(lsv1alpha1.OperationReconcile)
+		g.settle()
+		if g.phase() != lsv1alpha1.PhaseSucceeded || g.deployments != 3 {
+			t.Errorf("seed %d: reconcile: phase %s after %d deployments", seed, g.phase(), g.deployments)
+		}
+		g.report(t, fmt.Sprintf("seed %d", seed))
+	}
+}
+
+// Somebody aborts an execution that has just begun, and whose status may not tell yet which items it has made. Then its flow changes: every
+// item follows, and nothing is deployed because of it.
+func TestCON16_WhatWasAbortedAtItsBeginningFollowsAChangeOfTheFlow(t *testing.T) {
+	for seed := range uint64(400) {
+		g := newGarden(seed)
+		for range 1 + g.random.IntN(3) {
+			g.pass(true)
+			for range g.random.IntN(4) {
+				g.deploy()
+			}
+		}
+		if g.random.IntN(3) == 0 {
+			g.edit(func(s *lsv1alpha1.ExecutionSpec) {
+				s.DeployItems[2] = configured([]string{"c", "new"}[g.random.IntN(2)], "2")
+			})
+		}
+		g.ask(lsv1alpha1.OperationAbort)
+		g.settle()
+		deployments := g.deployments
+		for _, flow := range []lsv1alpha1.Flow{lsv1alpha1.FlowJob, lsv1alpha1.FlowContinuous} {
+			g.edit(func(s *lsv1alpha1.ExecutionSpec) { s.Flow = flow })
+			g.settle()
+			g.checkFlows(t, flow)
+			if g.phase() != lsv1alpha1.PhaseFailed || g.deployments != deployments || execution.FlowOf(g.execution) != flow {
+				t.Errorf("seed %d: %s: phase %s, %d deployments and before %d", seed, flow, g.phase(), g.deployments, deployments)
+			}
+		}
+		g.ask(lsv1alpha1.OperationReconcile)
+		g.settle()
+		if g.phase() != lsv1alpha1.PhaseSucceeded {
+			t.Errorf("seed %d: reconcile: phase %s", seed, g.phase())
 		}
 		g.report(t, fmt.Sprintf("seed %d", seed))
 	}

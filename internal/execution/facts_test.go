@@ -144,8 +144,11 @@ func TestAChangedTypeNeedsANewObject(t *testing.T) {
 		t.Fatalf("the old object does not leave: %+v", o)
 	}
 	d := execution.Decide(o)
-	if len(effects[execution.DeleteItems](d)) != 1 || len(effects[execution.CreateItems](d)) != 0 || d.Next != "" || !d.Wait {
-		t.Errorf("decided %+v, want to delete the old one and to wait", d)
+	if len(effects[execution.DeleteItems](d)) != 1 || len(effects[execution.CreateItems](d)) != 0 {
+		t.Errorf("does %+v, want to delete the old one", d.Do)
+	}
+	if d.Next != "" || !d.Wait {
+		t.Errorf("goes on to %q, waits %t, want to wait", d.Next, d.Wait)
 	}
 	if d = execution.Decide(look(e)); len(effects[execution.CreateItems](d)) != 1 {
 		t.Errorf("decided %+v, want to create the new one", d)
@@ -279,8 +282,11 @@ func refuses(t *testing.T, e *lsv1alpha1.Execution, says, code string) {
 	o := look(e)
 	d := execution.Decide(o)
 	refused := effects[execution.Refuse](d)
-	if len(d.Do) != 1 || len(refused) != 1 || d.Next != lsv1alpha1.PhaseFailed || failure.KindOf(refused[0].Err) != failure.Terminal {
-		t.Fatalf("decided %+v", d)
+	if len(d.Do) != 1 || len(refused) != 1 {
+		t.Fatalf("does %+v, want to refuse", d.Do)
+	}
+	if d.Next != lsv1alpha1.PhaseFailed || failure.KindOf(refused[0].Err) != failure.Terminal {
+		t.Fatalf("goes on to %q because of the %s error %v", d.Next, failure.KindOf(refused[0].Err), refused[0].Err)
 	}
 	execution.Settle(e, o, d, refused[0].Err)
 	status := e.Status

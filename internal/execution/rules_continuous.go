@@ -254,6 +254,13 @@ func abort(o Observed) Decision {
 			Why:          because(lsv1alpha1.ReasonAborted, "which deploy items exist is not known for certain yet"),
 		}
 	}
+	if turned := o.turned(); len(turned) > 0 {
+		return Decision{
+			Do:        []Effect{ConvertItems{Flow: lsv1alpha1.FlowContinuous, Items: turned}},
+			SaveFirst: len(o.Generations) == 0,
+			Why:       because(run.ReasonFlowChanged, "deploy items come back from another flow before it is aborted: "+list(turned)),
+		}
+	}
 	cut := filter(slices.Concat(o.Wanted, o.Orphaned), func(i Item) bool { return i.CutShort != nil && !i.Terminating })
 	message := fmt.Sprintf(
 		"aborted by annotation %s=%s; a reconcile or a change of the spec goes on",

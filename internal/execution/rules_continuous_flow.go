@@ -48,6 +48,15 @@ func (o Observed) strangers(flow lsv1alpha1.Flow) (convert, busy []Item) {
 	return convert, busy
 }
 
+// turned are the items at rest that a change of the flow which was taken back has left in another one, and that differ in nothing else.
+func (o Observed) turned() []Item {
+	if o.Chosen != lsv1alpha1.FlowContinuous {
+		return nil
+	}
+	convert, _ := o.strangers(lsv1alpha1.FlowContinuous)
+	return filter(convert, func(i Item) bool { return i.OnlyFlow || i.Halfway })
+}
+
 // follows reports whether nothing but the flow has changed, and was changed back, since the execution has come to its own end, in
 // which it stays.
 func (o Observed) follows() bool { return o.FlowOnly && o.Phase.IsCompleted() && o.Own }

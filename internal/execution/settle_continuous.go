@@ -23,6 +23,10 @@ func settleContinuously(e *lsv1alpha1.Execution, o Observed, d Decision, err err
 			o = noted(o, effect)
 		}
 	}
+	if d.Next.IsCompleted() && len(o.Generations) == 0 {
+		// It was aborted, say, before its status could tell of the items. Otherwise a change of the flow would not reach them.
+		o = o.noteFound(o.Wanted)
+	}
 	status.DeployItemGenerations = o.Generations
 	if status.Phase == lsv1alpha1.PhaseProgressing && !o.Deleted {
 		status.DeployItemCache = o.record()
@@ -56,10 +60,12 @@ func observes(o Observed, d Decision, phase lsv1alpha1.Phase) bool {
 // noted returns the facts with what an effect has made of the generations of the items.
 func noted(o Observed, effect Effect) Observed {
 	switch e := effect.(type) {
-	case CreateItems, UpdateItems, ConvertItems, AskItems:
+	case CreateItems, UpdateItems, AskItems:
 		return o.note(itemsOf(e))
+	case ConvertItems:
+		return o.noteFound(e.Items)
 	case NoteItems:
-		return o.note(e.Items)
+		return o.noteFound(e.Items)
 	case RedoItems:
 		o.Accepted = true
 		for _, item := range e.Items {
@@ -87,6 +93,20 @@ func (o Observed) note(items []Item) Observed {
 				ExecutionGeneration:  o.Generation,
 				DeployItemGeneration: o.Wanted[i].Object.Generation,
 			})
+		}
+	}
+	return o
+}
+
+// noteFound remembers items that exist and that this spec need not have made. Those that differ from it in more than the flow are due.
+func (o Observed) noteFound(items []Item) Observed {
+	for _, item := range items {
+		switch {
+		case item.Object.UID == "" || o.Deleted || o.leaves():
+		case item.SpecDiffers && !item.OnlyFlow:
+			o = o.set(lsv1alpha1.DeployItemGeneration{Name: item.Name})
+		default:
+			o = o.note([]Item{item})
 		}
 	}
 	return o

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -40,10 +41,12 @@ func TestTheTimeAtWhichAJobArrivedIsKept(t *testing.T) {
 	e.Status.TransitionTimes = &lsv1alpha1.TransitionTimes{TriggerTime: &arrived}
 	o := execution.NewObserved(execution.Snapshot{Execution: e, Now: noon})
 	execution.Settle(e, o, execution.Decide(o), nil)
-	times := e.Status.TransitionTimes
-	if !times.TriggerTime.Equal(&arrived) || !times.InitTime.Time.Equal(noon) || e.Status.Phase != lsv1alpha1.PhaseInit ||
-		e.Status.LastError != nil {
-		t.Errorf("status %+v with times %+v", e.Status, times)
+	begun := metav1.NewTime(noon)
+	if diff := cmp.Diff(&lsv1alpha1.TransitionTimes{TriggerTime: &arrived, InitTime: &begun}, e.Status.TransitionTimes); diff != "" {
+		t.Errorf("the times (-want +got):\n%s", diff)
+	}
+	if e.Status.Phase != lsv1alpha1.PhaseInit || e.Status.LastError != nil {
+		t.Errorf("phase %s, error %+v", e.Status.Phase, e.Status.LastError)
 	}
 }
 
@@ -58,8 +61,11 @@ func TestJOB50_AnInterruptedItemSaysSo(t *testing.T) {
 	o := look(e, a, b, c)
 	for _, item := range o.Wanted[:2] {
 		status := item.CutShort
-		if status == nil || status.Phase != lsv1alpha1.PhaseFailed || status.JobID != job || status.JobIDFinished != job {
-			t.Fatalf("%s becomes %+v", item.Name, status)
+		if status == nil {
+			t.Fatalf("%s is not interrupted", item.Name)
+		}
+		if status.Phase != lsv1alpha1.PhaseFailed || status.JobID != job || status.JobIDFinished != job {
+			t.Fatalf("%s becomes %s with job %s, finished %s", item.Name, status.Phase, status.JobID, status.JobIDFinished)
 		}
 		if e := status.LastError; e == nil || e.Reason != "Interrupted" ||
 			!strings.Contains(e.Message, "landscaper.gardener.cloud/operation=interrupt") {
@@ -123,8 +129,11 @@ func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
 	e.DeletionTimestamp, e.Status.Phase = &at, ""
 
 	o := look(e, object)
-	if d := execution.Decide(o); !execution.NeedsComplete(o) || !d.Wait || len(d.Do) > 0 || d.Next != "" {
-		t.Errorf("without certainty: decided %+v", d)
+	if !execution.NeedsComplete(o) {
+		t.Error("nobody asks for certainty")
+	}
+	if diff := cmp.Diff(execution.Decision{Wait: true}, execution.Decide(o), unexplained); diff != "" {
+		t.Errorf("the decision without certainty (-want +got):\n%s", diff)
 	}
 	if after := execution.Settle(e, o, execution.Decision{}, errors.New("the API server is away")); e.Status.Phase != "" ||
 		after.Phase != "" {

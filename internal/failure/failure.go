@@ -136,7 +136,10 @@ func worst(joined []error) Kind {
 	return kind
 }
 
-// DetailsOf returns the details of the outermost classified error, or a general reason when there are none.
+// ReasonUnnamed is the reason of an error that has none of its own.
+const ReasonUnnamed = "Error"
+
+// DetailsOf returns the details of the outermost classified error, or ReasonUnnamed when there are none.
 func DetailsOf(err error) Details {
 	var c *classified
 	if errors.As(err, &c) {
@@ -146,7 +149,17 @@ func DetailsOf(err error) Details {
 	if errors.As(err, &w) {
 		return Details{Reason: w.Reason}
 	}
-	return Details{Reason: "Error"}
+	return Details{Reason: ReasonUnnamed}
+}
+
+// IsObstacle reports whether an error is one that is retried and says by a reason of its own what is in the way. Somebody may have to
+// do something about it, in contrast to a request that went wrong by chance.
+func IsObstacle(err error) bool {
+	if err == nil || KindOf(err) != Retryable {
+		return false
+	}
+	reason := DetailsOf(err).Reason
+	return reason != "" && reason != ReasonUnnamed
 }
 
 // AsWait returns what an error waits for, if waiting is all that it says.

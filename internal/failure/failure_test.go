@@ -120,3 +120,26 @@ func TestAsWait(t *testing.T) {
 		t.Error("an error that is more than a wait was taken for one")
 	}
 }
+
+func TestIsObstacle(t *testing.T) {
+	named := failure.NewRetryable(failure.Details{Reason: "RegistryNotFound"}, errPlain)
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no error":                      {nil, false},
+		"an error without a reason":     {errPlain, false},
+		"one with an empty reason":      {failure.NewRetryable(failure.Details{}, errPlain), false},
+		"one with a reason":             {named, true},
+		"a wrapped one with a reason":   {fmt.Errorf("deploy: %w", named), true},
+		"one that ends the run":         {terminal, false},
+		"a wait":                        {waiting, false},
+		"a reason beside a fatal error": {errors.Join(named, terminal), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := failure.IsObstacle(c.err); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}

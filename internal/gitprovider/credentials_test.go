@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"espalier.dev/internal/gitprovider"
 )
 
@@ -16,8 +18,11 @@ func TestCredentialsFromASecret(t *testing.T) {
 	got, err := gitprovider.CredentialsFrom(map[string][]byte{
 		"username": []byte("robot\n"), "password": []byte("pass word"), "token": []byte(" tok\r\n"), "hmac-key": []byte("ignored"),
 	})
-	if err != nil || got.Username != "robot" || got.Password != "pass word" || got.Token != "tok" || len(got.CA) != 0 {
-		t.Errorf("credentials %q %q %q, %v", got.Username, got.Password, got.Token, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(gitprovider.Credentials{Username: "robot", Password: "pass word", Token: "tok"}, got); diff != "" {
+		t.Errorf("the credentials (-want +got):\n%s", diff)
 	}
 	for name, c := range map[string]struct {
 		data map[string][]byte

@@ -41,26 +41,31 @@ func markSteps(status *lsv1alpha1.InstallationStatus, now time.Time, done []lsv1
 	}
 }
 
-// maxWarnings bounds the message about warnings, in bytes.
-const maxWarnings = 1000
+// maxTold bounds what is told in a message, in bytes.
+const maxTold = 1000
 
-// warn says in a status what has no effect in the blueprint, if there is anything.
-func (p Prepared) warn(status *lsv1alpha1.InstallationStatus, now time.Time) {
-	if len(p.Warnings) == 0 {
-		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(c lsv1alpha1.Condition) bool {
-			return c.Type == lsv1alpha1.ConditionBlueprintWarnings
-		})
+// tell says in a status what users may not expect: what has no effect in the blueprint, and another component than the one they named.
+func (p Prepared) tell(status *lsv1alpha1.InstallationStatus, now time.Time) {
+	tellIfAny(status, now, lsv1alpha1.Condition{
+		Type: lsv1alpha1.ConditionBlueprintWarnings, Reason: "NoEffect", Message: strings.Join(p.Warnings, "; "),
+	})
+	tellIfAny(status, now, lsv1alpha1.Condition{
+		Type: lsv1alpha1.ConditionComponentReferenceOverwrite, Reason: "FoundOverwrite", Message: p.Overwritten,
+	})
+}
+
+// tellIfAny sets a condition to True if it has a message, and else removes it.
+func tellIfAny(status *lsv1alpha1.InstallationStatus, now time.Time, c lsv1alpha1.Condition) {
+	if c.Message == "" {
+		status.Conditions = slices.DeleteFunc(slices.Clone(status.Conditions), func(b lsv1alpha1.Condition) bool { return b.Type == c.Type })
 		return
 	}
-	message := strings.Join(p.Warnings, "; ")
-	if len(message) > maxWarnings {
-		message = strings.ToValidUTF8(message[:maxWarnings], "") + "..."
+	if len(c.Message) > maxTold {
+		c.Message = strings.ToValidUTF8(c.Message[:maxTold], "") + "..."
 	}
 	at := metav1.NewTime(now)
-	set(status, lsv1alpha1.Condition{
-		Type: lsv1alpha1.ConditionBlueprintWarnings, Status: lsv1alpha1.ConditionTrue, Reason: "NoEffect", Message: message,
-		ObservedGeneration: status.ObservedGeneration, LastTransitionTime: at, LastUpdateTime: at,
-	})
+	c.Status, c.ObservedGeneration, c.LastTransitionTime, c.LastUpdateTime = lsv1alpha1.ConditionTrue, status.ObservedGeneration, at, at
+	set(status, c)
 }
 
 func set(status *lsv1alpha1.InstallationStatus, c lsv1alpha1.Condition) {

@@ -166,7 +166,7 @@ func MayRestore(inst *lsv1alpha1.Installation) bool {
 }
 
 // IsRoot reports whether an installation is nested in no other one.
-func IsRoot(inst *lsv1alpha1.Installation) bool { return ParentOf(inst) == "" }
+func IsRoot(inst metav1.Object) bool { return ParentOf(inst) == "" }
 
 // ParentOf returns the name of the installation that an object is nested in, nothing for a root. Its owner tells it, too, should somebody
 // have taken the label away.

@@ -45,8 +45,11 @@ func TestCON16_JOB15_AnotherFlowIsNoOtherSpec(t *testing.T) {
 	inst.Generation += 2
 	o := installation.NewObserved(installation.Snapshot{Installation: inst, NewJobID: "new"})
 	o = installation.Settle(inst, o, installation.Decide(o), nil)
-	if inst.Status.JobID != "job" || inst.Status.ObservedGeneration != 5 || o.FlowOnly || !installation.Decide(o).Wait {
+	if inst.Status.JobID != "job" || inst.Status.ObservedGeneration != 5 {
 		t.Errorf("it has job %s and speaks of generation %d", inst.Status.JobID, inst.Status.ObservedGeneration)
+	}
+	if d := installation.Decide(o); o.FlowOnly || !d.Wait {
+		t.Errorf("only the flow %t: decided %+v", o.FlowOnly, d)
 	}
 }
 

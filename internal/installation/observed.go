@@ -220,6 +220,8 @@ type Prepared struct {
 	ExecutionRef *lsv1alpha1.ObjectReference
 	// Warnings are what has no effect in the blueprint.
 	Warnings []string
+	// Overwritten is what overwrites have made of the component that the spec names, empty if nothing.
+	Overwritten string
 }
 
 // With returns the facts with one child changed.

@@ -142,6 +142,7 @@ func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 		ImportsHash:       hashes.All,
 		BlueprintRevision: in.Revision,
 		Warnings:          out.Warnings,
+		Overwritten:       in.Overwritten,
 	}
 	if in.Run.Flow == lsv1alpha1.FlowContinuous {
 		result.Imports, result.ConfigGeneration = ImportVersions(out.Resolved, hashes, in.Marks), in.Run.Version
@@ -203,16 +204,27 @@ func (p *Plan) addSubs(in Inputs, out *blueprint.Output) {
 			sub.ObjectName = before.Name
 		}
 		taken[sub.ObjectName] = true
-		object := sub.Object(inst)
-		object.Spec.Flow = in.Run.Flow
-		own(inst, object)
-		p.Subs = append(p.Subs, SubWrite{Name: sub.Name, Wanted: object, Existing: before})
+		p.Subs = append(p.Subs, SubWrite{Name: sub.Name, Wanted: SubObject(in, sub), Existing: before})
 	}
 	for _, sub := range in.Below.Subinstallations {
 		if !taken[sub.Name] {
 			p.OrphanedSubs = append(p.OrphanedSubs, sub)
 		}
 	}
+}
+
+// SubObject is the object of a nested installation, with a seal if the signature of the one above was checked.
+func SubObject(in Inputs, sub *blueprint.Subinstallation) *lsv1alpha1.Installation {
+	object := sub.Object(in.Installation)
+	object.Spec.Flow = in.Run.Flow
+	own(in.Installation, object)
+	if !in.Verified {
+		return object
+	}
+	if seal := sealOf(in.Hasher, object); seal != nil {
+		object.Annotations[SealAnnotation] = string(seal)
+	}
+	return object
 }
 
 // existingSub finds the object of a nested installation: by what the status remembers, by the annotation, or by the

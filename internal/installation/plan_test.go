@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/decision"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/run"
 )
@@ -118,8 +120,14 @@ func TestWithoutAPlanTheReasonIsTheDecision(t *testing.T) {
 		Name: "root", Root: true, Phase: lsv1alpha1.PhaseInit, Job: run.Job{ID: "job"}, Finalizer: true,
 		Plan: &installation.Plan{Err: missing},
 	}
-	d := installation.Decide(o)
-	if len(d.Do) != 1 || d.Do[0].(installation.Fail).Err != missing || d.Why.Message != missing.Error() || !d.Wait {
-		t.Errorf("the decision is %+v", d)
+	want := installation.Decision{
+		Do:   []installation.Effect{installation.Fail{Step: "prepare", Err: missing}},
+		Next: lsv1alpha1.PhaseCleanupOrphaned,
+		Why:  decision.Reason{Message: missing.Error()},
+		Wait: true,
+	}
+	same := cmp.Comparer(func(a, b error) bool { return a == b })
+	if diff := cmp.Diff(want, installation.Decide(o), same, cmpopts.IgnoreFields(decision.Reason{}, "Code")); diff != "" {
+		t.Errorf("the decision (-want +got):\n%s", diff)
 	}
 }

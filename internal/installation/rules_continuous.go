@@ -304,8 +304,12 @@ func abort(o Observed) Decision {
 	running := filter(o.below(), func(c Child) bool {
 		return c.Presence == Present && !c.Deleting && c.Busy() && c.Operation != lsv1alpha1.OperationAbort
 	})
+	if o.strays() {
+		// Otherwise what is below would not follow a change of the flow that comes next.
+		d.Do = append(d.Do, EnterFlow{})
+	}
 	if len(running) > 0 {
-		d.Do = []Effect{Ask{Operation: lsv1alpha1.OperationAbort, Children: running}}
+		d.Do = append(d.Do, Ask{Operation: lsv1alpha1.OperationAbort, Children: running})
 	}
 	return d
 }

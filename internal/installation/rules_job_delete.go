@@ -125,12 +125,16 @@ func count(children []Child) string {
 			nested++
 		}
 	}
+	installations := fmt.Sprintf("%d nested installations", nested)
+	if nested == 1 {
+		installations = "one nested installation"
+	}
 	switch {
 	case nested == 0:
 		return execution
 	case execution == "":
-		return fmt.Sprintf("%d nested installations", nested)
+		return installations
 	default:
-		return fmt.Sprintf("%d nested installations and %s", nested, execution)
+		return installations + " and " + execution
 	}
 }

@@ -237,6 +237,12 @@ func TestCON25_Abort(t *testing.T) {
 			lsv1alpha1.PhaseAborted,
 			"aborted",
 		},
+		"before its status tells of what it has made": {
+			settled(lsv1alpha1.PhaseProgressing, asks(lsv1alpha1.OperationAbort), func(o *installation.Observed) { o.Entered = false }),
+			[]string{"enter the continuous flow", "ask execution e to abort", "remove the operation annotation"},
+			lsv1alpha1.PhaseAborted,
+			"aborted",
+		},
 		"at rest": {
 			settled(lsv1alpha1.PhaseSucceeded, asks(lsv1alpha1.OperationAbort)),
 			[]string{"remove the operation annotation"},

@@ -15,6 +15,7 @@ import (
 
 // Settle writes the outcome of a decision into the status and returns the facts as they stand then.
 func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Observed {
+	before := endOf(&inst.Status)
 	switch {
 	case o.NamespaceEnds:
 		return o
@@ -24,6 +25,9 @@ func Settle(inst *lsv1alpha1.Installation, o Observed, d Decision, err error) Ob
 		o = settleJob(inst, o, d, err)
 	}
 	noteFlow(inst, o.Now)
+	if ended := endOf(&inst.Status); ended != nil && !ended.Equal(before) && IsRoot(inst) {
+		noteRun(inst, *ended, o.Continuous)
+	}
 	return o
 }
 
@@ -58,7 +62,7 @@ func settleSteps(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed
 	if o.Prepared != nil {
 		o.Prepared.record(status)
 		ObserveSpec(inst)
-		o.Prepared.warn(status, o.Now)
+		o.Prepared.tell(status, o.Now)
 		o.Prepared, o.Changed = nil, changed(inst)
 	}
 	if does[Observe](d) {

@@ -57,7 +57,7 @@ func record(inst *lsv1alpha1.Installation, o Observed, d Decision) Observed {
 	status := &inst.Status
 	if o.Prepared != nil {
 		o.Prepared.record(status)
-		o.Prepared.warn(status, o.Now)
+		o.Prepared.tell(status, o.Now)
 		remember(status, *o.Prepared)
 		ObserveSpec(inst)
 		o.Updated, o.Entered, o.Changed, o.FlowOnly = true, true, false, false

@@ -51,6 +51,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/decision"}, libraries: apimachinery},
 		{folders: []string{"internal/lru"}, libraries: []string{}},
 		{folders: []string{"internal/archive"}, libraries: []string{}},
+		{folders: []string{"internal/diagram"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
 		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
@@ -64,6 +65,12 @@ var layers = slices.Concat(
 			folders:   []string{"internal/schema"},
 			sees:      []string{"api", "internal/failure", "internal/graph"},
 			libraries: slices.Concat(documents, []string{"github.com/santhosh-tekuri/jsonschema"}),
+		},
+		{
+			// The shell of the package below it: it reads what that understands.
+			folders:   []string{"internal/component/repository"},
+			sees:      []string{"internal/failure", "internal/lru", "internal/archive", "internal/component", "internal/oci"},
+			libraries: []string{"github.com/opencontainers"},
 		},
 		{
 			folders:   []string{"internal/component"},
@@ -111,6 +118,7 @@ var layers = slices.Concat(
 				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential",
 				"internal/decision", "internal/run", "internal/deployitem",
 				"internal/loop", "internal/freshness", "internal/version", "internal/target", "internal/component", "internal/schedule",
+				"internal/lru", "internal/schema", "internal/oci",
 			},
 		},
 		{
@@ -124,7 +132,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/artifact"},
 			sees: []string{
 				"api", "internal/failure", "internal/lru", "internal/component", "internal/blueprint", "internal/catalog",
-				"internal/dial", "internal/gitprovider",
+				"internal/dial", "internal/gitprovider", "internal/oci",
 			},
 		},
 		{
@@ -140,15 +148,43 @@ var layers = slices.Concat(
 			sees: []string{
 				"api", "internal/loop", "internal/freshness", "internal/version", "internal/controller",
 				"deployer", "internal/deployer", "internal/deployitem",
-				"internal/target", "internal/dial", "internal/approval", "internal/pipeline",
+				"internal/target", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
 			},
 		},
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},
+		{folders: []string{"internal/objecttree"}, sees: slices.Concat([]string{"api"}, purePackages)},
+		{folders: []string{"internal/explain"}, sees: slices.Concat([]string{"api", "internal/objecttree"}, purePackages)},
+		{folders: []string{"internal/live"}, sees: []string{"api", "internal/objecttree", "internal/target", "internal/deployer/objects"}},
+		{folders: []string{"internal/steer"}, sees: slices.Concat([]string{"api"}, purePackages)},
+		{folders: []string{"ui"}, libraries: []string{}},
 		{
-			folders: []string{"internal/cli", "internal/dashboard"},
-			sees:    slices.Concat([]string{"api", "internal/version", "internal/dashboard", "internal/offline"}, purePackages),
+			// What the pages show, without the server that brings it to them.
+			folders: []string{"internal/web/view"},
+			sees:    slices.Concat([]string{"api", "internal/objecttree", "internal/explain", "internal/steer"}, purePackages),
 		},
-		{folders: []string{"internal/lint", "internal/doctest"}, libraries: []string{}},
+		{
+			folders: []string{"internal/web"},
+			sees: slices.Concat(
+				[]string{
+					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog", "internal/oci", "internal/dial",
+					"internal/objecttree", "internal/explain", "internal/live", "internal/target", "internal/taskgroup", "internal/confidential",
+					"internal/steer", "ui",
+				},
+				purePackages,
+			),
+		},
+		{
+			folders: []string{"internal/cli"},
+			sees: slices.Concat(
+				[]string{
+					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog",
+					"internal/oci", "internal/dial", "internal/target", "internal/objecttree", "internal/explain", "internal/live", "internal/steer",
+					"internal/web",
+				},
+				purePackages,
+			),
+		},
+		{folders: []string{"internal/lint", "internal/doctest", "internal/reference"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
 		{folders: []string{"examples/file-deployer"}, sees: []string{"api", "deployer"}},

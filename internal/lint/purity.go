@@ -16,6 +16,7 @@ var purePackages = []string{
 	"internal/dataflow",
 	"internal/decision",
 	"internal/deployitem",
+	"internal/diagram",
 	"internal/execution",
 	"internal/failure",
 	"internal/graph",
@@ -55,7 +56,7 @@ var impureNames = map[string][]string{
 }
 
 // shellsWithin do the reading for the pure package that they lie in.
-var shellsWithin = []string{"internal/component/resolve"}
+var shellsWithin = []string{"internal/component/resolve", "internal/component/repository"}
 
 func pure(f *File) bool {
 	return production(f) && withinAny(f.Dir(), purePackages) && !withinAny(f.Dir(), shellsWithin)

@@ -113,10 +113,10 @@ var ruleCases = map[string]map[string]ruleCase{
 			"package p\n\nimport \"espalier.dev/internal/controller\"\n",
 			"internal/cli/why/a.go:3",
 		),
-		"the dashboard sees a controller": single(
-			"internal/dashboard/a.go",
+		"the web UI sees a controller": single(
+			"internal/web/a.go",
 			"package p\n\nimport \"espalier.dev/internal/controller\"\n",
-			"internal/dashboard/a.go:3",
+			"internal/web/a.go:3",
 		),
 		"the command line sees the manager": single(
 			"internal/cli/why/a.go",

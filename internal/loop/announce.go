@@ -40,7 +40,8 @@ type News[T client.Object, P ~string] struct {
 
 // EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on
 // the way and why. What goes well is told up to two seconds late, so that a run that ends by then takes one Event and
-// not two; what goes wrong is told at once. A run that has failed is a warning, whether an error ended it or a decision.
+// not two; what goes wrong is told at once. A run that has failed is a warning, whether an error ended it or a decision, and so is one
+// that has met an obstacle.
 func EventsTo[T client.Object, P ~string](recorder events.EventRecorder) func(context.Context, News[T, P]) {
 	h := &held[T, P]{recorder: recorder, news: map[types.UID]News[T, P]{}}
 	return h.announce
@@ -87,10 +88,16 @@ func (h *held[T, P]) tell(uid types.UID) {
 	if news.Err != nil {
 		note = news.Err.Error()
 	}
-	if hasFailed(lsv1alpha1.Phase(last.To)) || news.Err != nil && failure.KindOf(news.Err) == failure.Terminal {
+	if hasFailed(lsv1alpha1.Phase(last.To)) || worthAWarning(news.Err) {
 		eventType = corev1.EventTypeWarning
 	}
 	h.recorder.Eventf(news.Object, nil, eventType, string(last.To), "Reconcile", "%s", Note(route(news.Transitions)+": "+note))
+}
+
+// worthAWarning reports whether somebody may have to do something about an error: it ends the run, or something is missing or refused
+// that the run cannot do without, such as an import that nobody provides.
+func worthAWarning(err error) bool {
+	return err != nil && (failure.KindOf(err) == failure.Terminal || failure.IsObstacle(err))
 }
 
 func hasFailed(phase lsv1alpha1.Phase) bool {

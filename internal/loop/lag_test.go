@@ -68,6 +68,7 @@ type said struct {
 // The time is that of a bubble: it goes on while everybody waits, here for what is announced.
 func TestOneEventForARunThatEndsSoon(t *testing.T) {
 	terminal := failure.Terminalf(failure.Details{}, "broken")
+	missing := failure.NewRetryable(failure.Details{Reason: "ImportNotFound"}, errors.New("no such import"))
 	for name, c := range map[string]struct {
 		say  []said
 		want []string
@@ -83,6 +84,10 @@ func TestOneEventForARunThatEndsSoon(t *testing.T) {
 		"a failure at once": {
 			say:  []said{{0, news(terminal, "Init", "Failed")}, {0, news(nil, "Init")}, {0, news(errors.New("no answer"), "Progressing")}},
 			want: []string{"Warning Failed Init, Failed: broken", "Normal Progressing Init, Progressing: no answer"},
+		},
+		"something that is missing": {
+			say:  []said{{0, news(missing, "Init")}, {0, news(&failure.Wait{Reason: "WaitingForImports", For: "a sibling"}, "Init")}},
+			want: []string{"Warning Init Init: no such import", "Normal Init Init: waiting for a sibling"},
 		},
 		"a failure without an error": {
 			say:  []said{{0, news(nil, "Progressing", "Failed")}, {0, news(nil, "Deleting", "DeleteFailed")}},

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,13 +88,14 @@ func TestATerminalErrorEndsTheJob(t *testing.T) {
 	g := newFixture(t)
 	g.start(t, g.Config(), nil)
 	p := g.eventually(t, g.create(t, "a", SampleSpec{Parts: []string{"rose"}, Fail: failForGood}), lsv1alpha1.PhaseFailed)
-	e := p.Status.LastError
-	if e == nil || e.Reason != "BadSoil" || e.Operation != "Sample" ||
-		!slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem}) {
-		t.Errorf("lastError = %+v", e)
+	want := &lsv1alpha1.Error{
+		Operation: "Sample",
+		Reason:    "BadSoil",
+		Message:   "sample the parts: spec.fail: the soil is bad",
+		Codes:     []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorConfigurationProblem},
 	}
-	if want := "sample the parts: spec.fail: the soil is bad"; e != nil && e.Message != want {
-		t.Errorf("message = %q, want %q", e.Message, want)
+	if diff := cmp.Diff(want, p.Status.LastError, cmpopts.IgnoreTypes(metav1.Time{})); diff != "" {
+		t.Errorf("lastError (-want +got):\n%s", diff)
 	}
 }
 

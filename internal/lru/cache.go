@@ -33,6 +33,9 @@ func NewCache[T any](limit int) *Cache[T] {
 	return &Cache[T]{limit: limit, entries: map[Key]*list.Element{}, recent: list.New()}
 }
 
+// NewCacheOf returns a cache for a number of values, whose sizes are given as zero.
+func NewCacheOf[T any](values int) *Cache[T] { return NewCache[T](values * entryOverhead) }
+
 // Get returns the value of a key. One that is not known is made, together with its size in bytes. Callers that ask for
 // the same unknown key at the same time may each make it; all of them get one and the same value.
 func (c *Cache[T]) Get(key Key, create func() (T, int, error)) (T, error) {

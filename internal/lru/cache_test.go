@@ -43,6 +43,18 @@ func TestWhatWasNotUsedIsForgotten(t *testing.T) {
 	}
 }
 
+func TestANumberOfValuesIsKept(t *testing.T) {
+	c := NewCacheOf[*string](2)
+	for _, step := range []struct {
+		name string
+		made bool
+	}{{"one", true}, {"two", true}, {"one", false}, {"two", false}, {"three", true}, {"two", false}, {"one", true}} {
+		if _, made := get(t, c, step.name, 0); made != step.made {
+			t.Fatalf("%s was made: %v, want %v", step.name, made, step.made)
+		}
+	}
+}
+
 func TestFailuresAreNotKept(t *testing.T) {
 	c := NewCache[*string](1 << 20)
 	broken := errors.New("broken")

@@ -7,6 +7,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"espalier.dev/deployer"
+	"espalier.dev/internal/deployer/helm"
+	"espalier.dev/internal/deployer/helm/charts"
 )
 
 // setupInClusters adds a deployer that works in target clusters.
@@ -17,4 +19,16 @@ func setupInClusters(mgr ctrl.Manager, d deployer.Deployer, opts deployer.Option
 	}
 	opts.Clusters = clusters
 	return deployer.Setup(mgr, d, opts)
+}
+
+// setupHelm adds the deployer of charts. Charts come from addresses that users name: from loopback only if the API server is
+// there, too.
+func setupHelm(mgr ctrl.Manager, opts Options) error {
+	options := opts.deployerOptions(helm.Name)
+	options.CallTimeout = helm.CallTimeout
+	return setupInClusters(mgr, helm.New(charts.Options{
+		Host:       mgr.GetAPIReader(),
+		Dialer:     dialRules(mgr),
+		Registries: opts.registries.Open,
+	}), options)
 }

@@ -66,10 +66,13 @@ func TestEachEventIsOneLine(t *testing.T) {
 			t.Errorf("%s: a problem is told as %s", format, lines[0])
 		}
 		second := strings.ToLower(lines[1])
-		if !strings.Contains(second, "warn") || strings.Contains(second, strings.ToLower(reconcilerError)) ||
-			!strings.Contains(second, "tried again") ||
-			!strings.Contains(second, "not there yet") {
-			t.Errorf("%s: what is tried again is told as %s", format, lines[1])
+		for _, word := range []string{"warn", "tried again", "not there yet"} {
+			if !strings.Contains(second, word) {
+				t.Errorf("%s: what is tried again is told without %q: %s", format, word, lines[1])
+			}
+		}
+		if strings.Contains(second, strings.ToLower(reconcilerError)) {
+			t.Errorf("%s: what is tried again is told as an error: %s", format, lines[1])
 		}
 	}
 }

@@ -60,6 +60,9 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
 	mgr = freshness.Leading(mgr, informers, opts.Namespaces)
+	if opts.registries, err = opts.Registries.open(mgr); err != nil {
+		return nil, err
+	}
 	late := &latecomers{manager: mgr, opts: opts}
 	for _, c := range selected {
 		if err := late.setUp(c); err != nil {

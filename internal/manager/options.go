@@ -18,6 +18,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/deployer"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/version"
 )
@@ -58,6 +59,11 @@ type Options struct {
 	// Pipelines are about promotions.
 	Pipelines PipelineOptions
 
+	// Registries are about what is read from registries.
+	Registries RegistryOptions
+	// registries are shared by all controllers of a manager.
+	registries *artifact.Registries
+
 	// MetricsAddress and ProbeAddress are host:port, or Disabled.
 	MetricsAddress string
 	ProbeAddress   string
@@ -83,6 +89,7 @@ func DefaultOptions() Options {
 		DefaultContextExcludeNamespaces: []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"},
 		DeployItemPickupTimeout:         lsv1alpha1.NewDuration(deployitem.DefaultPickupTimeout),
 		Pipelines:                       defaultPipelineOptions(),
+		Registries:                      defaultRegistryOptions(),
 		MetricsAddress:                  ":8080",
 		ProbeAddress:                    ":8081",
 		LeaderElection: LeaderElection{
@@ -142,6 +149,7 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		"let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)",
 	)
 	o.Pipelines.addFlags(flags)
+	o.Registries.addFlags(flags)
 }
 
 // addProcessFlags binds those options that matter to a process among others in a cluster.
@@ -195,7 +203,7 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
 		}
 	}
-	return errors.Join(o.validateDeployers(), o.Pipelines.validate(), o.LeaderElection.validate())
+	return errors.Join(o.validateDeployers(), o.Pipelines.validate(), o.Registries.validate(), o.LeaderElection.validate())
 }
 
 func (o *Options) validateDeployers() error {

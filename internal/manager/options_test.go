@@ -56,6 +56,10 @@ func TestFlags(t *testing.T) {
 		"--approval-legacy-signatures",
 		"--approval-unsigned",
 		"--application-kinds=App.apps.example,Site.sites.example",
+		"--registry-cache-dir=cache",
+		"--registry-cache-size=7",
+		"--components-dir=components",
+		"--signature-verification=Enforce",
 		"--metrics-address=0",
 		"--health-probe-address=:1",
 		"--leader-elect=false",
@@ -80,6 +84,7 @@ func TestFlags(t *testing.T) {
 			UnsignedApprovals:      true,
 			ApplicationKinds:       []string{"App.apps.example", "Site.sites.example"},
 		},
+		Registries:     RegistryOptions{CacheDirectory: "cache", CacheMebibytes: 7, ComponentsDirectory: "components", Verification: "Enforce"},
 		ProbeAddress:   ":1",
 		LeaderElection: LeaderElection{Namespace: "n", LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: time.Second},
 	}

@@ -14,11 +14,13 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/deployer"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/controller"
 	"espalier.dev/internal/controller/deployitems"
 	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
 	"espalier.dev/internal/controller/pipelines"
+	"espalier.dev/internal/deployer/helm"
 	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/deployer/mock"
 )
@@ -70,7 +72,9 @@ var all = []Controller{
 			return installations.Setup(mgr, installations.Options{
 				Workers:      opts.workersOf(installations.Name),
 				KeyNamespace: opts.systemNamespace(),
-				Dial:         dialRules(mgr),
+				Registries:   opts.registries,
+				Verification: installations.VerificationPolicy(opts.Registries.Verification),
+				Git:          artifact.NewGit(dialRules(mgr)),
 			})
 		},
 	},
@@ -106,6 +110,12 @@ var all = []Controller{
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return setupInClusters(mgr, manifest.New(), opts.deployerOptions(manifest.Name))
 		},
+	},
+	{
+		Name:        helm.Name,
+		Kinds:       landscaperKinds,
+		Description: "deployer that installs Helm charts in target clusters, or applies what they render to",
+		Setup:       setupHelm,
 	},
 	{
 		Name:        mock.Name,

@@ -70,8 +70,11 @@ func TestSelectRefusesUnknownNames(t *testing.T) {
 func TestEveryControllerIsDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Controllers() {
-		if c.Name == "" || c.Description == "" || c.Setup == nil || seen[c.Name] {
-			t.Errorf("controller %+v is incomplete or there twice", c)
+		if c.Name == "" || c.Description == "" || c.Setup == nil {
+			t.Errorf("controller %+v is incomplete", c)
+		}
+		if seen[c.Name] {
+			t.Errorf("controller %s is there twice", c.Name)
 		}
 		seen[c.Name] = true
 	}

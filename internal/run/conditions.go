@@ -6,6 +6,7 @@ package run
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,7 +47,16 @@ func explain(phase lsv1alpha1.Phase, o Outcome) (reason, message string) {
 	if wait, ok := failure.AsWait(o.Err); ok {
 		return cmp.Or(wait.Reason, string(phase)), wait.Error()
 	}
-	return failure.DetailsOf(o.Err).Reason, o.Err.Error()
+	return capitalised(failure.DetailsOf(o.Err).Reason), o.Err.Error()
+}
+
+// capitalised gives a reason the form that the conventions of Kubernetes ask for. Those of errors that users know from before may have
+// another one.
+func capitalised(reason string) string {
+	if reason == "" {
+		return reason
+	}
+	return strings.ToUpper(reason[:1]) + reason[1:]
 }
 
 // Reasons of the conditions of a root while no job runs, beside those of the end of the last one.

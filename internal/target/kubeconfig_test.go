@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -102,9 +103,11 @@ func TestTheCurrentContextIsAllThatCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Host != "https://api.example.org:6443" || config.BearerToken != canary || config.ServerName != "api" ||
-		!slices.Equal(config.CAData, ca) {
-		t.Errorf("config = %v", config)
+	if config.Host != "https://api.example.org:6443" || config.BearerToken != canary {
+		t.Errorf("host %q, token %q", config.Host, config.BearerToken)
+	}
+	if diff := cmp.Diff(rest.TLSClientConfig{ServerName: "api", CAData: ca}, config.TLSClientConfig); diff != "" {
+		t.Errorf("the connection (-want +got):\n%s", diff)
 	}
 	if config.QPS != -1 {
 		t.Errorf("requests are limited to %v per second", config.QPS)

@@ -56,7 +56,10 @@ func TestEntropyIsSpreadEvenly(t *testing.T) {
 		counts[e.Below(3)]++
 	}
 	for n, count := range counts {
-		if n < 0 || n > 2 || count < 9_500 || count > 10_500 {
+		if n < 0 || n > 2 {
+			t.Errorf("%d is not below three", n)
+		}
+		if count < 9_500 || count > 10_500 {
 			t.Errorf("%d came %d times", n, count)
 		}
 	}

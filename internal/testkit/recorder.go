@@ -207,37 +207,39 @@ func (r *Recorder) Since(earlier History) History {
 	})
 }
 
-// Quiet waits until nothing has been written for the given period. A world that does not come to rest in time fails the test.
+// quietRounds is into how many parts Quiet divides its period. After each, the server is asked what there is: a machine that stands still
+// for a moment, and whoever is to write along with it, passes for one part at most.
+const quietRounds = 3
+
+// Quiet waits until nothing is written for the given period, which is the longer the slower the server answers. A world that does not
+// come to rest in time fails the test.
 func (r *Recorder) Quiet(t testing.TB, period time.Duration, options ...WaitOption) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience(t, options))
 	defer cancel()
 	began := r.snapshot()
-	for {
-		r.mutex.Lock()
-		newest, changed := r.newest, r.changed
-		r.mutex.Unlock()
-		rest := period - time.Since(newest)
-		if rest <= 0 {
-			r.catchUp(t)
-			if r.unchangedSince(newest) {
-				return
-			}
-			continue
-		}
+	newest, changed := r.newestWrite()
+	for calm := 0; calm < quietRounds; {
 		select {
 		case <-changed:
-		case <-time.After(rest):
+		case <-time.After(period / quietRounds):
+			r.catchUp(t)
+			calm++
 		case <-ctx.Done():
 			t.Fatalf("the world did not come to rest for %s:\n%s", period, r.Since(began))
+		}
+		before := newest
+		if newest, changed = r.newestWrite(); !newest.Equal(before) {
+			calm = 0
 		}
 	}
 }
 
-func (r *Recorder) unchangedSince(newest time.Time) bool {
+// newestWrite returns when the newest write was seen, and what is closed when there is more to see.
+func (r *Recorder) newestWrite() (time.Time, <-chan struct{}) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	return r.newest.Equal(newest)
+	return r.newest, r.changed
 }
 
 // catchUp waits until everything that the server holds now has been recorded.

@@ -195,6 +195,35 @@ func TestQuietWaitsForTheLastWrite(t *testing.T) {
 	}
 }
 
+// Parts of a period do not add up to a whole one if there are writes between them.
+func TestQuietBeginsAnewAfterAWrite(t *testing.T) {
+	server := testkit.Server(t)
+	object := configMap(server.Namespace(t), "a", nil)
+	recorder := testkit.Record(t, server, object.Namespace, configMaps)
+	testkit.Create(t, server, object)
+	const period = 3 * time.Second
+	go func() {
+		tick := time.NewTicker(period / 2)
+		defer tick.Stop()
+		for _, round := range []string{"1", "2"} {
+			select {
+			case <-tick.C:
+				object.Data = map[string]string{"round": round}
+				_ = server.Client().Update(t.Context(), object)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	recorder.Quiet(t, period)
+	returned := time.Now()
+	for _, revision := range recorder.History() {
+		if rest := returned.Sub(revision.Seen); rest > 0 && rest < period {
+			t.Errorf("quiet %s after revision %d, want at least %s", rest, revision.Version(), period)
+		}
+	}
+}
+
 func TestQuietFailsInARestlessWorld(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)

@@ -60,6 +60,7 @@ type settings struct {
 	persistent  bool
 	controllers bool
 	projectCRDs bool
+	providers   string
 }
 
 // Persistent keeps the server's data until the end of the test, so that it can be stopped and started again.
@@ -70,6 +71,9 @@ func ClusterControllers() Option { return func(s *settings) { s.controllers = tr
 
 // ProjectCRDs installs the project's custom resource definitions. Without it a private server is bare, as a target cluster is.
 func ProjectCRDs() Option { return func(s *settings) { s.projectCRDs = true } }
+
+// Authentication makes the server accept tokens of the identity providers that a file with an AuthenticationConfiguration names.
+func Authentication(file string) Option { return func(s *settings) { s.providers = file } }
 
 var shared struct {
 	once   sync.Once
@@ -150,7 +154,7 @@ func NewServer(t testing.TB, options ...Option) *APIServer {
 		option(&chosen)
 	}
 	s := &APIServer{dir: t.TempDir()}
-	s.options.ClusterControllers = chosen.controllers
+	s.options.ClusterControllers, s.options.Authentication = chosen.controllers, chosen.providers
 	if chosen.persistent {
 		s.options.DataDir = filepath.Join(s.dir, "data")
 	}

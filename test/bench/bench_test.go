@@ -81,8 +81,10 @@ func benchmarkRoots(b *testing.B, flow lsv1alpha1.Flow) {
 		before = s.served(b)
 		removed := s.remove(b, all)
 		s.settle(b)
+		cost = s.served(b).Minus(before)
+		b.Logf("%d roots deleted:\n%s", *rootsFlag, cost)
 		b.ReportMetric(count/removed.Seconds(), "deleted/s")
-		b.ReportMetric(float64(s.served(b).Minus(before).Total())/count, "requests/deleted")
+		b.ReportMetric(float64(cost.Total())/count, "requests/deleted")
 	}
 }
 

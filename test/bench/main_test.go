@@ -12,6 +12,8 @@ import (
 
 var (
 	rootsFlag    = flag.Int("roots", 1000, "how many root installations BenchmarkRoots creates")
+	sharedFlag   = flag.Int("shared", 200, "how many root installations of one component BenchmarkComponent creates")
+	releasesFlag = flag.Int("releases", 200, "how many Helm releases BenchmarkReleases installs")
 	finishedFlag = flag.Int("finished", 5000, "how many finished installations BenchmarkCrowd puts beside the ones that it measures")
 	idleFlag     = flag.Duration("idle", idleTime, "how long BenchmarkRoots looks for writes when all is done")
 	churnFlag    = flag.Int("churn", 100, "how many installations BenchmarkChurn creates and deletes in each cycle")

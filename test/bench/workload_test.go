@@ -64,7 +64,12 @@ exportExecutions:
     exports: {after: '{{ index .values "deployitems" "item" "after" }}'}
 `
 	}
-	return head + imports + fmt.Sprintf(`deployExecutions:
+	return head + imports + l.deployment(value) + exports + passOn
+}
+
+// deployment has a blueprint deploy the config map.
+func (l leaf) deployment(value string) string {
+	return fmt.Sprintf(`deployExecutions:
 - name: default
   type: GoTemplate
   template: |
@@ -83,7 +88,7 @@ exportExecutions:
             kind: ConfigMap
             metadata: {name: %s, namespace: %s}
             data: {value: "%s"}
-`, l.configMap, targetNamespace, value) + exports + passOn
+`, l.configMap, targetNamespace, value)
 }
 
 // nested is an installation template; data lists its imports and exports of data, as further fields.

@@ -4,11 +4,15 @@
 package canary_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http/httptest"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"strings"
 	"sync"
@@ -35,11 +39,11 @@ import (
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/tree"
 	"espalier.dev/internal/cli/why"
-	"espalier.dev/internal/dashboard"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 	"espalier.dev/internal/testkit/managed"
+	"espalier.dev/internal/web"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -149,10 +153,9 @@ func (s span) SetAttributes(attributes ...attribute.KeyValue) { fmt.Fprintln(s.w
 func (w *world) everythingSaid() map[string]string {
 	w.Helper()
 	said := map[string]string{
-		"the log":       w.log.String(),
-		"the traces":    w.spans.String(),
-		"the metrics":   w.metrics(),
-		"the dashboard": w.page(),
+		"the log":     w.log.String(),
+		"the traces":  w.spans.String(),
+		"the metrics": w.metrics(),
 	}
 	for _, list := range []client.ObjectList{
 		&lsv1alpha1.InstallationList{}, &lsv1alpha1.ExecutionList{}, &lsv1alpha1.DeployItemList{}, &pipelines.PipelineList{},
@@ -162,6 +165,7 @@ func (w *world) everythingSaid() map[string]string {
 	for _, list := range []client.ObjectList{&corev1.EventList{}, &eventsv1.EventList{}} {
 		w.each(list, func(name string, object map[string]any) { said[name] = asJSON(object) })
 	}
+	maps.Copy(said, w.documents())
 	said["espalier get"], said["espalier tree"] = w.command(get.New), w.command(tree.New)
 	w.each(&lsv1alpha1.InstallationList{}, func(_ string, object map[string]any) {
 		name := object["metadata"].(map[string]any)["name"].(string)
@@ -213,10 +217,73 @@ func (w *world) metrics() string {
 	return text.String()
 }
 
-func (w *world) page() string {
-	answer := httptest.NewRecorder()
-	dashboard.NewHandler(dashboard.Options{Reader: w.Client(), Log: logr.Discard()}).ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
-	return answer.Body.String()
+// documents are what the pages of the web UI show.
+func (w *world) documents() map[string]string {
+	w.Helper()
+	server, err := web.New(web.Options{Config: w.Config(), Mode: web.Local, Log: logr.Discard()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(w.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, listener) }()
+	browser, place := &http.Client{Jar: jar}, "http://"+listener.Addr().String()
+	opened, err := browser.Get(server.NewAddress(listener.Addr()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	opened.Body.Close()
+	shown := map[string]string{}
+	for _, path := range w.views() {
+		shown["the web UI: "+path] = w.document(browser, place+"/api/v1/stream/"+path)
+	}
+	stop()
+	if err := <-served; err != nil {
+		w.Error(err)
+	}
+	return shown
+}
+
+// views are the pages of everything in the namespace.
+func (w *world) views() []string {
+	w.Helper()
+	paths := []string{"overview", "targets"}
+	for kind, list := range map[string]client.ObjectList{
+		"installations": &lsv1alpha1.InstallationList{}, "pipelines": &pipelines.PipelineList{},
+	} {
+		w.each(list, func(_ string, object map[string]any) {
+			paths = append(paths, fmt.Sprintf("%s/%s/%s", kind, w.Namespace, object["metadata"].(map[string]any)["name"]))
+		})
+	}
+	return paths
+}
+
+// document is the first one of a stream.
+func (w *world) document(browser *http.Client, address string) string {
+	w.Helper()
+	stream, err := browser.Get(address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer stream.Body.Close()
+	lines := bufio.NewReader(stream.Body)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			w.Fatalf("%s is answered with %s, and ends: %v", address, stream.Status, err)
+		}
+		if data, found := strings.CutPrefix(line, "data: "); found {
+			return data
+		}
+	}
 }
 
 func (w *world) command(command func(cli.Environment) *cobra.Command, args ...string) string {

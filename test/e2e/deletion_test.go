@@ -161,7 +161,7 @@ func TestJOB46_ADeletionWhileTheTargetCannotBeReached(t *testing.T) {
 	recorder := w.record()
 	w.Delete(w.installation("app"))
 	item = testkit.Eventually(t, w.APIServer, w.deployItem(item.Name), testkit.Is("unable to uninstall", away(lsv1alpha1.PhaseDeleting)))
-	for _, part := range []string{"Target " + w.Namespace + "/cluster", "connection refused", "espalier delete ROOT --without-uninstall"} {
+	for _, part := range []string{"Target " + w.Namespace + "/cluster", "connection refused", "espalier delete app --without-uninstall"} {
 		if message := item.Status.LastError.Message; !strings.Contains(message, part) {
 			t.Errorf("%q does not say %q", message, part)
 		}

@@ -66,17 +66,15 @@ func (w *world) checkTree(job string) {
 		w.Errorf("the objects are not those that were taken over:\n%s", difference)
 	}
 	for _, object := range w.tree() {
-		status, name := runStatus(object), object.GetName()
-		if status.JobID != job || !status.IsFinished() || status.Phase != lsv1alpha1.PhaseSucceeded || status.LastError != nil {
-			w.Errorf(
-				"%T %s: job %s finished %s, phase %s, error %+v",
-				object,
-				name,
-				status.JobID,
-				status.JobIDFinished,
-				status.Phase,
-				status.LastError,
-			)
+		type end struct {
+			JobID, JobIDFinished string
+			Phase                lsv1alpha1.Phase
+			LastError            *lsv1alpha1.Error
+		}
+		status := runStatus(object)
+		want := end{JobID: job, JobIDFinished: job, Phase: lsv1alpha1.PhaseSucceeded}
+		if diff := cmp.Diff(want, end{status.JobID, status.JobIDFinished, status.Phase, status.LastError}); diff != "" {
+			w.Errorf("%T %s (-want +got):\n%s", object, object.GetName(), diff)
 		}
 	}
 	for name, uid := range w.uids {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"testing"
 
 	"sigs.k8s.io/yaml"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit/helmcharts"
 	"espalier.dev/test/faults/invariant"
 )
 
@@ -142,9 +144,29 @@ func manifestItem(name, namespace, value string, configMaps ...string) any {
 	}, nil)
 }
 
+// chartItem installs a release of the item's name, with config maps that each have the given value.
+func chartItem(t testing.TB, name, namespace, value string, configMaps ...string) any {
+	t.Helper()
+	chart := helmcharts.Pack(t, map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: pot\nversion: 1.0.0\n",
+		"templates/all.yaml": `{{ range .Values.configMaps }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ . }}"}
+data: {value: "{{ $.Values.value }}"}
+{{ end }}`,
+	})
+	return item(name, lsv1alpha1.DeployItemTypeHelm, map[string]any{
+		"apiVersion": "helm.deployer.landscaper.gardener.cloud/v1alpha1", "kind": "ProviderConfiguration",
+		"name": name, "namespace": namespace, "chart": map[string]any{"archive": map[string]any{"raw": chart}},
+		"values": map[string]any{"value": value, "configMaps": configMaps},
+	}, nil)
+}
+
 func item(name string, kind lsv1alpha1.DeployItemType, config map[string]any, dependsOn []string) any {
 	content := map[string]any{"name": name, "type": kind, "config": config}
-	if kind == lsv1alpha1.DeployItemTypeManifest {
+	if kind == lsv1alpha1.DeployItemTypeManifest || kind == lsv1alpha1.DeployItemTypeHelm {
 		content["target"] = map[string]any{"import": targetName}
 	}
 	if len(dependsOn) > 0 {

@@ -19,7 +19,7 @@ import (
 )
 
 // disturbance is what befalls the controllers in one run: faults of their connection, or something that is done to their
-// processes at a write. Its printed form is a plan of package faults, or FAULT@WRITE, or, where the end is not soon, FAULT@WRITE+WRITE.
+// processes at a write, or a fault of the registry at a request to it. Its printed form is a plan of package faults, or FAULT@WRITE, or, where the end is not soon, FAULT@WRITE+WRITE.
 type disturbance struct {
 	plan         faults.Plan
 	processFault processFault
@@ -77,7 +77,7 @@ func parseDisturbance(text string) (disturbance, error) {
 		return disturbance{}, fmt.Errorf("%q is not the number of a write, or two with a plus between them", write)
 	}
 	d := disturbance{processFault: processFault(name), at: at, until: until}
-	if !slices.Contains(
+	if !d.isOfRegistry() && !slices.Contains(
 		slices.Concat(userFaults, continuousFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}),
 		d.processFault,
 	) {
@@ -89,6 +89,11 @@ func parseDisturbance(text string) (disturbance, error) {
 // arrange starts the processes of a scene.
 func (d disturbance) arrange(t *testing.T, s *scene) {
 	t.Helper()
+	if d.isOfRegistry() {
+		commonShelves().plan(s.namespace, d)
+		s.operate(t, d.plan)
+		return
+	}
 	switch d.processFault {
 	case "", relieve:
 		s.operate(t, d.plan)
@@ -109,6 +114,8 @@ func (d disturbance) isOver(s *scene) bool {
 	switch {
 	case d.processFault == splitBrain || d.processFault == relieve || d.until > 0:
 		return false
+	case d.isOfRegistry():
+		return commonShelves().requests(s.namespace) >= d.at
 	case d.processFault != "":
 		return written >= d.at
 	case len(d.plan.Requests)+len(d.plan.Watches) == 0 || struck < len(d.plan.Requests):

@@ -8,8 +8,8 @@
 // before or after each write, an answer that is lost, an error, a cache that lags, a second replica, a user who interferes. Each
 // run has a namespace, a set of controllers and a connection of its own, so that many run at once.
 //
-// The tests of this folder take a sample of the plans; with the flag -full they take all of them, with -share=5 every fifth of the
-// sample. The sample has each workload crash at each kind of write, that is each verb on each resource, and in two further runs each has
+// The tests of this folder take a sample of the plans; with the flag -full they take all of them, with -share=5 each day another fifth of
+// the sample. The sample has each workload crash at each kind of write, that is verb and resource, and in two further runs each has
 // all kinds of writes fail; in two more the caches of all kinds lag, one after the other. A run of the sample ends with the act in which
 // what was planned has happened. A plan that fails prints the command that runs it alone:
 //

@@ -22,7 +22,7 @@ func TestCrashes(t *testing.T) {
 		for i, write := range kindsOf(log, 0) {
 			all = append(all, disturbance{plan: write.with(faults.CrashPoints[(i+number)%len(faults.CrashPoints)])})
 		}
-		for _, write := range statesOf(log) {
+		for _, write := range append(statesOf(log), recordsOf(log)...) {
 			for _, point := range faults.CrashPoints {
 				all = append(all, disturbance{plan: write.with(point)})
 			}
@@ -76,7 +76,7 @@ const longSleep = 90
 
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	for number, name := range []string{"life", "growth"} {
+	for number, name := range []string{"life", "growth", "release", "order"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)

@@ -13,6 +13,7 @@ import (
 var (
 	full         = flag.Bool("full", false, "run all plans instead of a sample")
 	share        = flag.Int("share", 1, "run one of so many plans of the sample")
+	budget       = flag.Duration("budget", 0, "begin no more plans after this time; 0 for no limit")
 	workloadFlag = flag.String("workload", "life", "the workload that TestReplay runs")
 	planFlag     = flag.String("plan", "", "the plan under which TestReplay runs it; none for an undisturbed run")
 )

@@ -27,6 +27,7 @@ func options(namespace string) manager.Options {
 func (s *scene) start(t testing.TB, transport *faults.Transport, options manager.Options) *managed.Process {
 	t.Helper()
 	s.target.connect(t, s.namespace, transport.Config(s.Config()))
+	options.Registries.CacheDirectory = s.cache
 	return s.processes.Start(t, s.Config(), transport, options)
 }
 

@@ -20,6 +20,7 @@ type outcome struct {
 	history testkit.History
 	log     faults.Log
 	mark    int
+	asked   int  // requests to the registry
 	met     bool // everything that was planned has happened
 	more    bool // how much is written says nothing: a user has asked for more
 	two     bool // two processes have worked at once
@@ -53,6 +54,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 		history: s.recorder.History(),
 		log:     s.processes.Log(),
 		mark:    s.mark,
+		asked:   commonShelves().requests(s.namespace),
 		met:     d.isOver(s),
 		more:    d.processFault == userForces,
 		two:     d.processFault == splitBrain,

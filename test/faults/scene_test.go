@@ -24,6 +24,7 @@ type scene struct {
 	recorder  *testkit.Recorder
 	target    *gate
 	processes managed.Processes
+	cache     string // the directory in which processes keep what they have read from the registry
 
 	continuous bool // what interferes is to fit the continuous flow; set before anything is created
 
@@ -42,7 +43,7 @@ const targetName = "cluster"
 func newScene(t testing.TB) *scene {
 	t.Helper()
 	server := testkit.Server(t)
-	s := &scene{APIServer: server, namespace: server.Namespace(t)}
+	s := &scene{APIServer: server, namespace: server.Namespace(t), cache: t.TempDir()}
 	s.target = theGate(t, server.Config())
 	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(
 		&lsv1alpha1.Installation{}, &lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{}, &lsv1alpha1.DataObject{}, &lsv1alpha1.Target{},

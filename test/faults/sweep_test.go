@@ -5,7 +5,7 @@ package faults_test
 
 import (
 	"fmt"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,29 +32,23 @@ func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 func sweep(t *testing.T, w workload, disturbances []disturbance) {
 	t.Helper()
 	want := reference(t, w)
-	report := newTally(t, w)
-	for _, d := range shareOf(disturbances) {
+	report := faults.NewTally(t, w.name, *budget)
+	for _, d := range faults.Share(disturbances, *share, time.Now()) {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
+			if report.IsLate() {
+				return
+			}
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Log("to repeat it: " + replayCommand(w.name, d.String()))
 				}
 			})
 			got := perform(t, w, d)
-			report.add(got.met)
+			report.Add(got.met)
 			judge(t, want, got)
 		})
 	}
-}
-
-// shareOf returns the first of every so many plans, as the flag -share says.
-func shareOf(plans []disturbance) []disturbance {
-	var chosen []disturbance
-	for i := 0; i < len(plans); i += max(1, *share) {
-		chosen = append(chosen, plans[i])
-	}
-	return chosen
 }
 
 // namedWrite is a plan's way to name one write of a reference run.
@@ -116,6 +110,18 @@ func statesOf(log faults.Log) []namedWrite {
 	return chosen
 }
 
+// recordsOf chooses the writes of the records of releases: between any two of them Helm may have done half of its work.
+func recordsOf(log faults.Log) []namedWrite {
+	var chosen []namedWrite
+	plans := faults.EachNamedWrite(log, faults.CrashBefore)
+	for i, entry := range log.Writes() {
+		if strings.HasPrefix(entry.Name, "sh.helm.release.v1.") {
+			chosen = append(chosen, namedWrite{plans[i]})
+		}
+	}
+	return chosen
+}
+
 // forgetful holds the watch of Secrets from the start to the end of a story that generates passwords: no job sees in its cache that there
 // are some already.
 func forgetful(log faults.Log) []disturbance {
@@ -144,30 +150,4 @@ func lagAll(log faults.Log, run, runs int) disturbance {
 func hold(resource, how string, write int) disturbance {
 	plan := faults.MustParse(fmt.Sprintf("watch:%s:%s:%d..%d", resource, how, write, write+2))
 	return disturbance{plan: plan}
-}
-
-// tally measures a sweep.
-type tally struct {
-	mutex       sync.Mutex
-	plans, idle int
-}
-
-func newTally(t *testing.T, w workload) *tally {
-	t.Helper()
-	r, began := &tally{}, time.Now()
-	t.Cleanup(func() {
-		took := time.Since(began)
-		t.Logf("%s: %d plans in %s, of which %d have met less than they meant", w.name, r.plans, took.Round(time.Second), r.idle)
-	})
-	return r
-}
-
-// add counts a run, and whether everything that was planned has happened in it.
-func (r *tally) add(met bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.plans++
-	if !met {
-		r.idle++
-	}
 }

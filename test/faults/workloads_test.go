@@ -37,10 +37,12 @@ var jobWorkloads = []workload{
 	{"abandon", []act{install, abandon}},
 	{"shrink", []act{spread, shrink}},
 	{"prune", []act{plantHedge, replantHedge, clearHedge}},
+	{"release", []act{pot, repot, unpot}},
 	{"successor", []act{build, rebuild}},
 	{"alter", []act{stack, paint}},
 	{"forsake", []act{thirst, forsake}},
 	{"lock", []act{lock, lockAgain}},
+	{"order", []act{order, orderAgain, cancelOrder}},
 	{"tended", []act{tend}},
 }
 
@@ -269,6 +271,34 @@ func clearHedge(t *testing.T, s *scene) {
 	s.gone(t, "hedge")
 	s.lacks(t, "yew")
 	s.lacks(t, "privet")
+	s.rest(t, "gone")
+}
+
+// A chart is installed, upgraded to other objects and uninstalled.
+
+func pot(t *testing.T, s *scene) {
+	s.create(t, s.root("pot", blueprint{items: []any{chartItem(t, "pot", s.namespace, "old", "bay", "fig")}}).Reconcile().Build())
+	s.succeeds(t, "pot")
+	s.holds(t, "bay", "old")
+	s.holds(t, "fig", "old")
+	s.rest(t, "bay and fig")
+}
+
+func repot(t *testing.T, s *scene) {
+	s.replace(t, s.root("pot", blueprint{items: []any{chartItem(t, "pot", s.namespace, "new", "fig", "lime")}}).Build())
+	s.ask(t, "pot", lsv1alpha1.OperationReconcile)
+	s.succeeds(t, "pot")
+	s.holds(t, "fig", "new")
+	s.holds(t, "lime", "new")
+	s.lacks(t, "bay")
+	s.rest(t, "fig and lime")
+}
+
+func unpot(t *testing.T, s *scene) {
+	s.remove(t, "pot")
+	s.gone(t, "pot")
+	s.lacks(t, "fig")
+	s.lacks(t, "lime")
 	s.rest(t, "gone")
 }
 

@@ -89,9 +89,15 @@ func leafAway(t *testing.T, l leaves) {
 		func(p *pipelines.Pipeline) bool { return holdIn(p, "prod", pipelines.HoldTargetNotReadable) != "" },
 	)
 	prod := p.Status.Environments["prod"]
-	if target := prod.Targets[0]; target.Ready || target.Revision != "1.0.0" || target.UnreadableSince == nil || target.Error == "" ||
-		prod.Promotion != nil {
-		t.Errorf("the target is %+v, the promotion %+v", target, prod.Promotion)
+	target := prod.Targets[0]
+	if target.Ready || target.Revision != "1.0.0" {
+		t.Errorf("the target is ready: %t, its revision is %q", target.Ready, target.Revision)
+	}
+	if target.UnreadableSince == nil || target.Error == "" {
+		t.Errorf("the target is unreadable since %v because of %q", target.UnreadableSince, target.Error)
+	}
+	if prod.Promotion != nil {
+		t.Errorf("there is a promotion: %+v", prod.Promotion)
 	}
 	l.south.Start(t)
 	e.expectApprovalIsAwaited("1.1.0")

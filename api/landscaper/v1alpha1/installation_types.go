@@ -461,6 +461,38 @@ type InstallationStatus struct {
 	// dependentsToTrigger are installations that import from this one and are still to be told about its new exports.
 	// +optional
 	DependentsToTrigger []DependentToTrigger `json:"dependentsToTrigger,omitempty"`
+
+	// lastRuns are the last five runs that have ended, the latest first. Root installations have them.
+	// +optional
+	// +kubebuilder:validation:MaxItems=5
+	LastRuns []EndedRun `json:"lastRuns,omitempty"`
+}
+
+// EndedRun is a job that has ended, or in the continuous flow an update.
+type EndedRun struct {
+	// id is the ID of the job, or in the continuous flow the configGeneration.
+	// +optional
+	ID string `json:"id,omitempty"`
+
+	// phase is how it ended.
+	// +required
+	Phase Phase `json:"phase"`
+
+	// startTime is when it began.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// endTime is when it ended.
+	// +required
+	EndTime metav1.Time `json:"endTime"`
+
+	// generation is the metadata.generation that it took into account.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
+	// message says why it failed.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // SubInstCache lists nested installations.

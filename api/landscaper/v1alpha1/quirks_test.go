@@ -196,7 +196,13 @@ func TestSubinstallationIsAFileOrATemplate(t *testing.T) {
 	if first.File != "/sub.yaml" || first.InstallationTemplate != nil {
 		t.Errorf("the file became %+v", first)
 	}
-	if second.File != "" || second.InstallationTemplate == nil || second.Name != "db" || second.Blueprint.Ref != "cd://resources/db" {
-		t.Errorf("the template became %+v", second)
+	if second.File != "" {
+		t.Errorf("the template became the file %s", second.File)
+	}
+	if second.InstallationTemplate == nil {
+		t.Fatalf("the template became %+v", second)
+	}
+	if second.Name != "db" || second.Blueprint.Ref != "cd://resources/db" {
+		t.Errorf("the template became %+v", second.InstallationTemplate)
 	}
 }

@@ -83,6 +83,7 @@ func parse(args []string) (settings, error) {
 		false,
 		"run namespace deletion, garbage collection and cluster role aggregation",
 	)
+	flags.StringVar(&s.Authentication, "authentication-config", "", "accept tokens of the identity providers that this `file` names")
 	flags.BoolVar(&s.exitWithStdin, "exit-with-stdin", false, "stop when standard input ends")
 	flags.BoolVar(&s.verbose, "verbose", false, "log to standard error")
 	if err := flags.Parse(args); err != nil {

@@ -13,6 +13,7 @@ import (
 	"espalier.dev/internal/cli/promotion"
 	"espalier.dev/internal/cli/request"
 	"espalier.dev/internal/cli/tree"
+	"espalier.dev/internal/cli/ui"
 	"espalier.dev/internal/cli/wait"
 	"espalier.dev/internal/cli/why"
 )
@@ -32,5 +33,5 @@ func ForPipelines(env cli.Environment) []*cobra.Command {
 
 // All returns the commands that speak to a cluster.
 func All(env cli.Environment) []*cobra.Command {
-	return append(ForInstallations(env), ForPipelines(env)...)
+	return append(append(ForInstallations(env), ForPipelines(env)...), ui.New(env))
 }

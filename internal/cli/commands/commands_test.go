@@ -14,7 +14,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/blueprint"
 	"espalier.dev/internal/cli/commands"
+	"espalier.dev/internal/cli/component"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 )
@@ -51,6 +53,33 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		}
 		for _, missing := range undocumented(command, string(page)) {
 			t.Errorf("docs/cli.md does not mention flag --%s of %s", missing, command.CommandPath())
+		}
+	}
+}
+
+// Commands that speak to no cluster are documented, too.
+func TestCommandsWithoutAClusterAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	streams, _, _, _ := genericiooptions.NewTestIOStreams()
+	env := cli.NewEnvironment(streams)
+	root := cli.NewRoot(streams, blueprint.New(env), component.New(env))
+	for _, command := range withThoseBelow(root.Commands()) {
+		_, section, found := strings.Cut(string(page), "## `"+command.CommandPath()+"`\n")
+		if !found {
+			t.Errorf("docs/cli.md has no section on %s", command.CommandPath())
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, missing := range undocumented(command, section) {
+			t.Errorf("docs/cli.md does not mention flag %s of %s", missing, command.CommandPath())
+		}
+		if command.HasSubCommands() {
+			continue
+		}
+		if !strings.Contains(command.Long, "Exit codes: 0") || command.Example == "" || command.Short == "" {
+			t.Errorf("the help of %s lacks exit codes, an example or a summary", command.CommandPath())
 		}
 	}
 }
@@ -101,7 +130,7 @@ func TestCompletion(t *testing.T) {
 		"unknown one":    {[]string{"approve", "nope", ""}, nil},
 		"of no use here": {[]string{"pipeline why", "shop", ""}, nil},
 		"of use here":    {[]string{"pipeline history", "shop", "p"}, []string{"production"}},
-		"graphs":         {[]string{"pipeline graph", "-o", ""}, []string{"text", "mermaid", "dot"}},
+		"graphs":         {[]string{"pipeline graph", "-o", ""}, []string{"text", "svg", "mermaid", "dot"}},
 		"all":            {[]string{"tree", ""}, []string{"blog", "shop", "shop-database", "shop-web"}},
 		"roots":          {[]string{"reconcile", ""}, []string{"blog", "shop"}},
 		"begun":          {[]string{"delete", "sh"}, []string{"shop"}},

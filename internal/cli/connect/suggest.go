@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"espalier.dev/internal/cli/explain"
+	"espalier.dev/internal/explain"
 )
 
 // secretFlags are never repeated on a screen.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // ReadForest reads all trees of the user's namespace, or of all namespaces if that is wanted; then the namespace that

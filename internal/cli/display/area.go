@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // Area is the part of a terminal, at its lower end, in which trees are redrawn.

@@ -25,7 +25,8 @@ const (
 	FormatJSON  Format = "json"
 	FormatYAML  Format = "yaml"
 	FormatName  Format = "name"
-	// FormatMermaid and FormatDot are languages for diagrams.
+	// FormatSVG is a picture; FormatMermaid and FormatDot are languages for diagrams.
+	FormatSVG     Format = "svg"
 	FormatMermaid Format = "mermaid"
 	FormatDot     Format = "dot"
 )

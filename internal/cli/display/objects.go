@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // objectList is the List of kubectl.

@@ -6,7 +6,7 @@ package display
 import (
 	"strings"
 
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // TreeOptions say what to show of trees.
@@ -17,6 +17,8 @@ type TreeOptions struct {
 	Wide bool
 	// Namespaces adds a column for them.
 	Namespaces bool
+	// Objects adds what deploy items have in their target clusters.
+	Objects bool
 }
 
 // Tree returns trees as a table.
@@ -46,6 +48,14 @@ type branch struct {
 	shadow string // what the stem of those below gets in the joint's place
 }
 
+// below is the branch of an object below.
+func (b branch) below(last bool) branch {
+	if last {
+		return branch{stem: b.stem + b.shadow, joint: "└─ ", shadow: "   "}
+	}
+	return branch{stem: b.stem + b.shadow, joint: "├─ ", shadow: "│  "}
+}
+
 func (p Printer) grow(table *Table, node *objecttree.Node, options TreeOptions, at branch) {
 	table.Rows = append(table.Rows, p.treeRow(node, options, at.stem+at.joint))
 	var wanted []*objecttree.Node
@@ -55,12 +65,57 @@ func (p Printer) grow(table *Table, node *objecttree.Node, options TreeOptions, 
 		}
 	}
 	for i, below := range wanted {
-		next := branch{stem: at.stem + at.shadow, joint: "├─ ", shadow: "│  "}
-		if i == len(wanted)-1 {
-			next.joint, next.shadow = "└─ ", "   "
-		}
-		p.grow(table, below, options, next)
+		p.grow(table, below, options, at.below(i == len(wanted)-1))
 	}
+	if options.Objects {
+		growDeployed(table, node.Deployed(), options, at)
+	}
+}
+
+// growDeployed adds what a deploy item has deployed. Nothing else is below it.
+func growDeployed(table *Table, deployed objecttree.Deployed, options TreeOptions, at branch) {
+	objects, complete := deployed.Objects, deployed.Problem == ""
+	if deployed.Release != nil {
+		row := deployedRow{title: deployed.Release.Title()}
+		row.add(table, options, at.below(complete && len(objects) == 0))
+	}
+	for i, object := range objects {
+		growObject(table, object, options, at.below(complete && i == len(objects)-1))
+	}
+	if !complete {
+		row := deployedRow{title: "its cluster", state: objecttree.NotReadable, message: deployed.Problem}
+		row.add(table, options, at.below(true))
+	}
+}
+
+func growObject(table *Table, object objecttree.DeployedObject, options TreeOptions, at branch) {
+	deployedRow{title: object.Title(), state: object.State, message: object.Message}.add(table, options, at)
+	for i, below := range object.Below {
+		growObject(table, below, options, at.below(i == len(object.Below)-1))
+	}
+}
+
+// deployedRow is about something in a target cluster. Its state is known if somebody has looked into the cluster.
+type deployedRow struct {
+	title   string
+	state   objecttree.LiveState
+	message string
+}
+
+func (r deployedRow) add(table *Table, options TreeOptions, at branch) {
+	row := make([]Cell, len(table.Header))
+	name := 0
+	if options.Namespaces {
+		name = 1
+	}
+	row[name] = Cell{Text: at.stem + at.joint + Clean(r.title), Style: Faint}
+	row[name+1] = Cell{Text: string(r.state), Style: liveStyles[r.state]}
+	row[len(row)-1] = Cell{Text: Summary(r.message)}
+	table.Rows = append(table.Rows, row)
+}
+
+var liveStyles = map[objecttree.LiveState]Style{
+	objecttree.Ready: Green, objecttree.NotReady: Yellow, objecttree.Broken: Red, objecttree.Gone: Red, objecttree.NotReadable: Yellow,
 }
 
 func (p Printer) treeRow(node *objecttree.Node, options TreeOptions, prefix string) []Cell {

@@ -13,7 +13,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // defaultTimeout suits what people and pipelines are ready to wait for.

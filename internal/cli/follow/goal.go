@@ -8,7 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/run"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/explain"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/explain"
+	"espalier.dev/internal/objecttree"
 )
 
 // Outcome is what programs learn about one wait.

@@ -10,7 +10,7 @@ import (
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // screen shows how the awaited installations get on.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,7 +16,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 type options struct {
@@ -47,7 +48,10 @@ has not come here), Triggered (it has, and work on it has not begun).
   espalier get -A -o wide
   espalier get shop --context prod -n shops`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.names = args
+			var err error
+			if opts.names, err = withoutKind(args); err != nil {
+				return err
+			}
 			return run(cmd.Context(), opts)
 		},
 	}
@@ -67,6 +71,23 @@ has not come here), Triggered (it has, and work on it has not begun).
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
 	return cmd
+}
+
+// withoutKind takes away the kind that people write who know kubectl. An installation of such a name is reached as installation/NAME.
+func withoutKind(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	switch strings.ToLower(args[0]) {
+	case "installation", "installations", "inst":
+		return args[1:], nil
+	case "pipeline", "pipelines":
+		return nil, errors.New("this command lists installations; pipelines are listed by: espalier pipeline get")
+	case "execution", "executions", "exec", "deployitem", "deployitems", "di":
+		return nil, errors.New("this command lists installations; what is below them is shown by: espalier tree")
+	default:
+		return args, nil
+	}
 }
 
 func run(ctx context.Context, opts options) error {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -105,9 +107,12 @@ func TestObjects(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(got.Stdout), &one); err != nil {
 		t.Fatalf("%v in %s", err, got.Stdout)
 	}
-	if one.Kind != "Installation" || one.APIVersion != "landscaper.gardener.cloud/v1alpha1" || one.Status.JobID != clitest.Job ||
-		len(one.ManagedFields) > 0 {
-		t.Errorf("got %+v", one)
+	want := metav1.TypeMeta{Kind: "Installation", APIVersion: "landscaper.gardener.cloud/v1alpha1"}
+	if diff := cmp.Diff(want, one.TypeMeta); diff != "" {
+		t.Errorf("the kind (-want +got):\n%s", diff)
+	}
+	if one.Status.JobID != clitest.Job || len(one.ManagedFields) > 0 {
+		t.Errorf("it has job %q and managed fields %v", one.Status.JobID, one.ManagedFields)
 	}
 }
 
@@ -123,6 +128,20 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// Who knows kubectl writes the kind before the names.
+func TestTheKindMayBeNamed(t *testing.T) {
+	server, namespace := garden(t)
+	for _, args := range [][]string{{}, {"shop"}} {
+		without := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: args})
+		for _, kind := range []string{"installations", "installation", "inst"} {
+			with := clitest.Run(t, server, namespace, clitest.Call{Command: get.New, Args: append([]string{kind}, args...)})
+			if with.Code != cli.ExitOK || with.Stdout != without.Stdout || with.Stdout == "" {
+				t.Errorf("%s %q: %+v", kind, args, with)
+			}
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	server, namespace := garden(t)
 	for name, test := range map[string]struct {
@@ -134,6 +153,8 @@ func TestRefusals(t *testing.T) {
 		"forbidden":         {[]string{"--as=nobody"}, cli.ExitNotFound, []string{"forbidden", `User "nobody"`, "kubectl auth can-i --list", "--as=nobody"}},
 		"unknown format":    {[]string{"-o", "xml"}, cli.ExitError, []string{`unknown output format "xml"`, "table, wide, tree, json, yaml, name"}},
 		"a bad selector":    {[]string{"-l", "a b"}, cli.ExitError, []string{"--selector"}},
+		"pipelines":         {[]string{"pipelines", "-A"}, cli.ExitError, []string{"espalier pipeline get"}},
+		"deploy items":      {[]string{"deployitems"}, cli.ExitError, []string{"espalier tree"}},
 		"name and all":      {[]string{"shop", "-A"}, cli.ExitError, []string{"do not go together"}},
 		"no server":         {[]string{"--server=https://127.0.0.1:1"}, cli.ExitError, []string{"the API server does not answer", "--context"}},
 		"no kubeconfig":     {[]string{"--kubeconfig=/nowhere/at/all"}, cli.ExitError, []string{"cannot find out which cluster is meant", "espalier up"}},

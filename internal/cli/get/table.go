@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // column is one of the table.

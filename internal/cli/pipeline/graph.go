@@ -5,23 +5,24 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/diagram"
 )
 
 func newGraph(env cli.Environment) *cobra.Command {
 	s := &showing{env: env}
 	s.print = func(printer display.Printer, p subject, format display.Format) error {
 		v := viewOf(p.Pipeline, env.Now())
-		switch format {
-		case display.FormatMermaid:
-			return printer.Lines(mermaid(v)...)
-		case display.FormatDot:
-			return printer.Lines(dot(v)...)
+		if format.IsGraph() {
+			return printer.Graph(graphOf(v), format)
 		}
 		return printer.Lines(drawing(v)...)
 	}
@@ -29,11 +30,12 @@ func newGraph(env cli.Environment) *cobra.Command {
 		Use:   "graph NAME",
 		Short: "Draw a pipeline",
 		Long: `Draw the environments of a pipeline with their targets, the revisions that those run,
-and the promotions between them: as text, or in the languages of Mermaid and Graphviz.`,
+and the promotions between them: as text, as a picture that browsers show (-o svg), or
+in the languages of Mermaid and Graphviz.`,
 		Example: `  espalier pipeline graph shop
-  espalier pipeline graph shop -o dot | dot -Tsvg > shop.svg`,
+  espalier pipeline graph shop -o svg > shop.svg`,
 		Args: cobra.ExactArgs(1),
-	}, display.FormatText, display.FormatMermaid, display.FormatDot)
+	}, append([]display.Format{display.FormatText}, display.GraphFormats...)...)
 }
 
 // drawing is the graph in characters, from top to bottom.
@@ -67,67 +69,72 @@ func arrow(e environmentView) string {
 	return display.Clean(text)
 }
 
-func mermaid(v view) []string {
-	lines := []string{"flowchart LR"}
+// graphOf is the graph for diagrams.
+func graphOf(v view) diagram.Graph {
+	g := diagram.Graph{Title: "Pipeline/" + v.Name + " of " + v.App}
 	for i, e := range v.Environments {
-		lines = append(lines, fmt.Sprintf("  subgraph e%d[%s]", i, mermaidText(e.Name)))
+		id := strconv.Itoa(i)
+		g.Nodes = append(g.Nodes, diagram.Node{ID: id, Title: e.Name, Detail: e.Revision, State: e.look()})
 		for t, target := range e.Targets {
-			lines = append(lines, fmt.Sprintf("    e%dt%d[%s]", i, t, mermaidText(nameOf(target), orDash(target.Revision), stateOf(target))))
+			g.Nodes = append(g.Nodes, diagram.Node{
+				ID: fmt.Sprintf("%d/%d", i, t), Parent: id, Title: shortName(target),
+				Detail: strings.TrimPrefix(target.Revision+", "+stateOf(target), ", "), State: targetLook(target),
+			})
 		}
-		lines = append(lines, "  end")
-	}
-	for i, e := range v.Environments {
 		if i > 0 {
-			lines = append(lines, fmt.Sprintf("  e%d -->|%s| e%d", i-1, mermaidText(arrow(e)), i))
+			g.Edges = append(g.Edges, diagram.Edge{From: strconv.Itoa(i - 1), To: id, Label: arrow(e), State: e.arrowLook()})
 		}
 	}
-	return lines
+	return g
 }
 
-// mermaidText quotes lines of text. What means something to Mermaid or to HTML is written as a character code.
-func mermaidText(lines ...string) string {
-	escaped := make([]string, 0, len(lines))
-	for _, line := range lines {
-		var text strings.Builder
-		for _, r := range display.Clean(line) {
-			if strings.ContainsRune(`"#<>&`+"`", r) {
-				fmt.Fprintf(&text, "#%d;", r)
-			} else {
-				text.WriteRune(r)
-			}
-		}
-		escaped = append(escaped, text.String())
+// shortName is a name of a target that fits into a box and differs from those of its neighbours.
+func shortName(t pipelines.TargetStatus) string {
+	if t.ClusterAppRef.ClusterRef == nil {
+		return t.Namespace
 	}
-	return `"` + strings.Join(escaped, "<br/>") + `"`
+	return t.ClusterAppRef.ClusterRef.Name + "/" + t.Namespace
 }
 
-func dot(v view) []string {
-	lines := []string{"digraph " + dotText(v.Name) + " {", "  rankdir=LR;", "  compound=true;", "  node [shape=box];"}
-	for i, e := range v.Environments {
-		lines = append(
-			lines,
-			fmt.Sprintf("  subgraph cluster_%d {", i),
-			"    label="+dotText(e.Name)+";",
-			fmt.Sprintf("    e%d [shape=point, style=invis];", i),
-		)
-		for t, target := range e.Targets {
-			lines = append(lines, fmt.Sprintf("    e%dt%d [label=%s];", i, t, dotText(nameOf(target), orDash(target.Revision), stateOf(target))))
+// look says how an environment is drawn.
+func (e environmentView) look() string {
+	if len(e.Holds) > 0 {
+		switch reason := e.Holds[0].Reason; {
+		case reason == pipelines.HoldWaitingForApproval || reason == pipelines.HoldWaitingForMerge:
+			return "person"
+		case reason == pipelines.HoldHeld || reason == pipelines.HoldSuspended || reason == pipelines.HoldRejected:
+			return "stopped"
+		case slices.Contains(broken, reason):
+			return "failed"
 		}
-		lines = append(lines, "  }")
+		return "waits"
 	}
-	for i, e := range v.Environments {
-		if i > 0 {
-			lines = append(lines, fmt.Sprintf("  e%d -> e%d [ltail=cluster_%d, lhead=cluster_%d, label=%s];", i-1, i, i-1, i, dotText(arrow(e))))
-		}
+	if e.Revision != "" {
+		return "done"
 	}
-	return append(lines, "}")
+	return "not-yet"
 }
 
-// dotText quotes lines of text.
-func dotText(lines ...string) string {
-	escaped := make([]string, 0, len(lines))
-	for _, line := range lines {
-		escaped = append(escaped, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(display.Clean(line)))
+// arrowLook says how the promotion into an environment is drawn: it has been done, has come to a bad end, or is still missing.
+func (e environmentView) arrowLook() string {
+	switch {
+	case slices.ContainsFunc(e.Holds, func(h pipelines.Hold) bool { return slices.Contains(broken, h.Reason) }):
+		return "cut"
+	case e.Promotion != nil && e.Promotion.State == pipelines.PromotionComplete:
+		return ""
 	}
-	return `"` + strings.Join(escaped, `\n`) + `"`
+	return "missing"
+}
+
+// targetLook says how a target is drawn.
+func targetLook(t pipelines.TargetStatus) string {
+	switch {
+	case t.UnreadableSince != nil:
+		return "unknown"
+	case t.Ready:
+		return "done"
+	case t.Revision == "":
+		return "not-yet"
+	}
+	return "works"
 }

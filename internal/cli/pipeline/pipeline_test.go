@@ -88,6 +88,9 @@ func TestOutput(t *testing.T) {
 		"graph-fresh":         {"graph", "fresh"},
 		"graph-mermaid":       {"graph", "shop", "-o", "mermaid"},
 		"graph-mermaid-fresh": {"graph", "fresh", "-o", "mermaid"},
+		"graph-svg":           {"graph", "shop", "-o", "svg"},
+		"graph-svg-broken":    {"graph", "broken", "-o", "svg"},
+		"graph-svg-fresh":     {"graph", "fresh", "-o", "svg"},
 		"graph-dot":           {"graph", "shop", "-o", "dot"},
 		"graph-dot-fresh":     {"graph", "fresh", "-o", "dot"},
 	} {
@@ -210,7 +213,7 @@ func TestRefusals(t *testing.T) {
 		"unknown pipeline":    {[]string{"status", "nope"}, cli.ExitNotFound, "pipeline nope does not exist"},
 		"unknown in a list":   {[]string{"get", "shop", "nope"}, cli.ExitNotFound, "espalier pipeline get"},
 		"unknown environment": {[]string{"history", "shop", "moon"}, cli.ExitNotFound, "pipeline shop has no environment moon"},
-		"unknown format":      {[]string{"graph", "shop", "-o", "svg"}, cli.ExitError, "--output takes text, mermaid, dot"},
+		"unknown format":      {[]string{"graph", "shop", "-o", "png"}, cli.ExitError, "--output takes text, svg, mermaid, dot"},
 		"a bad selector":      {[]string{"get", "-l", "a b"}, cli.ExitError, "--selector"},
 		"name and all":        {[]string{"get", "shop", "-A"}, cli.ExitError, "do not go together"},
 		"forbidden":           {[]string{"get", "--as=nobody"}, cli.ExitNotFound, "auth can-i"},

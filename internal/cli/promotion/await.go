@@ -14,6 +14,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/steer"
 )
 
 // Result is what a decision has come to so far, for people and programs.
@@ -65,7 +66,7 @@ func (o *options) await(parent context.Context, requester *Requester, p *pipelin
 		if current == nil {
 			continue
 		}
-		if answer := answerTo(current, r.ID); answer != nil {
+		if answer := steer.AnswerTo(current, r.ID); answer != nil {
 			r.Accepted, r.Message = &answer.Accepted, answer.Message
 			return r, nil
 		}
@@ -75,7 +76,7 @@ func (o *options) await(parent context.Context, requester *Requester, p *pipelin
 
 // untilAnswered follows a pipeline as long as one watch lasts, or until there is an answer.
 func (r *Requester) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id string) (*pipelines.Pipeline, error) {
-	if answerTo(p, id) != nil {
+	if steer.AnswerTo(p, id) != nil {
 		return p, nil
 	}
 	options := &client.ListOptions{Namespace: p.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", p.Name)}
@@ -86,7 +87,7 @@ func (r *Requester) untilAnswered(ctx context.Context, p *pipelines.Pipeline, id
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
 		current, ok := event.Object.(*pipelines.Pipeline)
-		if ok && event.Type != watch.Deleted && answerTo(current, id) != nil {
+		if ok && event.Type != watch.Deleted && steer.AnswerTo(current, id) != nil {
 			return current, nil
 		}
 		if event.Type == watch.Deleted {

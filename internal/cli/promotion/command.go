@@ -14,13 +14,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/steer"
 )
 
 type options struct {
@@ -98,61 +97,31 @@ func (o *options) run(ctx context.Context, name, environment string) error {
 
 // decide asks for the decision, unless it was made before or can have no effect.
 func (o *options) decide(ctx context.Context, requester *Requester, p *pipelines.Pipeline, environment string) (Result, error) {
-	request := o.request(p, environment)
+	outcome, err := requester.asker().Decide(ctx, p, steer.Decision{
+		Action: o.action, Environment: environment, Revision: o.revision, Message: o.message, Time: o.env.Now(),
+	})
 	result := Result{
 		Namespace:   p.Namespace,
 		Pipeline:    p.Name,
 		Environment: environment,
 		Action:      o.action,
-		Revision:    request.Revision,
-		Run:         request.Run,
+		Revision:    outcome.Request.Revision,
+		Run:         outcome.Request.Run,
 	}
-	answer, err := o.try(p.DeepCopy(), pipeline.Ask{
-		Environment: environment, Revision: request.Revision, Run: request.Run, Method: pipelines.ApprovalKubernetesAPI, Time: request.Time,
-	})
 	if err != nil {
-		return result, requester.refused(p, err)
+		return result, requester.explain(p, err)
 	}
-	if answer.Already {
-		result.Accepted, result.Message = &answer.Already, answer.Message
+	if outcome.Made {
+		result.Accepted, result.Message = &outcome.Made, outcome.Answer
 		return result, nil
 	}
-	request.By = requester.User(ctx)
-	there, already, err := requester.ask(ctx, p, request)
-	if err != nil {
-		return result, err
-	}
-	result.ID = there.ID
-	result.Message = fmt.Sprintf("is asked to %s revision %s for environment %s", o.action, there.Revision, environment)
-	if already {
-		result.Message = fmt.Sprintf("was asked already to %s revision %s for environment %s", o.action, there.Revision, environment)
+	result.ID = outcome.Request.ID
+	result.Message = fmt.Sprintf("is asked to %s revision %s for environment %s", o.action, outcome.Request.Revision, environment)
+	if outcome.Already {
+		result.Message = fmt.Sprintf("was asked already to %s revision %s for environment %s", o.action, outcome.Request.Revision, environment)
 	}
 	if !o.wait {
 		return result, nil
 	}
 	return o.await(ctx, requester, p, result)
-}
-
-// request is what the user wants, for the revision and the run that are there now.
-func (o *options) request(p *pipelines.Pipeline, environment string) pipeline.Request {
-	request := pipeline.Request{
-		ID: string(uuid.NewUUID()), Action: o.action, Environment: environment, Revision: o.revision, Message: o.message, Time: o.env.Now(),
-	}
-	if current := p.Status.Environments[environment].Promotion; current != nil && (o.revision == "" || o.revision == current.Revision) {
-		request.Revision, request.Run = current.Revision, current.Run
-	}
-	return request
-}
-
-// refused is the error for a decision that can have no effect.
-func (r *Requester) refused(p *pipelines.Pipeline, err error) error {
-	problem := &cli.Problem{
-		Code: cli.ExitError, What: fmt.Sprintf("pipeline %s: %v", p.Name, err), Where: r.Access.Where(r.Namespace), Cause: err,
-		Next: []string{r.Access.Suggest(r.Namespace, "pipeline", "status", p.Name)},
-	}
-	var refusal *pipeline.Refusal
-	if errors.As(err, &refusal) && refusal.Reason == pipeline.RefusedUnknownEnvironment {
-		problem.Code = cli.ExitNotFound
-	}
-	return problem
 }

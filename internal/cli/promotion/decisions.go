@@ -8,22 +8,17 @@ import (
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
-	"espalier.dev/internal/pipeline"
 )
 
 // decision is what a command by which somebody decides on a promotion has of its own.
 type decision struct {
-	action pipelines.RequestAction
-	// try carries the decision out in memory, or tells why it can have no effect.
-	try func(*pipelines.Pipeline, pipeline.Ask) (pipeline.Answer, error)
-
+	action               pipelines.RequestAction
 	short, long, example string
 }
 
 var decisions = []decision{
 	{
 		action: pipelines.RequestApprove,
-		try:    pipeline.Approve,
 		short:  "Approve a promotion that waits for it",
 		long: `Approve the promotion to an environment of a pipeline, if that waits for approval. Soak
 times and windows still hold it; "espalier promote" does not wait for them.`,
@@ -32,7 +27,6 @@ times and windows still hold it; "espalier promote" does not wait for them.`,
 	},
 	{
 		action: pipelines.RequestReject,
-		try:    pipeline.Reject,
 		short:  "Reject a promotion that has not begun",
 		long: `Reject the promotion to an environment of a pipeline. That revision does not get there,
 unless somebody asks for a retry; the next one is a new question.`,
@@ -40,7 +34,6 @@ unless somebody asks for a retry; the next one is a new question.`,
 	},
 	{
 		action: pipelines.RequestPromote,
-		try:    pipeline.PromoteNow,
 		short:  "Promote now, without waiting for soak times and windows",
 		long: `Promote to an environment of a pipeline now. It counts as approval, and neither the soak
 time of the environment before nor windows hold it. What is suspended or held by
@@ -49,7 +42,6 @@ somebody stays held.`,
 	},
 	{
 		action: pipelines.RequestRetry,
-		try:    pipeline.Retry,
 		short:  "Try a promotion again that came to no good end",
 		long: `Begin a promotion again that has failed, was rejected, whose pull request was closed
 without merging, that was rolled back or does not arrive. Unless it has merely failed,

@@ -9,13 +9,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/steer"
 )
 
 type holdOptions struct {
@@ -79,12 +77,10 @@ func (o *holdOptions) run(ctx context.Context, name, environment string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.check(p, environment); err != nil {
-		return err
-	}
-	changed, err := o.apply(ctx, requester, p, environment)
+	change := steer.HoldChange{Environment: environment, Message: o.message, Release: o.release, Time: o.env.Now()}
+	changed, err := requester.asker().Hold(ctx, p, change)
 	if err != nil {
-		return err
+		return requester.explain(p, err)
 	}
 	return o.print(holdResult{
 		Namespace:   p.Namespace,
@@ -92,76 +88,8 @@ func (o *holdOptions) run(ctx context.Context, name, environment string) error {
 		Environment: environment,
 		Held:        !o.release,
 		Changed:     changed,
-		Message:     o.said(environment, changed),
+		Message:     steer.SaidOfHold(change, changed),
 	}, format)
-}
-
-// check refuses environments that do not exist, unless a hold of one is to be removed.
-func (o *holdOptions) check(p *pipelines.Pipeline, environment string) error {
-	if environment == "" || o.release {
-		return nil
-	}
-	for _, e := range p.Spec.Environments {
-		if e.Name == environment {
-			return nil
-		}
-	}
-	return &cli.Problem{
-		Code: cli.ExitNotFound, What: fmt.Sprintf("pipeline %s has no environment %s", p.Name, environment), Where: o.access.Where(p.Namespace),
-		Next: []string{o.access.Suggest(p.Namespace, "pipeline", "status", p.Name)},
-	}
-}
-
-// apply writes or removes the hold. It reports whether that has changed anything; a hold with another message has.
-func (o *holdOptions) apply(
-	ctx context.Context,
-	requester *Requester,
-	p *pipelines.Pipeline,
-	environment string,
-) (changed bool, err error) {
-	hold := pipeline.UserHold{Environment: environment, Message: o.message, Time: o.env.Now()}
-	if !o.release {
-		hold.By = requester.User(ctx)
-	}
-	name, value := hold.Text()
-	for {
-		_, held := p.Annotations[name]
-		text := &value
-		switch {
-		case o.release && !held:
-			return false, nil
-		case o.release:
-			text = nil
-		case held && o.message == "":
-			return false, nil
-		}
-		err := requester.Annotate(ctx, p, name, text)
-		if err == nil {
-			return true, nil
-		}
-		if !apierrors.IsConflict(err) {
-			return false, requester.Access.Explain(err, "change pipeline "+p.Name, requester.Namespace)
-		}
-		if p, err = requester.Read(ctx, p.Name); err != nil {
-			return false, err
-		}
-	}
-}
-
-func (o *holdOptions) said(environment string, changed bool) string {
-	what := "all environments are"
-	if environment != "" {
-		what = fmt.Sprintf("environment %s is", environment)
-	}
-	switch {
-	case o.release && changed:
-		return what + " released"
-	case o.release:
-		return what + " not held"
-	case changed:
-		return what + " held"
-	}
-	return what + " held already"
 }
 
 func (o *holdOptions) print(r holdResult, format display.Format) error {

@@ -17,35 +17,44 @@ import (
 
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/blueprint"
+	"espalier.dev/internal/testkit/registry"
 )
 
 var (
 	codeBlock = regexp.MustCompile("(?ms)^```(yaml|console)\n(.*?)^```$")
-	command   = regexp.MustCompile(`^\$ espalier ([^|\n]*?)(?: 2>&1 \| grep -E "(.*)")?\n`)
+	command   = regexp.MustCompile(`(?m)^\$ espalier ([^|\n]*?)(?: 2>&1 \| grep -E "(.*)")?\n((?:[^$].*\n)*)`)
+	digest    = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 )
 
 // TestDocumentation does what docs/offline.md shows: it writes the files and runs the commands, and compares what they
 // print, standard output first.
-func TestDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/offline.md")
+func TestDocumentation(t *testing.T) { follow(t, "offline.md", strings.NewReplacer()) }
+
+// TestHowToBlueprints does the same for docs/how-to/blueprints.md, with a registry of its own.
+func TestHowToBlueprints(t *testing.T) {
+	server := registry.Start(t, registry.Options{})
+	follow(t, "how-to/blueprints.md", strings.NewReplacer("http://localhost:5000", server.URL))
+}
+
+// follow does what a page shows. Texts are replaced in it before.
+func follow(t *testing.T, name string, replacer *strings.Replacer) {
+	t.Helper()
+	page, err := os.ReadFile("../../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
 	commands := 0
-	for _, block := range codeBlock.FindAllStringSubmatch(string(page), -1) {
+	for _, block := range codeBlock.FindAllStringSubmatch(replacer.Replace(string(page)), -1) {
 		if block[1] == "yaml" {
 			writeShown(t, block[2])
 			continue
 		}
-		shown := command.FindStringSubmatch(block[2])
-		if shown == nil {
-			t.Fatalf("this is no command: %s", block[2])
-		}
-		commands++
-		want := strings.TrimPrefix(block[2], shown[0])
-		if difference := cmp.Diff(want, printed(t, shown[1], shown[2])); difference != "" {
-			t.Errorf("espalier %s (- shown, + printed):\n%s", shown[1], difference)
+		for _, shown := range command.FindAllStringSubmatch(block[2], -1) {
+			commands++
+			if difference := cmp.Diff(shown[3], printed(t, shown[1], shown[2])); difference != "" {
+				t.Errorf("espalier %s (- shown, + printed):\n%s", shown[1], difference)
+			}
 		}
 	}
 	if commands < 3 {
@@ -72,7 +81,7 @@ func writeShown(t *testing.T, text string) {
 func printed(t *testing.T, arguments, pattern string) string {
 	t.Helper()
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
-	root := cli.NewRoot(streams, New(streams), blueprint.New(streams))
+	root := cli.NewRoot(streams, New(cli.NewEnvironment(streams), nil), blueprint.New(cli.NewEnvironment(streams)))
 	root.SetArgs(strings.Fields(arguments))
 	code := cli.Run(t.Context(), root)
 	wanted := regexp.MustCompile(pattern)
@@ -85,5 +94,5 @@ func printed(t *testing.T, arguments, pattern string) string {
 	if code != 0 {
 		fmt.Fprintf(&text, "(exit code %d)\n", code)
 	}
-	return text.String()
+	return digest.ReplaceAllString(text.String(), "sha256:DIGEST")
 }

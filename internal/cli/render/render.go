@@ -10,9 +10,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/registry"
 	"espalier.dev/internal/offline"
 )
 
@@ -20,7 +21,8 @@ import (
 const ExitWaiting = 2
 
 type options struct {
-	streams     genericiooptions.IOStreams
+	env         cli.Environment
+	access      *registry.Access
 	files       []string
 	name        string
 	namespace   string
@@ -30,11 +32,13 @@ type options struct {
 	exports     string
 	format      string
 	showSecrets bool
+	charts      bool
+	inspectors  map[lsv1alpha1.DeployItemType]offline.Inspector
 }
 
-// New returns the command.
-func New(streams genericiooptions.IOStreams) *cobra.Command {
-	opts := options{streams: streams}
+// New returns the command. The inspectors know deploy items of some types.
+func New(env cli.Environment, inspectors map[lsv1alpha1.DeployItemType]offline.Inspector) *cobra.Command {
+	opts := options{env: env, inspectors: inspectors}
 	cmd := &cobra.Command{
 		Use:   "render -f FILE... [NAME]",
 		Short: "Print what an installation becomes, without a cluster",
@@ -47,6 +51,15 @@ Secrets, ConfigMaps, and the Context with its ComponentVersionOverwrites if it
 matters. Other kinds are ignored with a warning. Without NAME, all installations
 are rendered that are not nested in others.
 
+Components are read from the repository that the installation or its Context names,
+as in a cluster: a registry, or an archive below the current directory. With
+--components they come from a directory of descriptors, or from an archive in the
+common transport format, and nothing else is asked for them. Blueprints of
+spec.blueprint.oci and spec.blueprint.git are read from where they are. Credentials
+are those of the Context, as far as its Secrets are among the manifests, those that
+docker login has written, or those of the file that --registry-config names. A
+signature that spec.verification wants is checked if its key is among the manifests.
+
 Nothing is deployed, so nothing is exported either. Say with --exports what
 installations export, by their path of names in the blueprints:
 
@@ -57,6 +70,10 @@ installations export, by their path of names in the blueprints:
     exports:                 or the exports themselves
       address: cache:6379
 
+The configurations of Helm deploy items are checked, with warnings. --charts also
+prints what their charts render to, if helmDeployment is false and the chart is
+in the configuration.
+
 Values of imported Secrets are printed as <masked>, and so are the states of
 templates and the kubeconfigs of Targets; --show-secrets prints them.
 
@@ -65,6 +82,8 @@ exports that are not known (all others are printed), 1 for any other error.`,
 		Example: `  espalier render -f installation.yaml
   espalier render -f manifests/ --recursive --exports exports.yaml shop
   espalier render -f installation.yaml --components descriptors/ --blueprint blueprint=./blueprint
+  espalier render -f installation.yaml -f context.yaml --registry-config config.json
+  espalier render -f installation.yaml --components archive.tgz
   kubectl get inst,dobj,tgt -o yaml | espalier render -f - -o json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,7 +97,7 @@ exports that are not known (all others are printed), 1 for any other error.`,
 	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "file or directory with manifests, or - for standard input; may be repeated")
 	flags.StringVarP(&opts.namespace, "namespace", "n", "default", "namespace of manifests that name none")
 	flags.BoolVarP(&opts.recursive, "recursive", "r", false, "render nested installations too")
-	flags.StringVar(&opts.components, "components", "", "directory with component descriptors")
+	flags.StringVar(&opts.components, "components", "", "directory with component descriptors, or archive in the common transport format")
 	flags.StringArrayVar(
 		&opts.blueprints,
 		"blueprint",
@@ -87,7 +106,9 @@ exports that are not known (all others are printed), 1 for any other error.`,
 	)
 	flags.StringVar(&opts.exports, "exports", "", "file that says what installations export")
 	flags.StringVarP(&opts.format, "output", "o", offline.FormatYAML, "output format: yaml or json")
+	flags.BoolVar(&opts.charts, "charts", false, "print the objects of charts that are in the configurations of deploy items")
 	flags.BoolVar(&opts.showSecrets, "show-secrets", false, "print values of Secrets, kubeconfigs and states instead of masking them")
+	opts.access = registry.AddFlags(env, flags)
 	return cmd
 }
 
@@ -99,21 +120,22 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
+	result.Inspect(ctx, opts.inspectors, opts.charts)
 	for _, warning := range result.Warnings {
-		fmt.Fprintln(opts.streams.ErrOut, "warning:", warning)
+		fmt.Fprintln(opts.env.ErrOut, "warning:", warning)
 	}
 	manifests, err := result.Manifests(opts.showSecrets)
 	if err != nil {
 		return err
 	}
-	if err := offline.Write(opts.streams.Out, opts.format, manifests); err != nil {
+	if err := offline.Write(opts.env.Out, opts.format, manifests); err != nil {
 		return err
 	}
 	if len(result.Waiting) == 0 {
 		return nil
 	}
 	for _, waiting := range result.Waiting {
-		fmt.Fprintln(opts.streams.ErrOut, waiting)
+		fmt.Fprintln(opts.env.ErrOut, waiting)
 	}
 	return &cli.CodedError{
 		Code: ExitWaiting,
@@ -126,20 +148,47 @@ func render(ctx context.Context, opts options) (*offline.Result, error) {
 		return nil, errors.New("there is nothing to render: name files with -f\nSee 'espalier render --help'")
 	}
 	manifests := offline.NewManifests(opts.namespace)
-	if err := manifests.ReadPaths(opts.files, opts.streams.In); err != nil {
-		return nil, err
-	}
-	library, err := offline.OpenLibrary(opts.components, opts.blueprints)
-	if err != nil {
+	if err := manifests.ReadPaths(opts.files, opts.env.In); err != nil {
 		return nil, err
 	}
 	var exports offline.GivenExports
 	if opts.exports != "" {
+		var err error
 		if exports, err = offline.ReadExports(opts.exports); err != nil {
 			return nil, err
 		}
 	}
-	return offline.Render(ctx, manifests, offline.Options{
-		Installation: opts.name, Recursive: opts.recursive, Library: library, Exports: exports,
-	})
+	task, library, err := sources(opts)
+	if err != nil {
+		return nil, err
+	}
+	var result *offline.Result
+	task.Do = func(ctx context.Context, session *registry.Session) (err error) {
+		result, err = offline.Render(ctx, manifests, offline.Options{
+			Installation: opts.name,
+			Recursive:    opts.recursive,
+			Library:      library,
+			Outside:      session.Outside,
+			Exports:      exports,
+		})
+		return err
+	}
+	err = opts.access.Run(ctx, task)
+	return result, err
+}
+
+// sources says where components and blueprints come from: with --components from a directory or an archive, otherwise from where
+// the manifests say. Archives that these name are below the current directory.
+func sources(opts options) (registry.Task, *offline.Library, error) {
+	task := registry.Task{Name: "reading components and blueprints", Directory: ".", Lazy: true}
+	directory := opts.components
+	if directory != "" && registry.IsArchive(directory) {
+		var err error
+		if task.Instead, task.Directory, err = registry.InsteadOfAll(directory); err != nil {
+			return task, nil, fmt.Errorf("--components %s: %w", directory, err)
+		}
+		directory = ""
+	}
+	library, err := offline.OpenLibrary(directory, opts.blueprints)
+	return task, library, err
 }

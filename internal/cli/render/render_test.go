@@ -34,7 +34,7 @@ func execute(t *testing.T, files map[string]string, stdin string, args ...string
 	}
 	streams, in, out, errOut := genericiooptions.NewTestIOStreams()
 	in.WriteString(stdin)
-	root := cli.NewRoot(streams, New(streams))
+	root := cli.NewRoot(streams, New(cli.NewEnvironment(streams), nil))
 	root.SetArgs(append([]string{"render"}, args...))
 	code := cli.Run(t.Context(), root)
 	return ended{code, out.String(), errOut.String()}

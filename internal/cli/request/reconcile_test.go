@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -103,22 +104,30 @@ func TestReconcileWaitFails(t *testing.T) {
 	clitest.Store(t, s.server, execution, item)
 	s.controller.Settle(t, s.root, lsv1alpha1.PhaseFailed, "SubObjectFailed", "execution shop failed")
 	got := command.Wait(t)
-	var printed struct {
-		Results []struct {
-			Name, JobID, Phase string
-			ExitCode           int
-			Causes             []struct{ Kind, Name, Reason, Message string }
-		}
+	type cause struct{ Kind, Name, Reason, Message string }
+	type result struct {
+		Name, JobID, Phase string
+		ExitCode           int
+		Causes             []cause
 	}
-	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil {
-		t.Fatalf("%v in %s", err, got.Stdout)
+	var printed struct{ Results []result }
+	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || got.Code != cli.ExitFailed {
+		t.Fatalf("exit code %d, %v in %s", got.Code, err, got.Stdout)
 	}
-	if got.Code != cli.ExitFailed || len(printed.Results) != 1 || printed.Results[0].ExitCode != cli.ExitFailed ||
-		printed.Results[0].JobID != nextJob {
-		t.Errorf("exit code %d: %s", got.Code, got.Stdout)
-	}
-	if causes := printed.Results[0].Causes; len(causes) != 1 || causes[0].Name != "shop-nginx" || causes[0].Reason != "InvalidManifest" {
-		t.Errorf("causes: %+v", causes)
+	want := []result{{
+		Name:     "shop",
+		JobID:    nextJob,
+		Phase:    string(lsv1alpha1.PhaseFailed),
+		ExitCode: cli.ExitFailed,
+		Causes: []cause{{
+			Kind:    "DeployItem",
+			Name:    "shop-nginx",
+			Reason:  "InvalidManifest",
+			Message: "manifest 2 has no kind",
+		}},
+	}}
+	if diff := cmp.Diff(want, printed.Results); diff != "" {
+		t.Errorf("the results (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
 		"error: installation shop has ended as Failed: DeployItem/shop-nginx (InvalidManifest): manifest 2 has no kind",

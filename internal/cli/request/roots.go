@@ -15,7 +15,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 // Requester asks the controllers for something.
@@ -50,12 +50,6 @@ func (r *Requester) Roots(ctx context.Context, arguments []string, verb ...strin
 		roots = append(roots, installation)
 	}
 	return roots, nil
-}
-
-func (r *Requester) read(ctx context.Context, name string) (*lsv1alpha1.Installation, error) {
-	installation := &lsv1alpha1.Installation{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, installation)
-	return installation, r.Access.Explain(err, "read installation "+name, r.Namespace)
 }
 
 // maxDepth ends the search for a root among labels that lead in a circle.

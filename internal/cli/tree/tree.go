@@ -13,15 +13,17 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/objecttree"
 )
 
 type options struct {
-	env    cli.Environment
-	access *connect.Access
-	format *display.FormatFlag
-	failed bool
-	names  []string
+	env     cli.Environment
+	access  *connect.Access
+	format  *display.FormatFlag
+	failed  bool
+	objects bool
+	live    bool
+	names   []string
 }
 
 // New returns the command.
@@ -34,28 +36,40 @@ func New(env cli.Environment) *cobra.Command {
 deploy items: the phase of each, since when, and what is wrong or waited for. Without
 NAME, all trees of the namespace.
 
+--objects adds what deploy items have deployed: releases of Helm with their revision
+and chart, and objects. It is what the deployers have recorded; of a release, these
+are the workloads.
+
+--live looks at these objects in the clusters, and at the pods of workloads: whether
+they exist and are ready. It needs the right to read the Targets and, for those with
+a secretRef, their Secrets; selfConfig needs the right to create tokens of its
+service account.
+
 -o wide adds the name that the object above gives to each, the target and the job, and
 cuts no message. -o json and -o yaml print the trees for programs: the same facts, and
 no specs.
 
+-o svg draws a picture that browsers show, with lines from what exports a value or comes
+first to what waits for it. Executions are left out of it unless they are empty.
+-o mermaid and -o dot print the same graph in the languages of Mermaid and Graphviz.
+
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier tree
   espalier tree shop --failed
-  espalier tree shop -o json`,
+  espalier tree shop --objects
+  espalier tree shop --live
+  espalier tree shop -o json
+  espalier tree shop -o svg > shop.svg`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.names = args
 			return run(cmd.Context(), opts)
 		},
 	}
 	cmd.Flags().BoolVar(&opts.failed, "failed", false, "only what has failed or meets errors, and the objects above it")
-	opts.format = display.AddFormatFlag(
-		cmd,
-		display.FormatTree,
-		display.FormatWide,
-		display.FormatJSON,
-		display.FormatYAML,
-		display.FormatName,
-	)
+	cmd.Flags().BoolVar(&opts.objects, "objects", false, "also what deploy items have in their target clusters, as deployers have recorded it")
+	cmd.Flags().BoolVar(&opts.live, "live", false, "also how objects and pods in the target clusters are doing at present")
+	formats := []display.Format{display.FormatTree, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName}
+	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)
 	opts.access.AddAllNamespaces()
 	cmd.ValidArgsFunction = opts.access.CompleteInstallations(connect.AllInstallations)
@@ -74,6 +88,12 @@ func run(ctx context.Context, opts options) error {
 	nodes, err := opts.access.Select(forest, namespace, opts.names)
 	if err != nil {
 		return err
+	}
+	if opts.live {
+		opts.objects = true
+		if err := opts.look(ctx, nodes); err != nil {
+			return err
+		}
 	}
 	return opts.print(nodes, format)
 }
@@ -95,7 +115,7 @@ func (o options) print(tops []*objecttree.Node, format display.Format) error {
 	case display.FormatJSON, display.FormatYAML:
 		trees := report{Trees: []*objecttree.View{}}
 		for _, top := range wanted {
-			trees.Trees = append(trees.Trees, top.DeepView(o.wants))
+			trees.Trees = append(trees.Trees, top.DeepView(o.wants, o.objects))
 		}
 		return printer.Data(trees, format)
 	case display.FormatName:
@@ -105,7 +125,15 @@ func (o options) print(tops []*objecttree.Node, format display.Format) error {
 		_, err := fmt.Fprintln(o.env.ErrOut, o.nothing())
 		return err
 	}
-	shown := display.TreeOptions{Wanted: o.wants, Wide: format == display.FormatWide, Namespaces: o.access.AllNamespaces()}
+	if format.IsGraph() {
+		return printer.Graph(o.graphOf(wanted), format)
+	}
+	shown := display.TreeOptions{
+		Wanted:     o.wants,
+		Wide:       format == display.FormatWide,
+		Namespaces: o.access.AllNamespaces(),
+		Objects:    o.objects,
+	}
 	if shown.Wide {
 		printer = printer.Uncut()
 	}

@@ -4,8 +4,11 @@
 package tree_test
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
@@ -22,13 +25,19 @@ func TestTrees(t *testing.T) {
 	clitest.Shop(t, server, namespace)
 	clitest.Blog(t, server, namespace)
 	for name, args := range map[string][]string{
-		"all":     nil,
-		"wide":    {"-o", "wide"},
-		"failed":  {"--failed"},
-		"subtree": {"installation.landscaper.gardener.cloud/shop-web"},
-		"names":   {"blog", "-o", "name"},
-		"json":    {"blog", "-o", "json"},
-		"yaml":    {"--failed", "-o", "yaml"},
+		"all":          nil,
+		"wide":         {"-o", "wide"},
+		"failed":       {"--failed"},
+		"subtree":      {"installation.landscaper.gardener.cloud/shop-web"},
+		"names":        {"blog", "-o", "name"},
+		"json":         {"blog", "-o", "json"},
+		"objects":      {"blog", "--objects"},
+		"objects-json": {"blog", "--objects", "-o", "json"},
+		"yaml":         {"--failed", "-o", "yaml"},
+		"svg":          {"-o", "svg"},
+		"mermaid":      {"-o", "mermaid"},
+		"dot":          {"--objects", "-o", "dot"},
+		"failed-dot":   {"--failed", "-o", "dot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: args})
@@ -87,4 +96,54 @@ func TestInstallationsThatContainEachOther(t *testing.T) {
 			t.Errorf("%s is not listed once:\n%s", name, got.Stdout)
 		}
 	}
+}
+
+// What is in the clusters is told beside what was recorded, and so is a cluster that cannot be looked at.
+func TestLiveObjects(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	clitest.Blog(t, server, namespace)
+	without := clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: []string{"blog", "--live"}})
+	if without.Code != cli.ExitOK || !strings.Contains(without.Stdout, "NotReadable") || !strings.Contains(without.Stdout, "read Target") {
+		t.Errorf("without a target: %+v", without)
+	}
+	raw, err := os.ReadFile(server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Create(t, server, testkit.Target(namespace, "cluster").Kubeconfig(string(raw)).Build())
+	got := clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: []string{"blog", "--live"}})
+	if got.Code != cli.ExitOK || got.Stderr != "" {
+		t.Errorf("exit code %d, stderr %q", got.Code, got.Stderr)
+	}
+	testkit.Golden(t, "live", hideTimes(got.Stdout))
+}
+
+// A release without workloads has no objects in the status: its record in the cluster is looked at.
+func TestLiveObjectsOfAReleaseWithoutWorkloads(t *testing.T) {
+	server := testkit.Server(t)
+	namespace := server.Namespace(t)
+	clitest.Blog(t, server, namespace)
+	item := &lsv1alpha1.DeployItem{}
+	if err := server.Client().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "blog-site"}, item); err != nil {
+		t.Fatal(err)
+	}
+	item.Status.ProviderStatus.Raw = []byte(`{"release": {"name": "site", "namespace": "web", "revision": 3}}`)
+	if err := server.Client().Status().Update(t.Context(), item); err != nil {
+		t.Fatal(err)
+	}
+	look := func(want string) {
+		t.Helper()
+		got := clitest.Run(t, server, namespace, clitest.Call{Command: tree.New, Args: []string{"blog", "--live", "-o", "json"}})
+		if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, want) {
+			t.Errorf("it does not say %q: %+v", want, got)
+		}
+	}
+	look("read Target <namespace>/cluster")
+	raw, err := os.ReadFile(server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Create(t, server, testkit.Target(namespace, "cluster").Kubeconfig(string(raw)).Build())
+	look("read the record of the release, Secret web/sh.helm.release.v1.site.v3")
 }

@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/follow"
-	"espalier.dev/internal/cli/objecttree"
 	"espalier.dev/internal/cli/request"
+	"espalier.dev/internal/objecttree"
 )
 
 const (

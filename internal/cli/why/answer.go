@@ -10,8 +10,8 @@ import (
 
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/cli/display"
-	"espalier.dev/internal/cli/explain"
-	"espalier.dev/internal/cli/objecttree"
+	"espalier.dev/internal/explain"
+	"espalier.dev/internal/objecttree"
 )
 
 // answer is why an object is not done.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -239,7 +240,7 @@ func behind(t *testing.T, s scene) {
 	web := clitest.Nested(shop, "web").Build()
 	shop.Status.RunStatus = clitest.Status(
 		lsv1alpha1.PhaseProgressing,
-		clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for 1 nested installations"),
+		clitest.Waits(lsv1alpha1.ReasonWaitingForSubObjects, "waiting for one nested installation"),
 	)
 	web.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseSucceeded)
 	clitest.Store(t, s.server, shop, web)
@@ -316,19 +317,36 @@ func TestJSON(t *testing.T) {
 	s := scene{server, server.Namespace(t)}
 	clitest.Shop(t, server, s.namespace)
 	got := s.ask(t, "shop", "-o", "json")
-	var printed struct {
-		Subject struct{ Name string }
-		Causes  []struct {
-			Somebody bool
-			Chain    []struct{ Kind, Name, Reason string }
-			Next     []string
-		}
+	type link struct{ Kind, Name, Reason string }
+	type cause struct {
+		Somebody bool
+		Chain    []link
+		Next     []string
 	}
+	type answer struct {
+		Subject struct{ Name string }
+		Causes  []cause
+	}
+	var printed answer
 	if err := json.Unmarshal([]byte(got.Stdout), &printed); err != nil || got.Code != cli.ExitOK {
 		t.Fatalf("%v in %s", err, got.Stdout)
 	}
-	if len(printed.Causes) != 1 || len(printed.Causes[0].Chain) != 4 || printed.Causes[0].Somebody || len(printed.Causes[0].Next) != 2 {
-		t.Errorf("got %+v", printed)
+	want := answer{Causes: []cause{{
+		Chain: []link{
+			{Kind: "Installation", Name: "shop", Reason: lsv1alpha1.ReasonWaitingForSubObjects},
+			{Kind: "Installation", Name: "shop-web", Reason: lsv1alpha1.ReasonWaitingForSubObjects},
+			{Kind: "Execution", Name: "shop-web", Reason: lsv1alpha1.ReasonWaitingForSubObjects},
+			{Kind: "DeployItem", Name: "shop-web-nginx", Reason: lsv1alpha1.ReasonWaitingForReadiness},
+		},
+		Next: []string{
+			"kubectl describe deployitem shop-web-nginx -n <namespace> --kubeconfig=<kubeconfig>",
+			"espalier tree shop --live -n <namespace> --kubeconfig=<kubeconfig>",
+			"espalier wait shop -n <namespace> --kubeconfig=<kubeconfig>",
+		},
+	}}}
+	want.Subject.Name = "shop"
+	if diff := cmp.Diff(want, printed); diff != "" {
+		t.Errorf("what is printed (-want +got):\n%s", diff)
 	}
 }
 

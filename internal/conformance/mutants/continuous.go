@@ -105,7 +105,7 @@ var continuous = []Mutant{
 	},
 	{
 		ID: "CON-25", Breaks: "an abort leaves what is below at work", File: continuousRules,
-		Old: "	if len(running) > 0 {\n		d.Do = []Effect{Ask{Operation: lsv1alpha1.OperationAbort, Children: running}}\n	}\n",
+		Old: "	if len(running) > 0 {\n		d.Do = append(d.Do, Ask{Operation: lsv1alpha1.OperationAbort, Children: running})\n	}\n",
 		New: "	_ = running\n",
 	},
 	{

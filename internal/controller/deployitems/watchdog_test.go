@@ -166,9 +166,11 @@ func TestJOB74_ATimeoutSaysWhatWasWaitedFor(t *testing.T) {
 func (w *world) told(item *lsv1alpha1.DeployItem, cause string) {
 	w.t.Helper()
 	e := item.Status.LastError
-	if e == nil || e.Reason != lsv1alpha1.ReasonProgressingTimeout || !strings.Contains(e.Message, cause) ||
-		!strings.Contains(e.Message, "since 20") {
-		w.t.Errorf("%s failed with %+v", item.Name, e)
+	if e == nil || e.Reason != lsv1alpha1.ReasonProgressingTimeout {
+		w.t.Fatalf("%s failed with %+v, want a timeout", item.Name, e)
+	}
+	if !strings.Contains(e.Message, cause) || !strings.Contains(e.Message, "since 20") {
+		w.t.Errorf("%s failed with %q, want the cause %q and since when", item.Name, e.Message, cause)
 	}
 	for _, c := range item.Status.Conditions {
 		if !strings.Contains(c.Message, cause) {

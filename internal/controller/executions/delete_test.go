@@ -73,8 +73,10 @@ func (s *stage) lookedBeforeLettingGo(t *testing.T, log faults.Log) {
 	})
 	looked := log.Where(func(e faults.Entry) bool { return e.Resource == "deployitems" && e.Verb == "list" })
 	written := log.Where(func(e faults.Entry) bool { return e.Resource == "deployitems" && e.Write > 0 })
-	if len(looked) != 2 || len(letGo) != 2 || len(written) == 0 || looked[1].Number < written[len(written)-1].Number ||
-		letGo[1].Number < looked[1].Number {
+	if len(looked) != 2 || len(letGo) != 2 || len(written) == 0 {
+		t.Fatalf("items were listed %d times and written %d times, finalizers written %d times:\n%s", len(looked), len(written), len(letGo), log)
+	}
+	if looked[1].Number < written[len(written)-1].Number || letGo[1].Number < looked[1].Number {
 		t.Errorf("the server was not asked between the last write to an item and the end:\n%s", log)
 	}
 }

@@ -134,6 +134,35 @@ func checkPhases(t *testing.T, life testkit.History) {
 	}
 }
 
+// A process dies when it has created a deploy item, and somebody aborts before another one tells of that in the status. A change of the flow
+// reaches the item nevertheless.
+func TestCON16_AnItemThatNobodyHasToldOfFollowsAChangeOfTheFlow(t *testing.T) {
+	s := newEmptyStage(t)
+	transport := faults.New(faults.MustParse("create/deployitems:1:after"))
+	first := s.start(t, transport.Config(s.Config()))
+	e := testkit.Execution(s.ns, "app").MockItem("a", anything).Build()
+	e.Spec.Flow = lsv1alpha1.FlowContinuous
+	testkit.Create(t, s.APIServer, e)
+	<-transport.Crashed()
+	_ = first.Stop()
+	s.patch(t, e, `{"metadata":{"annotations":{"landscaper.gardener.cloud/operation":"abort"}}}`)
+	s.start(t, s.Config())
+	testkit.Eventually(t, s.APIServer, e, testkit.Is("aborted, and asked for nothing", func(e *lsv1alpha1.Execution) bool {
+		return e.Status.Phase == lsv1alpha1.PhaseFailed && e.Annotations[lsv1alpha1.OperationAnnotation] == ""
+	}))
+	s.patch(t, e, `{"spec":{"flow":"Job"}}`)
+	testkit.Eventually(t, s.APIServer, s.item(e, "a"), testkit.Is("of the flow of jobs", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Spec.Flow.OrDefault() == lsv1alpha1.FlowJob && i.Status.ObservedGeneration == i.Generation
+	}))
+}
+
+func (s *stage) patch(t *testing.T, object client.Object, patch string) {
+	t.Helper()
+	if err := s.client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A world in which all is done stays as it is: no request, also when something changes that asks for nothing.
 func TestAFinishedExecutionIsQuiet(t *testing.T) {
 	s := newStage(t)

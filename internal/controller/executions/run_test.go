@@ -484,15 +484,18 @@ func TestJOB30_RetriesComeInGrowingIntervalsWithJitter(t *testing.T) {
 		if err != nil || len(attempts) != failures+1 {
 			t.Fatalf("%s: %d attempts, want %d: %v", e.Name, len(attempts), failures+1, err)
 		}
-		// Before the second attempt there may be one because of an event: the object is still new.
-		for i, nominal := 2, 2*first; i < len(attempts); i, nominal = i+1, 2*nominal {
-			interval := attempts[i].At.Sub(attempts[i-1].At)
-			if interval < nominal*8/10 {
-				t.Errorf("%s: attempt %d came after %s, want %s less a fifth at least", e.Name, i+1, interval, nominal)
-			}
-			if interval < nominal {
+		early := 0
+		for i, nominal := 1, first; i < len(attempts); i, nominal = i+1, 2*nominal {
+			switch interval := attempts[i].At.Sub(attempts[i-1].At); {
+			case interval < nominal*8/10:
+				early++
+			case interval < nominal:
 				shorter++
 			}
+		}
+		// News of the object itself bring an attempt at once: that it has a job, a finalizer, an error in its status. They may be late.
+		if early > 3 {
+			t.Errorf("%s: %d attempts came more than a fifth too early", e.Name, early)
 		}
 	}
 	if shorter == 0 {

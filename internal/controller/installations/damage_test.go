@@ -7,8 +7,10 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -207,6 +209,37 @@ func TestJOB10_CON14_AContextObjectThatSomebodyDeletesComesBack(t *testing.T) {
 				w.toldIfLost(before, here)
 			}
 		})
+	}
+}
+
+// What an installation does not want any more and deletes itself, nobody has deleted.
+func TestJOB10_WhatIsLeftOverWasDeletedByNobody(t *testing.T) {
+	w := newWorld(t)
+	const second = "- name: second\n  type: target\n  targetType: landscaper.gardener.cloud/kubernetes-cluster\n"
+	w.create(
+		testkit.Target(w.namespace, "here").Config(map[string]any{"kubeconfig": "a"}).Build(),
+		testkit.Target(w.namespace, "there").Config(map[string]any{"kubeconfig": "b"}).Build(),
+		w.installation("root", header+importsCluster+second+deploy(item("one"))).
+			ImportTarget("cluster", "here").ImportTarget("second", "there").Reconcile().Build(),
+	)
+	first := w.finished("root", lsv1alpha1.PhaseSucceeded)
+	w.change("root", func(s *lsv1alpha1.InstallationSpec) {
+		s.Blueprint = w.installation("root", header+importsCluster+deploy(item("one"))).Build().Spec.Blueprint
+		s.Imports.Targets = s.Imports.Targets[:1]
+	})
+	w.request("root")
+	root := w.finishedAfter("root", first.Status.JobID)
+	kept := w.contextTarget("root")
+	lose(w, kept, func(a, b *lsv1alpha1.Target) bool { return reflect.DeepEqual(a.Spec, b.Spec) })
+	w.eventuallyTold(root, "Restored", "somebody has deleted Target "+kept.Name)
+	var events eventsv1.EventList
+	if err := w.cluster.List(w.Context(), &events, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range events.Items {
+		if e := &events.Items[i]; about(e, root, "Restored", "") && !strings.Contains(e.Note, kept.Name) {
+			t.Errorf("told of what nobody has deleted: %s", e.Note)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -292,8 +293,15 @@ func TestJOB60_DeleteWithoutUninstallRemovesTheTreeOnly(t *testing.T) {
 	}
 	for _, name := range installed {
 		after := w.configMap(name)
-		if !w.get(after) || after.UID != before[name].UID || after.DeletionTimestamp != nil || after.Data["word"] != "planted" {
-			t.Errorf("ConfigMap %s, which was installed, is %+v", name, after)
+		if !w.get(after) {
+			t.Errorf("ConfigMap %s, which was installed, is gone", name)
+			continue
+		}
+		if after.UID != before[name].UID || after.DeletionTimestamp != nil {
+			t.Errorf("ConfigMap %s, which was installed, is %s, was %s, and goes at %v", name, after.UID, before[name].UID, after.DeletionTimestamp)
+		}
+		if diff := cmp.Diff(map[string]string{"word": "planted"}, after.Data); diff != "" {
+			t.Errorf("the data of ConfigMap %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
@@ -435,7 +443,7 @@ func TestJOB46_JOB60_ADeletionWithoutItsTargetNamesTheWayOut(t *testing.T) {
 	w.delete("app")
 	waiting := w.itemWaits(lsv1alpha1.PhaseDeleting)
 	i := slices.IndexFunc(waiting.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Reason == lsv1alpha1.ReasonNoTargetFound })
-	for _, part := range []string{"Target " + w.namespace + "/nowhere does not exist", "espalier delete ROOT --without-uninstall"} {
+	for _, part := range []string{"Target " + w.namespace + "/nowhere does not exist", "espalier delete app --without-uninstall"} {
 		if message := waiting.Status.Conditions[i].Message; !strings.Contains(message, part) {
 			t.Errorf("%q does not say %q", message, part)
 		}

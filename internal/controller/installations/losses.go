@@ -98,7 +98,9 @@ func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e ins
 	}
 	k.losses.forget(client.ObjectKeyFromObject(inst))
 	for _, id := range e.Objects {
-		if err == nil {
+		switch {
+		case err == nil && !plans(e, id): // The installation itself has deleted it: it does not want it any more.
+		case err == nil:
 			k.recorder.Eventf(
 				inst,
 				nil,
@@ -109,7 +111,7 @@ func (k *kind) restore(ctx context.Context, inst *lsv1alpha1.Installation, e ins
 				id.Kind,
 				id.Name,
 			)
-		} else {
+		default:
 			k.recorder.Eventf(inst, nil, corev1.EventTypeWarning, "NotRestored", "Restore",
 				"somebody has deleted %s %s, and spec, imports or what is below are not those of the last job any more: request a job of the root, "+
 					"which brings it back (espalier reconcile)", id.Kind, id.Name)
@@ -135,6 +137,15 @@ func (k *kind) rewrite(ctx context.Context, inst *lsv1alpha1.Installation, e ins
 	default:
 		return k.writeExports(ctx, inst, e.Exports)
 	}
+}
+
+// plans reports whether an installation wants an object to exist.
+func plans(e installation.Restore, id dataflow.ObjectID) bool {
+	wanted := func(all installation.ContextWrites) bool {
+		found := among(all, []dataflow.ObjectID{id})
+		return len(found.DataObjects)+len(found.Targets) > 0
+	}
+	return wanted(e.Plan.Context) || e.Exports != nil && wanted(e.Exports.Exports)
 }
 
 // among returns the writes of certain objects.

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -49,9 +51,14 @@ func TestJOB11_AfterARequestIsGoneReadySpeaksOfItsJob(t *testing.T) {
 			recorder.Quiet(t, time.Second)
 			before := recorder.History()
 			w.request("app")
-			w.eventually("app", "finished again", func(i *lsv1alpha1.Installation) bool {
+			second := w.eventually("app", "finished again", func(i *lsv1alpha1.Installation) bool {
 				return i.Status.IsFinished() && i.Status.JobID != first.Status.JobID
 			})
+			want := []lsv1alpha1.EndedRun{{ID: second.Status.JobID, Phase: end.phase}, {ID: first.Status.JobID, Phase: end.phase}}
+			onlyThese := cmpopts.IgnoreFields(lsv1alpha1.EndedRun{}, "StartTime", "EndTime", "Generation", "Message")
+			if diff := cmp.Diff(want, second.Status.LastRuns, onlyThese); diff != "" {
+				t.Errorf("the last runs (-want +got):\n%s", diff)
+			}
 			recorder.Quiet(t, time.Second)
 			announced := false
 			for _, r := range recorder.Since(before) {
@@ -100,13 +107,20 @@ func TestJOB10_ANewRootSaysThatNobodyHasAskedForAJob(t *testing.T) {
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Kinds(&lsv1alpha1.Installation{}))
 	w.create(w.installation("idle", empty).Build())
 	idle := w.eventually("idle", "explained", func(i *lsv1alpha1.Installation) bool { return len(i.Status.Conditions) > 0 })
-	c := idle.Status.Conditions[0]
-	if c.Type != lsv1alpha1.ConditionReady || c.Status != lsv1alpha1.ConditionFalse || c.Reason != run.ReasonNotRequested ||
-		!strings.Contains(c.Message, "No job requested yet") {
-		t.Errorf("conditions %+v", idle.Status.Conditions)
+	want := []lsv1alpha1.Condition{{
+		Type:   lsv1alpha1.ConditionReady,
+		Status: lsv1alpha1.ConditionFalse,
+		Reason: run.ReasonNotRequested,
+	}}
+	unsaid := cmpopts.IgnoreFields(lsv1alpha1.Condition{}, "Message", "LastTransitionTime", "LastUpdateTime")
+	if diff := cmp.Diff(want, idle.Status.Conditions, unsaid); diff != "" {
+		t.Errorf("the conditions (-want +got):\n%s", diff)
 	}
-	if idle.Status.Phase != "" || idle.Status.JobID != "" || len(idle.Finalizers) > 0 || len(idle.Status.Conditions) != 1 {
-		t.Errorf("nobody asked for it: %+v", idle)
+	if message := idle.Status.Conditions[0].Message; !strings.Contains(message, "No job requested yet") {
+		t.Errorf("the condition says %q", message)
+	}
+	if idle.Status.Phase != "" || idle.Status.JobID != "" || len(idle.Finalizers) > 0 {
+		t.Errorf("nobody asked for it: phase %q, job %q, finalizers %v", idle.Status.Phase, idle.Status.JobID, idle.Finalizers)
 	}
 	w.annotate("idle", "example.org/something", "else")
 	recorder.Quiet(t, time.Second)

@@ -21,7 +21,6 @@ import (
 	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/controller/requests"
-	"espalier.dev/internal/dial"
 	"espalier.dev/internal/freshness"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
@@ -30,16 +29,23 @@ import (
 // Name is the name of the controller.
 const Name = "installations"
 
+// VerificationPolicy says whose signatures of components are checked.
+type VerificationPolicy = catalog.VerificationPolicy
+
+// VerificationPolicies are all there are, the default first.
+var VerificationPolicies = catalog.VerificationPolicies
+
 // Options configure the controller.
 type Options struct {
 	// Workers is how many installations are worked on at once.
 	Workers int
 	// KeyNamespace is where the Secret lives with the key for hashes of imports.
 	KeyNamespace string
-	// Repository is where components come from that are not given inline.
-	Repository catalog.Repository
-	// Dial says which addresses may be dialled for blueprints.
-	Dial dial.Rules
+	// Registries is where components and blueprints come from that are not given inline, Git where other blueprints come from.
+	Registries *artifact.Registries
+	Git        *artifact.Git
+	// Verification says whose signatures are checked.
+	Verification VerificationPolicy
 	// Clock is the real one if nil.
 	Clock clock.PassiveClock
 }
@@ -61,10 +67,11 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		live:       mgr.GetAPIReader(),
 		engine:     engine,
 		catalog:    catalog.New(engine),
-		repository: options.Repository,
+		registries: options.Registries,
+		policy:     options.Verification,
 		keys:       &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
 		contents:   newContents(mgr.GetClient(), mgr.GetAPIReader()),
-		git:        artifact.NewGit(options.Dial),
+		git:        options.Git,
 		namespaces: ending.Of(mgr),
 		recorder:   mgr.GetEventRecorder(Name),
 	}
@@ -114,7 +121,8 @@ type kind struct {
 	live       client.Reader
 	engine     *blueprint.Engine
 	catalog    *catalog.Catalog
-	repository catalog.Repository
+	registries *artifact.Registries
+	policy     catalog.VerificationPolicy
 	keys       *hashKey
 	contents   *contents
 	git        *artifact.Git

@@ -54,7 +54,7 @@ func TestComponentsAreFoundThroughTheContext(t *testing.T) {
 	w.finished("shop", lsv1alpha1.PhaseSucceeded)
 }
 
-// Templates and schemas reach the resources of components. As long as there is no repository, that is an error which
+// Templates and schemas reach the resources of components. As long as no repository is named, that is an error which
 // says so, and not a fault of the blueprint.
 func TestResourcesOfComponentsAreAskedFor(t *testing.T) {
 	w := newWorld(t)
@@ -65,6 +65,6 @@ func TestResourcesOfComponentsAreAskedFor(t *testing.T) {
 		w.withComponent("schema", header+schema),
 		w.withComponent("content", header+imports("base")+deploy(item("one", `export: {size: {{ getResourceContent "cd://resources/size" }}}`))),
 	)
-	w.complains("schema", "there is no repository to look in")
-	w.complains("content", "there is no repository to look in")
+	w.complains("schema", "no repository is named: set repositoryContext")
+	w.complains("content", "no repository is named: set repositoryContext")
 }

@@ -12,21 +12,26 @@ import (
 )
 
 func warnings(i *lsv1alpha1.Installation) string {
-	at := slices.IndexFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == lsv1alpha1.ConditionBlueprintWarnings })
+	return condition(i, lsv1alpha1.ConditionBlueprintWarnings).Message
+}
+
+// condition is empty if there is none of that type.
+func condition(i *lsv1alpha1.Installation, of lsv1alpha1.ConditionType) lsv1alpha1.Condition {
+	at := slices.IndexFunc(i.Status.Conditions, func(c lsv1alpha1.Condition) bool { return c.Type == of })
 	if at < 0 {
-		return ""
+		return lsv1alpha1.Condition{}
 	}
-	return i.Status.Conditions[at].Message
+	return i.Status.Conditions[at]
 }
 
 // What has no effect in a blueprint is told once, in a condition and an event, until it is gone.
 func TestWhatHasNoEffectInABlueprintIsTold(t *testing.T) {
-	const want = `unknown field "jsonSchema": it has no effect`
+	const want = `unknown field "title": it has no effect`
 	blueprint := header + deploy(item("only"))
 	w := newWorld(t)
 	w.create(
-		w.installation("job", blueprint+"jsonSchema: draft\n").Reconcile().Build(),
-		w.installation("steady", blueprint+"jsonSchema: draft\n").Continuous().Build(),
+		w.installation("job", blueprint+"title: draft\n").Reconcile().Build(),
+		w.installation("steady", blueprint+"title: draft\n").Continuous().Build(),
 	)
 	job := w.finished("job", lsv1alpha1.PhaseSucceeded)
 	steady := w.eventually(

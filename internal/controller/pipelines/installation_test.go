@@ -12,7 +12,10 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/oci"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/components"
+	"espalier.dev/internal/testkit/registry"
 )
 
 // installed is an Installation app in a namespace whose component has a version, with the blueprint inside.
@@ -80,15 +83,29 @@ func TestPIP24_PIP04_ARevisionIsWrittenIntoTheNextInstallation(t *testing.T) {
 	}
 }
 
-// The controller of installations itself takes what the pipeline has written: its job begins. What becomes of the job, for a component
-// that is nowhere to be found, is not the pipeline's business.
-func TestPIP24_TheJobOfTheNextInstallationBegins(t *testing.T) {
+// The component of the next installation is read from the registry in the promoted version: the installations are processed for real.
+func TestPIP24_AComponentIsPromoted(t *testing.T) {
 	t.Parallel()
 	w := idleWorld(t)
 	at := w.places(2)
-	w.Create(installed(at[0], "1.1.0"), installed(at[1], "1.0.0"))
-	w.finish(at[0], "first")
-	w.finish(at[1], "first")
+	server := registry.Start(t, registry.Options{})
+	for i, version := range []string{"1.1.0", "1.0.0"} {
+		components.Component{
+			Name: "example.com/app", Version: version,
+			Resources: []components.Resource{components.Blueprint(t, "blueprint", map[string]string{"blueprint.yaml": `
+apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+exports:
+- {name: version, type: data, schema: {type: string}}
+exportExecutions:
+- {name: default, type: GoTemplate, template: "exports: {version: {{ .cd.component.version }}}"}
+`})},
+		}.Push(t, components.Store(t, server, oci.Credential{}))
+		shelf := testkit.Context(at[i], lsv1alpha1.DefaultContextName).Build()
+		shelf.RepositoryContext = &lsv1alpha1.AnyJSON{Raw: []byte(`{"type":"OCIRegistry","baseUrl":"` + server.URL + `"}`)}
+		w.Create(shelf, testkit.Installation(at[i], "app").BlueprintRef("blueprint").Component("example.com/app", version).
+			ExportData("version", "version").Reconcile().Build())
+	}
 	w.Options.Controllers = []string{"pipelines", "installations"}
 	w.Options.Namespaces = append(w.Options.Namespaces, at...)
 	w.Manage()
@@ -96,11 +113,14 @@ func TestPIP24_TheJobOfTheNextInstallationBegins(t *testing.T) {
 		Environment("dev", at[0]).Environment("prod", at[1]).Build()
 	pipeline.Spec.Promotion = &pipelines.Promotion{Strategy: pipelines.Strategy{Installation: &pipelines.InstallationStrategy{}}}
 	w.Create(pipeline)
-	begun := testkit.Is("a job for 1.1.0 has begun", func(inst *lsv1alpha1.Installation) bool {
-		job := inst.Status.JobID
-		return inst.Spec.ComponentDescriptor.Reference.Version == "1.1.0" && job != "" && job != "first"
-	})
-	testkit.Eventually(t, w.APIServer, testkit.Installation(at[1], "app").Build(), begun, testkit.Within(patience))
+	w.untilState("p", "prod", "1.1.0", pipelines.PromotionComplete)
+	exported := testkit.DataObject(at[1], "version", "").Build()
+	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(exported), exported); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(exported.Data.Raw); got != `"1.1.0"` {
+		t.Errorf("the second environment exports %s, want the promoted version", got)
+	}
 }
 
 // Without a component, spec.revisionField says what is promoted; the installations are processed for real.

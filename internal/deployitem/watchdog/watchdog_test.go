@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -253,10 +254,13 @@ func TestJOB74_TimeRunsOut(t *testing.T) {
 			}
 			continue
 		}
-		e := i.Status.LastError
-		if e == nil || e.Reason != test.reason || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) ||
-			!i.Status.IsFinished() {
-			t.Errorf("%s: error %+v, job %s, finished %s", name, e, i.Status.JobID, i.Status.JobIDFinished)
+		if !i.Status.IsFinished() {
+			t.Errorf("%s: job %s, finished %s", name, i.Status.JobID, i.Status.JobIDFinished)
+		}
+		unsaid := cmpopts.IgnoreFields(lsv1alpha1.Error{}, "Operation", "Message", "LastTransitionTime", "LastUpdateTime")
+		want := &lsv1alpha1.Error{Reason: test.reason, Codes: []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}}
+		if diff := cmp.Diff(want, i.Status.LastError, unsaid); diff != "" {
+			t.Errorf("%s: the error (-want +got):\n%s", name, diff)
 		}
 		if first := i.Status.FirstError; first == nil || first.Reason != test.reason || len(i.Status.LastErrors) != 1 {
 			t.Errorf("%s: first error %+v, last errors %+v", name, first, i.Status.LastErrors)
@@ -314,11 +318,15 @@ func TestJOB74_ATimeoutKeepsWhatTheTimeWasSpentOn(t *testing.T) {
 		i := item(test.phase, "b", "a", time.Hour)
 		test.change(i)
 		walk(t, i, noon)
-		if e := i.Status.LastError; e == nil || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) ||
-			!strings.Contains(e.Message, test.want) ||
-			strings.Contains(e.Message, "it fails at") ||
-			strings.Contains(e.Message, "of the job before") {
-			t.Errorf("%s: %+v", name, e)
+		e := i.Status.LastError
+		if e == nil || !slices.Equal(e.Codes, []lsv1alpha1.ErrorCode{lsv1alpha1.ErrorTimeout}) {
+			t.Fatalf("%s: the error is %+v, want a timeout", name, e)
+		}
+		if !strings.Contains(e.Message, test.want) {
+			t.Errorf("%s: the message lacks %q: %s", name, test.want, e.Message)
+		}
+		if strings.Contains(e.Message, "it fails at") || strings.Contains(e.Message, "of the job before") {
+			t.Errorf("%s: the message tells of what is over: %s", name, e.Message)
 		}
 	}
 }
@@ -360,10 +368,12 @@ func TestJOB74_TimeOfAJobStartedByHandBeginsWhenItIsSeen(t *testing.T) {
 			t.Errorf("%s: did %v, again in %s", name, done, d.RequeueAfter)
 		}
 		done, d = walk(t, i, noon.Add(time.Minute))
-		if !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute ||
-			d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer ||
-			!strings.Contains(d.Why.Message, "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z") {
-			t.Errorf("%s, later: did %v, %+v", name, done, d)
+		if !slices.Equal(done, []string{"tell of the wait"}) || d.RequeueAfter != 4*time.Minute {
+			t.Errorf("%s, later: did %v, again in %s", name, done, d.RequeueAfter)
+		}
+		since := "ns/db since 2026-05-04T12:00:00Z; it fails at 2026-05-04T12:05:00Z"
+		if d.Why.Code != lsv1alpha1.ReasonWaitingForDeployer || !strings.Contains(d.Why.Message, since) {
+			t.Errorf("%s, later: the reason is %+v", name, d.Why)
 		}
 	}
 }
@@ -372,9 +382,11 @@ func TestAskingForAJobOfOneItem(t *testing.T) {
 	i := item(lsv1alpha1.PhaseFailed, "b", "b", time.Hour)
 	i.Annotations[lsv1alpha1.OperationAnnotation] = string(lsv1alpha1.OperationTestReconcile)
 	done, _ := walk(t, i, noon)
-	if !slices.Equal(done, []string{"grant the request", "adopt the job"}) || i.Status.JobID != "new" || i.Status.JobIDRequested != "new" ||
-		i.Status.IsFinished() {
-		t.Errorf("did %v: %+v", done, i.Status)
+	if diff := cmp.Diff([]string{"grant the request", "adopt the job"}, done); diff != "" {
+		t.Errorf("what was done (-want +got):\n%s", diff)
+	}
+	if i.Status.JobID != "new" || i.Status.JobIDRequested != "new" || i.Status.IsFinished() {
+		t.Errorf("job %s, requested %s, finished %s", i.Status.JobID, i.Status.JobIDRequested, i.Status.JobIDFinished)
 	}
 	i.Annotations[run.GrantAnnotation] = run.FormatGrant("new", "uid")
 	i.Status.JobIDFinished = "new"

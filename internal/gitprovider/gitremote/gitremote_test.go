@@ -220,10 +220,14 @@ func TestAPushThatTheServerForbidsIsPermanentAndSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = remote.Push(t.Context(), gitremote.Update{Branch: "b", To: built})
-	if failure.KindOf(err) != failure.Terminal || !strings.Contains(err.Error(), "nobody pushes here") ||
-		!strings.Contains(err.Error(), "push branch b") ||
-		strings.Contains(err.Error(), gitserver.Password) {
-		t.Errorf("error %v", err)
+	if failure.KindOf(err) != failure.Terminal {
+		t.Fatalf("error %v, want a terminal one", err)
+	}
+	if !strings.Contains(err.Error(), "nobody pushes here") || !strings.Contains(err.Error(), "push branch b") {
+		t.Errorf("error %v, want what was attempted and what the server says", err)
+	}
+	if strings.Contains(err.Error(), gitserver.Password) {
+		t.Errorf("the error tells the password: %v", err)
 	}
 }
 

@@ -313,9 +313,11 @@ func TestPIP22_TroubleMakesItSlowerAndKeepsWhatIsKnown(t *testing.T) {
 		if asked := strings.Count(f.requests(), "list"); asked < 9 || asked > 16 {
 			t.Errorf("a provider that is down was asked %d times in two hours", asked)
 		}
-		if !got.Known || got.PullRequest.State != gitprovider.Open || got.Problem == nil || got.Seen.Sub(seen) > time.Minute ||
-			one.wakes() != 1 {
-			t.Errorf("%+v", got)
+		if !got.Known || got.PullRequest.State != gitprovider.Open || got.Seen.Sub(seen) > time.Minute {
+			t.Errorf("what was known is lost: %+v", got)
+		}
+		if woken := one.wakes(); got.Problem == nil || woken != 1 {
+			t.Errorf("the problem is %v, told %d times", got.Problem, woken)
 		}
 		f.fail(nil)
 		f.set(1, gitprovider.Merged)

@@ -104,8 +104,11 @@ func readsBack(t *testing.T, s scene) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.Number <= 0 || !strings.HasPrefix(made.URL, "http") || made.HeadCommit == "" || made.CreatedTime.IsZero() {
-		t.Errorf("made %+v", made)
+	if made.Number <= 0 || !strings.HasPrefix(made.URL, "http") {
+		t.Errorf("made number %d at %q", made.Number, made.URL)
+	}
+	if made.HeadCommit == "" || made.CreatedTime.IsZero() {
+		t.Errorf("made of the commit %q at %s", made.HeadCommit, made.CreatedTime)
 	}
 	want := gitprovider.PullRequest{
 		Number: made.Number, URL: made.URL, BodyCut: made.BodyCut, HeadCommit: made.HeadCommit,

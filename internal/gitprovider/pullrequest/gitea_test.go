@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/failure"
@@ -81,9 +84,10 @@ func (g *gitea) propose(t *testing.T) pullrequest.Proposal {
 
 func (g *gitea) mustBeOne(t *testing.T) {
 	t.Helper()
-	all := g.PullRequests(t)
-	if len(all) != 1 || all[0].State != "open" || all[0].Head.Branch != branch || all[0].Head.SHA != g.Head(t, branch) {
-		t.Errorf("pull requests: %+v", all)
+	want := []externals.PullRequest{{State: "open", Head: externals.PullRequestEnd{Branch: branch, SHA: g.Head(t, branch)}}}
+	unsaid := cmpopts.IgnoreFields(externals.PullRequest{}, "Number", "Title", "Body", "MergeCommit", "URL", "Base")
+	if diff := cmp.Diff(want, g.PullRequests(t), unsaid); diff != "" {
+		t.Errorf("the pull requests (-want +got):\n%s", diff)
 	}
 	if got := g.Branches(t); !slices.Equal(got, []string{"main", branch}) {
 		t.Errorf("branches: %v", got)

@@ -539,8 +539,11 @@ func TestPIP20_AForgottenPullRequestIsTakenUpOrReplaced(t *testing.T) {
 		w, number := begin(t)
 		w.request.Revision = "1.3.0"
 		got := w.propose()
-		if got.PullRequest.Number == number || got.Key != "" || len(w.provider.open()) != 1 || len(w.provider.comments[number]) != 1 {
-			t.Errorf("%+v, open are %v", got, w.provider.open())
+		if got.PullRequest.Number == number || got.Key != "" {
+			t.Errorf("proposed is number %d with key %q, want one of its own", got.PullRequest.Number, got.Key)
+		}
+		if open, said := w.provider.open(), w.provider.comments[number]; len(open) != 1 || len(said) != 1 {
+			t.Errorf("open are %v, comments on the old one %q, want one of each", open, said)
 		}
 		if branches := w.repository.Branches(); len(branches) != 2 || w.repository.Tip(other) == "" {
 			t.Errorf("branches %v", branches)

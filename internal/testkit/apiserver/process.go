@@ -27,6 +27,7 @@ type Options struct {
 	DataDir            string // where etcd keeps its data; empty means that it goes when the server stops
 	Port               int    // 0 picks a free one
 	ClusterControllers bool   // also run garbage collection, namespace deletion and the like
+	Authentication     string // file with an AuthenticationConfiguration; empty means tokens of service accounts only
 
 	startLimit, stopLimit time.Duration // 0 for the defaults
 }
@@ -38,6 +39,9 @@ func (o Options) arguments() []string {
 	}
 	if o.ClusterControllers {
 		args = append(args, "--cluster-controllers")
+	}
+	if o.Authentication != "" {
+		args = append(args, "--authentication-config", o.Authentication)
 	}
 	return args
 }

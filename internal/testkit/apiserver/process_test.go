@@ -98,8 +98,8 @@ func TestStartReportsTrouble(t *testing.T) {
 		"it ends": {role: "broken", want: "has ended: exit status 1\nport 6443 is taken"},
 		"its arguments": {
 			role:   "broken",
-			change: func(o *Options) { o.Port, o.DataDir, o.ClusterControllers = 7, "d", true },
-			want:   `"--port" "7" "--exit-with-stdin" "--data-dir" "d" "--cluster-controllers"]`,
+			change: func(o *Options) { o.Port, o.DataDir, o.ClusterControllers, o.Authentication = 7, "d", true, "a" },
+			want:   `"--port" "7" "--exit-with-stdin" "--data-dir" "d" "--cluster-controllers" "--authentication-config" "a"]`,
 		},
 		"it is too slow": {
 			role:   "never ready",

@@ -26,8 +26,10 @@ type Call struct {
 	// Command makes the command.
 	Command func(cli.Environment) *cobra.Command
 	// Args are the arguments and flags behind the command's name. Those that lead to the test's API server and
-	// namespace are added.
+	// namespace are added, if there is one.
 	Args []string
+	// Stdin is what the command reads from standard input.
+	Stdin string
 	// Variables is the environment.
 	Variables map[string]string
 	// Terminal is the size of the terminal; nil for none.
@@ -67,17 +69,34 @@ type Running struct {
 // Start runs a command beside the test.
 func Start(t testing.TB, server *testkit.APIServer, namespace string, call Call) *Running {
 	t.Helper()
-	streams, _, stdout, _ := genericiooptions.NewTestIOStreams()
+	call.Args = append([]string{"--kubeconfig=" + server.Kubeconfig(), "-n", namespace}, call.Args...)
+	return call.start(t, strings.NewReplacer(namespace, "<namespace>", server.Kubeconfig(), "<kubeconfig>", server.Config().Host, "<server>",
+		Now().UTC().Format(time.RFC3339), "<now>"))
+}
+
+// RunAlone runs a command that needs no cluster to its end.
+func RunAlone(t testing.TB, call Call) Result {
+	t.Helper()
+	return StartAlone(t, call).Wait(t)
+}
+
+// StartAlone runs a command that needs no cluster beside the test.
+func StartAlone(t testing.TB, call Call) *Running {
+	t.Helper()
+	return call.start(t, strings.NewReplacer())
+}
+
+func (c Call) start(t testing.TB, hide *strings.Replacer) *Running {
+	t.Helper()
+	streams, in, stdout, _ := genericiooptions.NewTestIOStreams()
+	in.WriteString(c.Stdin)
 	r := &Running{stderr: &listener{wrote: make(chan struct{}, 1)}, ended: make(chan Result, 1)}
 	streams.ErrOut = r.stderr
-	root := cli.NewRoot(streams, call.Command(call.environment(streams)))
-	name := root.Commands()[0].Name()
-	root.SetArgs(append([]string{name, "--kubeconfig=" + server.Kubeconfig(), "-n", namespace}, call.Args...))
+	root := cli.NewRoot(streams, c.Command(c.environment(streams)))
+	root.SetArgs(append([]string{root.Commands()[0].Name()}, c.Args...))
 	var ctx context.Context
 	ctx, r.cancel = context.WithCancel(t.Context())
 	t.Cleanup(r.cancel)
-	hide := strings.NewReplacer(namespace, "<namespace>", server.Kubeconfig(), "<kubeconfig>", server.Config().Host, "<server>",
-		Now().UTC().Format(time.RFC3339), "<now>")
 	go func() {
 		code := cli.Run(ctx, root)
 		r.ended <- Result{Code: code, Stdout: hide.Replace(stdout.String()), Stderr: hide.Replace(r.stderr.String())}

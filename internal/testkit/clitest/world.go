@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	mock "espalier.dev/api/deployer/mock/v1alpha1"
@@ -146,6 +147,11 @@ func Blog(t testing.TB, server *testkit.APIServer, namespace string) {
 	execution.Status.RunStatus = Status(lsv1alpha1.PhaseFailed, Error("DeployItemsFailed", "deploy item theme failed"))
 	site, theme := ItemOf(execution, "site"), ItemOf(execution, "theme")
 	site.Status.RunStatus = Status(lsv1alpha1.PhaseSucceeded)
+	site.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(
+		`{"apiVersion":"helm.deployer.landscaper.gardener.cloud/v1alpha1","kind":"ProviderStatus",` +
+			`"release":{"name":"site","namespace":"web","revision":3,"chart":"site","chartVersion":"1.2.0"},` +
+			`"managedResources":[{"resource":{"apiVersion":"apps/v1","kind":"Deployment","namespace":"web","name":"site"}}]}`,
+	)}
 	theme.Status.RunStatus = Status(
 		lsv1alpha1.PhaseFailed,
 		Error("InvalidManifest", "manifest 2: spec.replicas:\x1b[31m must be a number\nand is not"),

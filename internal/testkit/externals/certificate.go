@@ -24,8 +24,9 @@ type identity struct {
 	key         []byte
 }
 
-// newIdentity makes an authority of its own for each server, so that no client trusts one by accident.
-func newIdentity() (identity, error) {
+// newIdentity makes an authority of its own for each server, so that no client trusts one by accident. Further addresses of the server can
+// be named.
+func newIdentity(addresses ...net.IP) (identity, error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return identity{}, fmt.Errorf("make a certificate authority: %w", err)
@@ -45,7 +46,7 @@ func newIdentity() (identity, error) {
 	server.SerialNumber = big.NewInt(2)
 	server.KeyUsage = x509.KeyUsageDigitalSignature
 	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	server.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	server.IPAddresses = append([]net.IP{net.IPv4(127, 0, 0, 1)}, addresses...)
 	server.DNSNames = []string{"localhost"}
 	serverPEM, err := sign(server, authority, key.Public(), authorityKey)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 
 func TestBeforeInterferesAtItsWrite(t *testing.T) {
 	w := newWorld(t, "")
-	w.transport.Before(2, func() { w.write(t, "second", "theirs") })
+	w.transport.Before(2, func() { w.write("second", "theirs") })
 	if err := w.faulty.Create(t.Context(), w.configMap("first")); err != nil {
 		t.Fatal(err)
 	}
-	if w.stored(t, "second") {
+	if w.stored("second") {
 		t.Error("it interfered too early")
 	}
 	if err := w.faulty.Create(t.Context(), w.configMap("second")); client.IgnoreAlreadyExists(err) != nil || err == nil {
@@ -29,16 +29,16 @@ func TestBeforeInterferesAtItsWrite(t *testing.T) {
 // What a frozen process was about to send is sent after the thaw, though the world has moved on.
 func TestAFrozenProcessSendsOldRequestsLater(t *testing.T) {
 	w := newWorld(t, "")
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	old := w.configMap("a")
-	if err := w.real.Get(t.Context(), client.ObjectKeyFromObject(old), old); err != nil {
+	if err := w.Client().Get(t.Context(), client.ObjectKeyFromObject(old), old); err != nil {
 		t.Fatal(err)
 	}
 	reached, told := make(chan struct{}), make(chan error)
 	w.transport.Before(1, func() { w.transport.Freeze(); close(reached) })
 	go func() { told <- w.faulty.Update(t.Context(), old) }()
 	<-reached
-	w.write(t, "a", "2")
+	w.write("a", "2")
 	w.transport.Thaw()
 	if err := <-told; err == nil || client.IgnoreNotFound(err) == nil {
 		t.Errorf("the old write: %v, want a conflict", err)
@@ -59,14 +59,14 @@ func TestAFrozenRequestCanBeGivenUp(t *testing.T) {
 	if err := <-told; !isReset(err) && !isRefused(err) {
 		t.Errorf("after a crash: %v", err)
 	}
-	if w.stored(t, "a") {
+	if w.stored("a") {
 		t.Error("a frozen write went through")
 	}
 }
 
 func TestOpenWatchesAreCounted(t *testing.T) {
 	w := newWorld(t, "")
-	watcher, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace))
+	watcher, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.Namespace))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,57 +18,48 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 // world is a namespace seen from both sides: through a faulty connection, and as it really is.
 type world struct {
+	*testkit.World
 	transport *faults.Transport
 	faulty    client.WithWatch
-	real      client.WithWatch
-	namespace string
 }
 
 func newWorld(t *testing.T, plan string) *world {
 	t.Helper()
-	server := testkit.Server(t)
-	transport := faults.New(faults.MustParse(plan))
-	faulty, err := client.NewWithWatch(transport.Config(server.Config()), client.Options{Mapper: server.Client().RESTMapper()})
+	w := &world{World: testkit.NewWorld(t), transport: faults.New(faults.MustParse(plan))}
+	var err error
+	w.faulty, err = client.NewWithWatch(w.transport.Config(w.Config()), client.Options{Mapper: w.Client().RESTMapper()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{transport: transport, faulty: faulty, real: server.Client(), namespace: server.Namespace(t)}
+	return w
 }
 
 func (w *world) configMap(name string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}
 }
 
 // stored reports whether the server has the config map.
-func (w *world) stored(t *testing.T, name string) bool {
-	t.Helper()
-	err := w.real.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, &corev1.ConfigMap{})
-	if client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
-	return err == nil
+func (w *world) stored(name string) bool {
+	w.Helper()
+	return w.Read(w.configMap(name))
 }
 
 // write stores the config map with the given value over the real connection.
-func (w *world) write(t *testing.T, name, value string) {
-	t.Helper()
+func (w *world) write(name, value string) {
+	w.Helper()
 	object := w.configMap(name)
-	err := w.real.Get(t.Context(), client.ObjectKeyFromObject(object), object)
+	exists := w.Read(object)
 	object.Data = map[string]string{"value": value}
-	switch {
-	case err == nil:
-		err = w.real.Update(t.Context(), object)
-	case client.IgnoreNotFound(err) == nil:
-		err = w.real.Create(t.Context(), object)
+	if !exists {
+		w.Create(object)
+		return
 	}
-	if err != nil {
-		t.Fatal(err)
+	if err := w.Client().Update(w.Context(), object); err != nil {
+		w.Fatal(err)
 	}
 }
 
-func (w *world) delete(t *testing.T, name string) {
-	t.Helper()
-	if err := w.real.Delete(t.Context(), w.configMap(name)); err != nil {
-		t.Fatal(err)
-	}
+func (w *world) delete(name string) {
+	w.Helper()
+	w.Delete(w.configMap(name))
 }

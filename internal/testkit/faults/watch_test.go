@@ -37,7 +37,7 @@ func observe(t *testing.T, w *world) *observer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(w.namespace))
+	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(w.Namespace))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	o := &observer{store: informer.GetStore(), events: make(chan string, 100)}
 	if _, err := informer.AddEventHandler(o.handler()); err != nil {
@@ -104,25 +104,25 @@ func awaitHeld(t *testing.T, w *world, events int) {
 
 func TestHoldDelaysAndKeepsTheOrder(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:hold")
-	w.write(t, "old", "1")
+	w.write("old", "1")
 	o := observe(t, w) // the list passes
 	o.expect(t, "add old=1")
-	w.write(t, "a", "1")
-	w.write(t, "a", "2")
-	w.write(t, "b", "1")
-	w.delete(t, "a")
+	w.write("a", "1")
+	w.write("a", "2")
+	w.write("b", "1")
+	w.delete("a")
 	awaitHeld(t, w, 4)
 	o.expectNothingYet(t)
 	w.transport.Release("configmaps")
 	o.expect(t, "add a=1", "update a=2", "add b=1", "delete a=2")
-	w.write(t, "c", "1")
+	w.write("c", "1")
 	o.expect(t, "add c=1")
 }
 
 func TestHoldLeavesOtherResourcesAlone(t *testing.T) {
 	w := newWorld(t, "watch:secrets:hold")
 	o := observe(t, w)
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	o.expect(t, "add a=1")
 }
 
@@ -167,21 +167,21 @@ func TestHoldForATime(t *testing.T) {
 func TestSlowWatchDeliversEverythingInOrder(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:slow=30ms")
 	o := observe(t, w)
-	w.write(t, "a", "1")
-	w.write(t, "a", "2")
-	w.write(t, "b", "1")
+	w.write("a", "1")
+	w.write("a", "2")
+	w.write("b", "1")
 	o.expect(t, "add a=1", "update a=2", "add b=1")
 }
 
 func TestCutWatchIsResumed(t *testing.T) {
 	w := newWorld(t, "")
 	o := observe(t, w)
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	o.expect(t, "add a=1")
 	watches := countWatches(w)
 	w.transport.Cut("configmaps")
-	w.write(t, "a", "2")
-	w.write(t, "a", "3")
+	w.write("a", "2")
+	w.write("a", "3")
 	o.expect(t, "update a=2", "update a=3")
 	if countWatches(w) <= watches {
 		t.Error("the client did not have to watch again, so nothing was cut")
@@ -193,12 +193,12 @@ func TestCutWatchIsResumed(t *testing.T) {
 func TestCutDuringAHold(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:hold")
 	var list corev1.ConfigMapList
-	if err := w.faulty.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+	if err := w.faulty.List(t.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
 		t.Fatal(err)
 	}
 	resume := func() watch.Interface {
 		t.Helper()
-		options := &client.ListOptions{Namespace: w.namespace, Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
+		options := &client.ListOptions{Namespace: w.Namespace, Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}}
 		watcher, err := w.faulty.Watch(t.Context(), &list, options)
 		if err != nil {
 			t.Fatal(err)
@@ -207,14 +207,14 @@ func TestCutDuringAHold(t *testing.T) {
 		return watcher
 	}
 	first := resume()
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	awaitHeld(t, w, 1)
 	w.transport.Cut("configmaps")
 	if event, open := <-first.ResultChan(); open {
 		t.Fatalf("saw %v, which was withheld", event)
 	}
 	second := resume()
-	w.write(t, "a", "2")
+	w.write("a", "2")
 	awaitHeld(t, w, 2)
 	w.transport.Release("configmaps")
 	for _, want := range []watch.EventType{watch.Added, watch.Modified} {
@@ -226,7 +226,7 @@ func TestCutDuringAHold(t *testing.T) {
 
 func TestGoneMakesTheClientListAnew(t *testing.T) {
 	w := newWorld(t, "watch:configmaps:gone:1")
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	o := observe(t, w)
 	o.expect(t, "add a=1")
 	lists := countLists(w)
@@ -242,20 +242,20 @@ func TestGoneMakesTheClientListAnew(t *testing.T) {
 // After a relist the client has seen the last state, but none in between, not even that the object was another one.
 func TestRelistSkipsStates(t *testing.T) {
 	w := newWorld(t, "")
-	w.write(t, "a", "1")
-	w.write(t, "b", "1")
+	w.write("a", "1")
+	w.write("b", "1")
 	o := observe(t, w)
 	o.expectAll(t, "add a=1", "add b=1")
 	w.transport.Hold("configmaps")
-	w.write(t, "a", "2")
-	w.write(t, "a", "3")
-	w.delete(t, "b")
-	w.write(t, "b", "2")
+	w.write("a", "2")
+	w.write("a", "3")
+	w.delete("b")
+	w.write("b", "2")
 	awaitHeld(t, w, 4)
 	w.transport.Expire("configmaps")
 	o.expectAll(t, "update a=3", "update b=2")
 	w.transport.Release("configmaps")
-	w.write(t, "a", "4")
+	w.write("a", "4")
 	o.expect(t, "update a=4")
 }
 
@@ -295,12 +295,12 @@ func (o *observer) expectAll(t *testing.T, want ...string) {
 
 func TestCrashBreaksOpenWatches(t *testing.T) {
 	w := newWorld(t, "")
-	watcher, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace))
+	watcher, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.Namespace))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watcher.Stop()
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	if event := <-watcher.ResultChan(); event.Type != watch.Added {
 		t.Fatalf("saw %v", event)
 	}
@@ -316,7 +316,7 @@ func TestCrashBreaksOpenWatches(t *testing.T) {
 			t.Fatal("the watch outlives the crash")
 		}
 	}
-	if _, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace)); !isRefused(err) {
+	if _, err := w.faulty.Watch(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.Namespace)); !isRefused(err) {
 		t.Errorf("a new watch after the crash: %v", err)
 	}
 }
@@ -329,13 +329,13 @@ func TestBinaryWatchesAreTurnedToJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	watcher, err := metadataClient.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).
-		Namespace(w.namespace).
+		Namespace(w.Namespace).
 		Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watcher.Stop()
-	w.write(t, "a", "1")
+	w.write("a", "1")
 	awaitHeld(t, w, 1)
 	w.transport.Release("configmaps")
 	event := <-watcher.ResultChan()

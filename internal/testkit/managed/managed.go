@@ -56,6 +56,7 @@ func NewWorld(t *testing.T, change ...func(*manager.Options)) *World {
 // In is a world in which nobody works yet.
 func In(world *testkit.World, change ...func(*manager.Options)) *World {
 	w := &World{World: world, Options: Options(world.Namespace)}
+	w.Options.Registries.CacheDirectory = world.TempDir()
 	for _, f := range change {
 		f(&w.Options)
 	}

@@ -37,6 +37,8 @@ var (
 		version: "main.Version", versionOf: "code.gitea.io/gitea",
 		flags: []string{"-tags", "sqlite sqlite_unlock_notify"}, env: []string{"CGO_ENABLED=1"},
 	}
+	// Dex is an OpenID Connect provider.
+	Dex              = Program{Name: "dex", Title: "Dex", module: "test/externals/dex", pkg: "github.com/dexidp/dex/cmd/dex"}
 	SourceController = Program{
 		Name: "source-controller", Title: "Flux's source-controller", module: "test/externals/source", pkg: "github.com/fluxcd/source-controller",
 	}
@@ -52,7 +54,7 @@ var (
 )
 
 // All lists the programs, those first without which the fewest tests can run.
-var All = []Program{APIServer, Gitea, SourceController, KustomizeController, HelmController}
+var All = []Program{APIServer, Gitea, Dex, SourceController, KustomizeController, HelmController}
 
 // Variable names the environment variable that may point at a finished binary. When it is set, nothing is built.
 func (p Program) Variable() string {

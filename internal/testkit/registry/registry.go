@@ -47,6 +47,7 @@ type Registry struct {
 	mutex    sync.Mutex
 	fault    Fault
 	requests []string
+	sent     int64
 }
 
 // Fault answers a request instead of the registry, or with its help. It returns false if the registry is to answer.
@@ -58,6 +59,23 @@ var quiet = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
 // Start starts a registry, which ends with the test.
 func Start(t testing.TB, options Options) *Registry {
 	t.Helper()
+	users := ""
+	if options.Username != "" {
+		users = htpasswd(t, options)
+	}
+	r, stop := serve(options.TLS, users)
+	t.Cleanup(stop)
+	return r
+}
+
+// StartShared starts a registry of the zero options, which ends with the process.
+func StartShared() *Registry {
+	r, _ := serve(false, "")
+	return r
+}
+
+// serve starts a registry. Users is a file with those that it lets in, empty for everybody.
+func serve(tls bool, users string) (r *Registry, stop func()) {
 	quiet()
 	config := &configuration.Configuration{
 		Version: configuration.CurrentVersion,
@@ -67,14 +85,14 @@ func Start(t testing.TB, options Options) *Registry {
 		},
 	}
 	config.HTTP.Secret = "of a test"
-	if options.Username != "" {
-		config.Auth = configuration.Auth{"htpasswd": configuration.Parameters{"realm": "test", "path": htpasswd(t, options)}}
+	if users != "" {
+		config.Auth = configuration.Auth{"htpasswd": configuration.Parameters{"realm": "test", "path": users}}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Registry{app: handlers.NewApp(ctx, config)}
+	r = &Registry{app: handlers.NewApp(ctx, config)}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(r.serve))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	if options.TLS {
+	if tls {
 		server.StartTLS()
 		r.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	} else {
@@ -82,13 +100,12 @@ func Start(t testing.TB, options Options) *Registry {
 	}
 	r.URL = server.URL
 	_, r.Host, _ = strings.Cut(server.URL, "://")
-	t.Cleanup(func() {
+	return r, func() {
 		server.CloseClientConnections()
 		server.Close()
 		cancel()
 		_ = r.app.Shutdown()
-	})
-	return r
+	}
 }
 
 func htpasswd(t testing.TB, options Options) string {
@@ -129,7 +146,31 @@ func (r *Registry) Count(text string) int {
 	return count
 }
 
+// Sent returns how many bytes the bodies of all answers have had so far.
+func (r *Registry) Sent() int64 {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.sent
+}
+
+// meter counts what is sent.
+type meter struct {
+	http.ResponseWriter
+	registry *Registry
+}
+
+func (m meter) Write(data []byte) (int, error) {
+	m.registry.mutex.Lock()
+	m.registry.sent += int64(len(data))
+	m.registry.mutex.Unlock()
+	return m.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (m meter) Unwrap() http.ResponseWriter { return m.ResponseWriter }
+
 func (r *Registry) serve(w http.ResponseWriter, request *http.Request) {
+	w = meter{ResponseWriter: w, registry: r}
 	r.mutex.Lock()
 	r.requests = append(r.requests, request.Method+" "+request.URL.Path)
 	fault := r.fault

@@ -14,6 +14,7 @@
 //	Target         I7  nothing is deployed that no inventory knows, I8 a finalizer goes last
 //	Status         I13 generations and conditions tell the truth
 //	Generated      I16 a value that a template generates for its state is never another one
+//	Releases       I17 at most one revision of a Helm release is deployed
 //	Deployed       C1  success means that the present spec is deployed
 //	Touch          C2  what is busy gets another spec only by force, C3 an installation stays while another one imports from it
 //	Rest           C4  what is finished and unchanged is not written

@@ -4,6 +4,11 @@
 package invariant
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"espalier.dev/internal/installation"
 	"espalier.dev/internal/testkit"
 )
 
@@ -70,4 +75,30 @@ func judgeFinish(f *findings, s step) {
 	case o.finished != o.job:
 		f.add(s, "it has finished job %q, but its job is %q", o.finished, o.job)
 	}
+	judgeRuns(f, s)
+}
+
+// judgeRuns holds for roots: what has ended heads the list of runs, and is in it once.
+func judgeRuns(f *findings, s step) {
+	if s.id.Kind != kindInstallation || !installation.IsRoot(s.after.raw) {
+		return
+	}
+	runs := runsOf(s.after)
+	if at := slices.Index(runs, s.after.finished); at != 0 {
+		f.add(s, "job %s has ended, and the last runs are %q", s.after.finished, runs)
+	} else if slices.Contains(runs[1:], s.after.finished) {
+		f.add(s, "job %s is twice among the last runs", s.after.finished)
+	}
+}
+
+func runsOf(o *object) []string {
+	var ids []string
+	entries, _, _ := unstructured.NestedSlice(o.raw.Object, "status", "lastRuns")
+	for _, entry := range entries {
+		if run, ok := entry.(map[string]any); ok {
+			id, _ := run["id"].(string)
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

@@ -42,6 +42,7 @@ func Rules() []Rule {
 		{"I8", "a finalizer goes after everything that it protects", finalizersGoLast},
 		{"I13", "generations and conditions tell the truth", statusIsHonest},
 		{"I16", "what is generated is generated once", generatedOnce},
+		{"I17", "a release has at most one revision that is deployed", oneRevisionIsDeployed},
 		{"C1", "success means that the present spec is deployed", successIsDeployed},
 		{"C2", "what is busy gets another spec only by force", busyIsLeftAlone},
 		{"C3", "an installation is not uninstalled while another one imports from it", importersKeep},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"espalier.dev/internal/testkit"
 )
 
@@ -95,7 +97,24 @@ func TestOneEnd(t *testing.T) {
 			"it has finished job",
 		},
 		"of an object with none": {tell().write("DeployItem a"), ""},
+		"a nested one keeps no runs": {
+			tell().write("Installation sub", below("root"), job("1")).write("Installation sub", end("1", "Succeeded"), noRuns),
+			"",
+		},
+		"not among the runs": {
+			tell().write("Installation root", job("1")).write("Installation root", end("1", "Succeeded"), noRuns),
+			"job 1 has ended, and the last runs are []",
+		},
+		"twice among the runs": {
+			tell().write("Installation root", job("1")).write("Installation root", end("1", "Succeeded"), end("1", "Succeeded")),
+			"job 1 is twice among the last runs",
+		},
 	})
+}
+
+// noRuns has the status forget the runs that have ended.
+func noRuns(u *unstructured.Unstructured) {
+	unstructured.RemoveNestedField(u.Object, "status", "lastRuns")
 }
 
 func TestOneJobPerRequest(t *testing.T) {
@@ -355,8 +374,11 @@ func TestBounded(t *testing.T) {
 func TestRulesAreNumberedOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, rule := range Rules() {
-		if rule.ID == "" || rule.Says == "" || rule.Check == nil || seen[rule.ID] {
-			t.Errorf("rule %q is incomplete or there twice", rule.ID)
+		if rule.ID == "" || rule.Says == "" || rule.Check == nil {
+			t.Errorf("rule %q is incomplete: %+v", rule.ID, rule)
+		}
+		if seen[rule.ID] {
+			t.Errorf("rule %q is there twice", rule.ID)
 		}
 		seen[rule.ID] = true
 	}

@@ -79,6 +79,8 @@ func end(id, name string) edit {
 		job(id)(u)
 		phase(name)(u)
 		set(id, "status", "jobIDFinished")(u)
+		runs, _, _ := unstructured.NestedSlice(u.Object, "status", "lastRuns")
+		set(append([]any{map[string]any{"id": id}}, runs...), "status", "lastRuns")(u)
 	}
 }
 

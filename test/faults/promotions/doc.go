@@ -8,8 +8,8 @@
 // The Git server of most runs is Git's own, with pull requests that are kept in memory and spoken of as Gitea does: a run costs
 // nothing but a few calls of git, and its ledger is exact. A sample of the plans runs against a real Gitea, behind the same front.
 //
-// The tests take a sample of the plans; with the flag -full they take all of them, with -share=5 every fifth of the sample. A plan that
-// fails prints the command that runs it alone:
+// The tests take a sample of the plans; with the flag -full they take all of them, with -share=5 each day another fifth of the sample.
+// A plan that fails prints the command that runs it alone:
 //
 //	go test -count=1 -run '^TestReplay$' ./test/faults/promotions -args -workload=merge -plan='provider:create:1:lost'
 //

@@ -9,22 +9,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"espalier.dev/internal/testkit/faults"
 )
 
 // What a plan says happens to the request that it names, and to no other.
 func TestAFrontFailsAsPlanned(t *testing.T) {
-	for action, want := range map[string]struct {
-		executed, answered, crashed bool
-		status                      int
-	}{
-		"before":       {crashed: true},
-		"after":        {executed: true, crashed: true},
-		"lost":         {executed: true},
-		"lost-timeout": {executed: true},
+	type outcome struct {
+		Executed, Answered, Crashed bool
+		Status                      int
+	}
+	for action, want := range map[string]outcome{
+		"before":       {Crashed: true},
+		"after":        {Executed: true, Crashed: true},
+		"lost":         {Executed: true},
+		"lost-timeout": {Executed: true},
 		"reset":        {},
-		"500":          {answered: true, status: http.StatusInternalServerError},
-		"503":          {answered: true, status: http.StatusServiceUnavailable},
+		"500":          {Answered: true, Status: http.StatusInternalServerError},
+		"503":          {Answered: true, Status: http.StatusServiceUnavailable},
 	} {
 		t.Run(action, func(t *testing.T) {
 			d, err := parseDisturbance("provider:create:2:" + action)
@@ -54,12 +57,13 @@ func TestAFrontFailsAsPlanned(t *testing.T) {
 			if got := send(); got != http.StatusCreated || !executed(1) {
 				t.Fatalf("the first request got %d", got)
 			}
-			got := send()
-			if executed(2) != want.executed || (got != 0) != want.answered || got != want.status || life.IsCrashed() != want.crashed {
-				t.Errorf("the second request got %d, executed %t, crashed %t", got, executed(2), life.IsCrashed())
+			status := send()
+			got := outcome{Executed: executed(2), Answered: status != 0, Crashed: life.IsCrashed(), Status: status}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the second request (-want +got):\n%s", diff)
 			}
 			third := send()
-			if alive := third == http.StatusCreated; alive == want.crashed {
+			if alive := third == http.StatusCreated; alive == want.Crashed {
 				t.Errorf("the third request got %d", third)
 			}
 		})

@@ -151,29 +151,23 @@ func sweep(t *testing.T, w workload, disturbances []disturbance) {
 		t.Error("there is no plan to sweep")
 	}
 	want := reference(t, w)
-	report := newTally(t, w)
-	for _, d := range shareOf(disturbances) {
+	report := faults.NewTally(t, w.name, *budget)
+	for _, d := range faults.Share(disturbances, *share, time.Now()) {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
+			if report.IsLate() {
+				return
+			}
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Log("to repeat it: " + replayCommand(w.name, d))
 				}
 			})
 			got := perform(t, w, d)
-			report.add(got.met)
+			report.Add(got.met)
 			judge(t, want, got)
 		})
 	}
-}
-
-// shareOf returns the first of every so many plans, as the flag -share says.
-func shareOf(plans []disturbance) []disturbance {
-	var chosen []disturbance
-	for i := 0; i < len(plans); i += max(1, *share) {
-		chosen = append(chosen, plans[i])
-	}
-	return chosen
 }
 
 // replayCommand runs one plan alone.
@@ -183,29 +177,4 @@ func replayCommand(workload string, d disturbance) string {
 		text += " -gitea"
 	}
 	return text
-}
-
-// tally measures a sweep.
-type tally struct {
-	mutex       sync.Mutex
-	plans, idle int
-}
-
-func newTally(t *testing.T, w workload) *tally {
-	t.Helper()
-	r, began := &tally{}, time.Now()
-	t.Cleanup(func() {
-		t.Logf("%s: %d plans in %s, of which %d have met less than they meant", w.name, r.plans, time.Since(began).Round(time.Second), r.idle)
-	})
-	return r
-}
-
-// add counts a run, and whether everything that was planned has happened in it.
-func (r *tally) add(met bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.plans++
-	if !met {
-		r.idle++
-	}
 }

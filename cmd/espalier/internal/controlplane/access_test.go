@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -59,8 +60,14 @@ func TestKubeconfigKeepsOtherEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(config.Clusters) != 1 || len(config.AuthInfos) != 1 || len(config.Contexts) != 1 || config.CurrentContext != "" {
-		t.Errorf("not just our entry was removed: %+v", config)
+	want, err := clientcmd.Load([]byte(othersKubeconfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.CurrentContext = ""
+	origin := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".LocationOfOrigin" }, cmp.Ignore())
+	if diff := cmp.Diff(want, config, origin, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("not just our entry was removed (-want +got):\n%s", diff)
 	}
 }
 

@@ -38,6 +38,9 @@ type apiServerConfig struct {
 	keys     keys
 	etcd     *etcdServer
 	history  time.Duration
+
+	// authentication is a file with an AuthenticationConfiguration, or empty.
+	authentication string
 }
 
 type apiServer struct {
@@ -134,13 +137,14 @@ func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {
 	o.SecureServing.ServerCert.CertKey.KeyFile = config.keys.serverKeyFile
 
 	o.Authentication.Anonymous.Allow = false
+	o.Authentication.AuthenticationConfigFile = config.authentication
 	o.Authentication.ClientCert.ClientCA = config.keys.caFile
 	o.Authentication.ServiceAccounts.Issuers = []string{serviceAccountIssuer}
 	o.Authentication.ServiceAccounts.KeyFiles = []string{config.keys.serviceAccountKeyFile}
 	o.ServiceAccountSigningKeyFile = config.keys.serviceAccountKeyFile
 	o.Authorization.Modes = []string{"RBAC"}
 
-	// Without a controller manager no namespace has its default service account, and
+	// Without cluster controllers no namespace has its default service account, and
 	// the plugin would reject every pod.
 	o.Admission.GenericAdmission.DisablePlugins = []string{"ServiceAccount"}
 	o.AllowPrivileged = true

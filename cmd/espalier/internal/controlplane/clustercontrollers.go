@@ -5,11 +5,14 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/informers"
@@ -18,9 +21,13 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/clusterroleaggregation"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 	"k8s.io/kubernetes/pkg/controller/namespace"
+	serviceaccounts "k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
 const (
@@ -30,17 +37,23 @@ const (
 	controllerWorkers = 5
 )
 
-// clusterControllers are those of kube-controller-manager that make deletion work as
-// it does in a cluster.
+// clusterControllers are those of kube-controller-manager that make deletion and service
+// accounts work as they do in a cluster.
 type clusterControllers struct {
 	client    kubernetes.Interface
 	metadata  metadata.Interface
 	informers informers.SharedInformerFactory
-	running   sync.WaitGroup
+
+	// tokens sees no Secrets but those of tokens, for there may be many large ones of
+	// other types.
+	tokens informers.SharedInformerFactory
+
+	running sync.WaitGroup
 }
 
 // startClusterControllers returns a function that stops them and waits for their end.
-func startClusterControllers(config *rest.Config) (stop func() error, err error) {
+// Tokens of service accounts are signed with the key in signingKeyFile.
+func startClusterControllers(config *rest.Config, signingKeyFile string) (stop func() error, err error) {
 	config = rest.AddUserAgent(config, "cluster-controllers")
 	c := &clusterControllers{}
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
@@ -50,21 +63,37 @@ func startClusterControllers(config *rest.Config) (stop func() error, err error)
 		return nil, fmt.Errorf("start the cluster controllers: %w", err)
 	}
 	c.informers = informers.NewSharedInformerFactory(c.client, 0)
+	c.tokens = informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithTweakListOptions(onlyTokens))
 
 	ctx, cancel := context.WithCancel(context.Background())
-	c.startNamespaces(ctx)
-	c.startClusterRoles(ctx)
-	if err := c.startGarbageCollector(ctx); err != nil {
-		cancel()
-		return nil, err
-	}
-	c.informers.Start(ctx.Done())
-	return func() error {
+	stop = func() error {
 		cancel()
 		c.running.Wait()
 		c.informers.Shutdown()
+		c.tokens.Shutdown()
 		return nil
-	}, nil
+	}
+	if err := c.start(ctx, config.CAData, signingKeyFile); err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return stop, nil
+}
+
+func (c *clusterControllers) start(ctx context.Context, rootCA []byte, signingKeyFile string) error {
+	c.startNamespaces(ctx)
+	c.startClusterRoles(ctx)
+	if err := c.startGarbageCollector(ctx); err != nil {
+		return err
+	}
+	if err := c.startServiceAccounts(ctx); err != nil {
+		return err
+	}
+	if err := c.startTokens(ctx, rootCA, signingKeyFile); err != nil {
+		return err
+	}
+	c.informers.Start(ctx.Done())
+	c.tokens.Start(ctx.Done())
+	return nil
 }
 
 func (c *clusterControllers) startNamespaces(ctx context.Context) {
@@ -93,6 +122,42 @@ func (c *clusterControllers) startGarbageCollector(ctx context.Context) error {
 	c.running.Go(func() { controller.Run(ctx, controllerWorkers, time.Minute) })
 	c.running.Go(func() { controller.Sync(ctx, c.client.Discovery(), kindRefresh) })
 	return nil
+}
+
+// startServiceAccounts gives each namespace its service account "default".
+func (c *clusterControllers) startServiceAccounts(ctx context.Context) error {
+	controller, err := serviceaccounts.NewServiceAccountsController(klog.FromContext(ctx),
+		c.informers.Core().V1().ServiceAccounts(), c.informers.Core().V1().Namespaces(),
+		c.client, serviceaccounts.DefaultServiceAccountsControllerOptions())
+	if err != nil {
+		return fmt.Errorf("start the controller of service accounts: %w", err)
+	}
+	c.running.Go(func() { controller.Run(ctx, 1) })
+	return nil
+}
+
+// startTokens fills Secrets of type kubernetes.io/service-account-token.
+func (c *clusterControllers) startTokens(ctx context.Context, rootCA []byte, signingKeyFile string) error {
+	key, err := keyutil.PrivateKeyFromFile(signingKeyFile)
+	if err != nil {
+		return fmt.Errorf("read the key that signs tokens of service accounts: %w", err)
+	}
+	generator, err := serviceaccount.JWTTokenGenerator(serviceaccount.LegacyIssuer, key)
+	if err != nil {
+		return fmt.Errorf("sign tokens of service accounts: %w", err)
+	}
+	controller, err := serviceaccounts.NewTokensController(klog.FromContext(ctx),
+		c.informers.Core().V1().ServiceAccounts(), c.tokens.Core().V1().Secrets(),
+		c.client, serviceaccounts.TokensControllerOptions{TokenGenerator: generator, RootCA: rootCA})
+	if err != nil {
+		return fmt.Errorf("start the controller of tokens: %w", err)
+	}
+	c.running.Go(func() { controller.Run(ctx, 1) })
+	return nil
+}
+
+func onlyTokens(options *metav1.ListOptions) {
+	options.FieldSelector = fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)).String()
 }
 
 // metadataInformers spare the garbage collector the bodies of the objects.

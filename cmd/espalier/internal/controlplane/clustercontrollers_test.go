@@ -7,10 +7,12 @@ import (
 	"context"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 func TestClusterControllers(t *testing.T) {
@@ -46,6 +48,49 @@ func TestClusterControllers(t *testing.T) {
 			return err == nil && len(role.Rules) > 0, nil
 		})
 	})
+	t.Run("give each namespace its service account", func(t *testing.T) {
+		makeNamespace(t, client, "inhabited")
+		eventually(t, "the default service account appears", func(ctx context.Context) (bool, error) {
+			_, err := client.CoreV1().ServiceAccounts("inhabited").Get(ctx, "default", metav1.GetOptions{})
+			return err == nil, nil
+		})
+	})
+	t.Run("fill Secrets with tokens", func(t *testing.T) { checkTokenSecret(t, cp) })
+}
+
+// checkTokenSecret makes a Secret for a token and asks the server, with nothing but what
+// the Secret then holds, who its owner is.
+func checkTokenSecret(t *testing.T, cp *ControlPlane) {
+	client := clientFor(t, cp.RESTConfig())
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}
+	if _, err := client.CoreV1().ServiceAccounts("default").Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader", Annotations: map[string]string{corev1.ServiceAccountNameKey: "reader"}},
+		Type:       corev1.SecretTypeServiceAccountToken,
+	}
+	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Secret gets a token", func(ctx context.Context) (bool, error) {
+		var err error
+		secret, err = client.CoreV1().Secrets("default").Get(ctx, "reader", metav1.GetOptions{})
+		return err == nil && len(secret.Data[corev1.ServiceAccountTokenKey]) > 0, nil
+	})
+	reader := clientFor(t, &rest.Config{
+		Host:            cp.RESTConfig().Host,
+		BearerToken:     string(secret.Data[corev1.ServiceAccountTokenKey]),
+		TLSClientConfig: rest.TLSClientConfig{CAData: secret.Data[corev1.ServiceAccountRootCAKey]},
+	})
+	review, err := reader.AuthenticationV1().SelfSubjectReviews().
+		Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := review.Status.UserInfo.Username; got != "system:serviceaccount:default:reader" {
+		t.Errorf("the owner of the token is %q", got)
+	}
 }
 
 func TestWithoutClusterControllersNamespacesStay(t *testing.T) {

@@ -44,9 +44,13 @@ type Options struct {
 	// Name of the kubeconfig's context, cluster and user. Empty means DefaultName.
 	Name string
 
-	// ClusterControllers also runs namespace deletion, garbage collection and cluster
-	// role aggregation.
+	// ClusterControllers also runs namespace deletion, garbage collection, cluster
+	// role aggregation, default service accounts and tokens of service accounts.
 	ClusterControllers bool
+
+	// Authentication is a file with an AuthenticationConfiguration of Kubernetes, which
+	// names identity providers whose tokens are accepted. Empty means none.
+	Authentication string
 
 	// Log receives the logs of etcd and Kubernetes. Nil means the file
 	// control-plane.log in the data directory.
@@ -163,7 +167,7 @@ func (cp *ControlPlane) start(ctx context.Context, opts Options) error {
 	}
 	if opts.ClusterControllers {
 		opts.Progress("starting the cluster controllers")
-		stop, err := startClusterControllers(cp.RESTConfig())
+		stop, err := startClusterControllers(cp.RESTConfig(), cp.access.keys.serviceAccountKeyFile)
 		if err != nil {
 			return err
 		}
@@ -194,7 +198,9 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	cp.onStop(cp.etcd.stop)
 
 	opts.Progress("starting the API server")
-	cp.apiserver, err = startAPIServer(ctx, apiServerConfig{listener: listener, keys: keys, etcd: cp.etcd, history: opts.History})
+	cp.apiserver, err = startAPIServer(ctx, apiServerConfig{
+		listener: listener, keys: keys, etcd: cp.etcd, history: opts.History, authentication: opts.Authentication,
+	})
 	if err != nil {
 		return log.explain(err)
 	}

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"espalier.dev/cmd/espalier/internal/kubeversion"
 )
 
@@ -59,8 +62,9 @@ func TestDataDirCanBe(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "some", "data")
 			prepare(t, root)
 			d := openTestDir(t, root)
-			if d.ephemeral || d.root != root || d.state.Layout != layoutVersion || d.state.Kubernetes != kubeversion.Version {
-				t.Errorf("got %+v", d)
+			want := &dataDir{root: root, state: dirState{Layout: layoutVersion, Kubernetes: kubeversion.Version}}
+			if diff := cmp.Diff(want, d, cmp.AllowUnexported(dataDir{}), cmpopts.IgnoreFields(dataDir{}, "lock")); diff != "" {
+				t.Errorf("the directory (-want +got):\n%s", diff)
 			}
 			closeTestDir(t, d)
 			if got := entries(t, root); !slices.Equal(got, []string{stateFile, lockFile}) {

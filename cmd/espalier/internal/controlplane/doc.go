@@ -19,8 +19,9 @@
 //
 // What it is not: a cluster. There are no nodes, no scheduler and no controller
 // manager. Options.ClusterControllers adds the few controllers without which an API
-// server does not behave like one: namespace deletion, garbage collection and the
-// aggregation of cluster roles.
+// server does not behave like one: namespace deletion, garbage collection, the
+// aggregation of cluster roles, the default service account of each namespace and
+// the Secrets that hold tokens of service accounts.
 //
 // Kubernetes keeps its feature gates and its log (klog) in global variables. Start
 // therefore builds API servers under a lock, and the API servers of one process

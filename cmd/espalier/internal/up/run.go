@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -18,9 +19,9 @@ import (
 
 	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/config/crd"
-	"espalier.dev/internal/dashboard"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/version"
+	"espalier.dev/internal/web"
 )
 
 // stopTimeout bounds the shutdown. It ends only what hangs.
@@ -89,7 +90,10 @@ type services struct {
 	crds    int
 	log     string
 	logger  logr.Logger
+	kept    *web.LogKeeper // what the controllers say of deploy items, for the web UI
 	manager *manager.Manager
+	// uiAddress opens the web UI once.
+	uiAddress string
 }
 
 // start returns when everything works. What it starts ends with the life, and its
@@ -111,6 +115,8 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 	if err != nil {
 		return err
 	}
+	s.kept = web.NewLogKeeper()
+	log = s.kept.Beside(log)
 	s.log, s.logger = name, log
 	ctrl.SetLogger(log) // before anybody logs, or controller-runtime complains on the terminal
 	config := s.cp.RESTConfig()
@@ -125,13 +131,27 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 		return err
 	}
 	if s.ui != nil {
-		options := dashboard.Options{Reader: s.manager.GetClient(), Log: s.manager.GetLogger().WithName("dashboard")}
-		s.group.Go(func() error { return dashboard.Serve(life, s.ui, options) })
+		if err := s.startUI(life, config); err != nil {
+			return err
+		}
 	}
 	if s.opts.example != "" {
 		progress.step("creating the example")
 		return createExample(ctx, s.manager.GetClient(), s.opts.example)
 	}
+	return nil
+}
+
+// startUI serves the web UI for the user of this machine, whom the address in the summary lets in.
+func (s *services) startUI(life context.Context, config *rest.Config) error {
+	server, err := web.New(web.Options{
+		Config: config, Mode: web.Local, ClusterName: "espalier up", Log: s.manager.GetLogger().WithName("web-ui"), Logs: s.kept,
+	})
+	if err != nil {
+		return err
+	}
+	s.uiAddress = server.NewAddress(s.ui.Addr())
+	s.group.Go(func() error { return server.Serve(life, s.ui) })
 	return nil
 }
 
@@ -153,6 +173,9 @@ func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
 // startManager returns when the controllers' caches are filled.
 func (s *services) startManager(life, starting context.Context, config *rest.Config) error {
 	var err error
+	if s.opts.manager.Registries.CacheDirectory == "" {
+		s.opts.manager.Registries.CacheDirectory = filepath.Join(s.cp.DataDir(), "registry-cache")
+	}
 	if s.manager, err = manager.New(config, s.opts.manager, s.logger); err != nil {
 		return err
 	}
@@ -168,7 +191,7 @@ func (s *services) startManager(life, starting context.Context, config *rest.Con
 	return nil
 }
 
-// listenUI takes a free port if the default one is taken. The dashboard has no login, so nobody else may reach it.
+// listenUI takes a free port if the default one is taken. Nothing is encrypted there, so nobody else may reach it.
 func listenUI(opts options) (net.Listener, error) {
 	if opts.uiAddr == "" {
 		return nil, nil
@@ -178,10 +201,10 @@ func listenUI(opts options) (net.Listener, error) {
 		listener, err = net.Listen("tcp", anyUIAddr)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--ui-addr: %w: choose another address, or leave it empty for no dashboard", err)
+		return nil, fmt.Errorf("--ui-addr: %w: choose another address, or leave it empty for no web UI", err)
 	}
-	if !dashboard.IsLoopback(listener.Addr().String()) {
-		return nil, errors.Join(listener.Close(), fmt.Errorf("--ui-addr is %s, which others can reach, and the dashboard has no login: "+
+	if !web.IsLoopback(listener.Addr().String()) {
+		return nil, errors.Join(listener.Close(), fmt.Errorf("--ui-addr is %s, which others can reach, and nothing is encrypted there: "+
 			"use an address of this machine alone, such as %s, and reach it from elsewhere through a tunnel (ssh -L)", opts.uiAddr, defaultUIAddr))
 	}
 	return listener, nil

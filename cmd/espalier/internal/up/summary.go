@@ -39,9 +39,7 @@ func (s *services) summary() summary {
 	if s.opts.kubeconfig != "" {
 		result.kubeconfig = s.opts.kubeconfig
 	}
-	if s.ui != nil {
-		result.ui = "http://" + s.ui.Addr().String() + "/"
-	}
+	result.ui = s.uiAddress
 	return result
 }
 
@@ -61,7 +59,7 @@ func printSummary(opts options, s summary) {
 	line("API server", s.server)
 	line("Kubeconfig", s.kubeconfig)
 	if s.ui != "" {
-		line("Dashboard", s.ui)
+		line("Web UI", s.ui)
 	}
 	if s.approvals != "" {
 		line("Approvals", s.approvals)

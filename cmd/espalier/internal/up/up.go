@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package up is the command "espalier up": a control plane, all custom resources, all
-// controllers and the dashboard in one process, to try Espalier and to develop with.
+// controllers and the web UI in one process, to try Espalier and to develop with.
 package up
 
 import (
@@ -61,7 +61,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "up",
 		Short: "Start a control plane with everything in it on this machine",
 		Long: `Start a Kubernetes API server, Espalier's custom resources and controllers, and the
-dashboard in this process. It needs no cluster, no Docker, no root and no network, and
+web UI in this process. It needs no cluster, no Docker, no root and no network, and
 listens on loopback only. There are no nodes: pods are stored and never run.
 
 Ctrl-C stops it. The data is kept for the next start, unless --ephemeral is set.
@@ -95,7 +95,7 @@ Examples to start with:
 	flags.BoolVar(&opts.ephemeral, "ephemeral", false, "keep nothing: all files are removed at the end")
 	flags.IntVar(&opts.port, "port", 0, "port of the API server (0: the one used last, or any free one)")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
-	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the dashboard; empty for none")
+	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the web UI; empty for none")
 	flags.StringVar(&opts.example, "example", "", "create the objects of an example: "+strings.Join(examples.Names(), ", "))
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
 	flags.DurationVar(&opts.startLimit, "start-timeout", controlplane.DefaultStartLimit, "how long the start may take before it is given up")
@@ -194,7 +194,7 @@ func (o *options) checkUIAddr() error {
 		return nil
 	}
 	if _, _, err := net.SplitHostPort(o.uiAddr); err != nil {
-		return fmt.Errorf("--ui-addr is %q: it must be host:port, such as %s, or empty for no dashboard", o.uiAddr, defaultUIAddr)
+		return fmt.Errorf("--ui-addr is %q: it must be host:port, such as %s, or empty for no web UI", o.uiAddr, defaultUIAddr)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestComplete(t *testing.T) {
 		"nothing chosen":         {options{uiAddr: defaultUIAddr}, "/data/espalier", ""},
 		"a directory":            {options{dataDir: "x", dataDirChosen: true}, "x", ""},
 		"ephemeral":              {options{ephemeral: true}, "", ""},
-		"no dashboard":           {options{uiAddr: ""}, "/data/espalier", ""},
+		"no web UI":              {options{uiAddr: ""}, "/data/espalier", ""},
 		"an example":             {options{example: "hello-world"}, "/data/espalier", ""},
 		"the highest port":       {options{port: 65535}, "/data/espalier", ""},
 		"both kinds of data":     {options{ephemeral: true, dataDir: "x", dataDirChosen: true}, "", "--ephemeral"},
@@ -104,12 +104,12 @@ func TestListenUI(t *testing.T) {
 		t.Errorf("the other address is %s", listener.Addr())
 	}
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
-		if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil || !strings.Contains(err.Error(), "no login") {
+		if _, err := listenUI(options{uiAddr: address, uiAddrChosen: true}); err == nil || !strings.Contains(err.Error(), "nothing is encrypted") {
 			t.Errorf("%s, which others can reach: %v", address, err)
 		}
 	}
 	if listener, err := listenUI(options{}); listener != nil || err != nil {
-		t.Errorf("no dashboard wanted: %v, %v", listener, err)
+		t.Errorf("no web UI wanted: %v, %v", listener, err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestProgressSpeaksByItself(t *testing.T) {
 func TestSummary(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	s := summary{
-		server: "https://127.0.0.1:6443", kubeconfig: "/data/kubeconfig", ui: "http://127.0.0.1:8090/", dataDir: "/data",
+		server: "https://127.0.0.1:6443", kubeconfig: "/data/kubeconfig", ui: "http://127.0.0.1:8090/open?code=X", dataDir: "/data",
 		log: "/data/espalier.log", crds: 13, controllers: 1,
 	}
 	tests := map[string]struct {
@@ -171,7 +171,7 @@ func TestSummary(t *testing.T) {
 		"ephemeral": {
 			options{ephemeral: true, example: "hello-world"}, func(s *summary) { s.ui, s.log = "", "" },
 			[]string{"hello-world", "Try          KUBECONFIG=/data/kubeconfig espalier kubectl", "nothing is kept"},
-			[]string{"Dashboard", "Log"},
+			[]string{"Web UI", "Log"},
 		},
 		"another directory": {options{dataDirChosen: true}, func(*summary) {}, []string{"KUBECONFIG=/data/kubeconfig"}, nil},
 		"approvals and a controller that waits": {

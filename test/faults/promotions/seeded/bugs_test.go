@@ -28,11 +28,10 @@ var bugs = []faults.Bug{
 	},
 	{
 		Name: "a promotion is recorded after it was carried out",
-		Edits: []faults.Edit{{
-			File: "internal/pipeline/decide.go",
-			Old:  "return Decision{Do: do, SaveFirst: true,",
-			New:  "return Decision{Do: do,",
-		}},
+		Edits: []faults.Edit{
+			{File: "internal/pipeline/decide.go", Old: "return Decision{Do: do, SaveFirst: true,", New: "return Decision{Do: do,"},
+			{File: reclaim, Old: "if len(siblings) == 0 ||", New: "if len(siblings) >= 0 ||"},
+		},
 		Runs: []string{"overtake patch/pipelines/status:*:slow=1s;provider:create:2:after"},
 	},
 	{

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installations
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/catalog"
+	"espalier.dev/internal/component/credentials"
+	"espalier.dev/internal/dataflow"
+)
+
+// readContext reads what the Context of an installation says about components, and opens the repositories with it.
+func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow.Run) (*artifact.Repositories, error) {
+	inst := r.Installation
+	key := client.ObjectKey{Namespace: inst.Namespace, Name: cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)}
+	r.Context = &lsv1alpha1.Context{}
+	switch err := k.cluster.Get(ctx, key, r.Context); {
+	case apierrors.IsNotFound(err) && inst.Spec.Context == "" && !catalog.NamesComponent(inst):
+		// A blueprint on its own needs nothing of a Context but credentials, and not always these.
+		r.Context.Namespace, r.Context.Name = key.Namespace, key.Name
+	case apierrors.IsNotFound(err):
+		return nil, catalog.Absent(catalog.ReasonContextNotFound, fmt.Errorf("spec.context: there is no Context %s: create it", key))
+	case err != nil:
+		return nil, fmt.Errorf("read Context %s: %w", key, err)
+	}
+	if err := k.readOverwrites(ctx, r); err != nil {
+		return nil, err
+	}
+	repositories, err := k.openRepositories(ctx, r, run)
+	if err != nil {
+		return nil, err
+	}
+	return repositories, k.readTrust(ctx, r)
+}
+
+func (k *kind) readOverwrites(ctx context.Context, r *catalog.Request) error {
+	key := client.ObjectKey{Namespace: r.Context.Namespace, Name: r.Context.ComponentVersionOverwritesReference}
+	if key.Name == "" {
+		return nil
+	}
+	overwrites := &lsv1alpha1.ComponentVersionOverwrites{}
+	err := k.cluster.Get(ctx, key, overwrites)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read ComponentVersionOverwrites %s: %w", key, err)
+	}
+	r.Overwrites = overwrites
+	return nil
+}
+
+// openRepositories gives a request the repositories as the Context's credentials show them. They are the same for a whole job.
+func (k *kind) openRepositories(ctx context.Context, r *catalog.Request, run dataflow.Run) (*artifact.Repositories, error) {
+	view, err := k.registries.Of(r.Context, k.contentsIn(ctx, r.Context.Namespace), r.Installation.UID, run.Version)
+	if err != nil {
+		return nil, catalog.Absent(catalog.ReasonContextInvalid, catalog.AboutContext(r.Context, err))
+	}
+	r.Repository = catalog.Repository{
+		Name:       hex.EncodeToString(view.Fingerprint[:]),
+		Source:     view,
+		Resources:  view,
+		Signatures: view,
+	}
+	return view.Repositories, nil
+}
+
+// readTrust reads the key or the certificates for the signature that an installation wants to be checked.
+func (k *kind) readTrust(ctx context.Context, r *catalog.Request) (err error) {
+	verification := r.Policy.Wants(r.Installation)
+	if verification == nil {
+		return nil
+	}
+	r.Trust, err = credentials.TrustOf(r.Context, verification.SignatureName, k.contentsIn(ctx, r.Context.Namespace))
+	if err != nil {
+		return catalog.Absent(catalog.ReasonContextInvalid, catalog.AboutContext(r.Context, err))
+	}
+	return nil
+}
+
+// contentsIn reads the Secrets and ConfigMaps of a namespace.
+func (k *kind) contentsIn(ctx context.Context, namespace string) credentials.Contents {
+	return func(kind, name string) (map[string][]byte, error) {
+		found, err := k.contents.all(ctx, dataflow.ObjectKind(kind), namespace, []string{name})
+		data, exists := found[name]
+		if exists && data == nil {
+			data = map[string][]byte{}
+		}
+		return data, err
+	}
+}

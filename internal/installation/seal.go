@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"crypto/hmac"
+	"encoding/json"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+)
+
+// SealAnnotation vouches for the blueprint that a nested installation has inline: it was part of a blueprint whose signature was checked,
+// or was rendered by one. A label or an owner proves nothing, as everybody can set them who may write installations.
+const SealAnnotation = "espalier.dev/verified-blueprint"
+
+// Sealed reports whether the inline blueprint of an installation is the one that its parent wanted after a check of its own signature.
+func Sealed(hasher dataflow.Hasher, inst *lsv1alpha1.Installation) bool {
+	seal := sealOf(hasher, inst)
+	return seal != nil && hmac.Equal(seal, []byte(inst.Annotations[SealAnnotation]))
+}
+
+// sealOf is nil if there is no inline blueprint. The seal is good for one name in one namespace: elsewhere other keys may be trusted.
+func sealOf(hasher dataflow.Hasher, inst *lsv1alpha1.Installation) []byte {
+	inline := inst.Spec.Blueprint.Inline
+	if inline == nil {
+		return nil
+	}
+	// The API server gives JSON back in another form.
+	var files any
+	if err := json.Unmarshal(inline.Filesystem.Raw, &files); err != nil {
+		return nil
+	}
+	text, err := json.Marshal([]any{inst.Namespace, inst.Name, files})
+	if err != nil {
+		return nil
+	}
+	return hasher.Seed(SealAnnotation + " " + string(text))
+}

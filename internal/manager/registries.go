@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/controller/installations"
+)
+
+const mebibyte = 1 << 20
+
+// RegistryOptions are about registries, from which components, blueprints and charts are read.
+type RegistryOptions struct {
+	// CacheDirectory keeps what was read from registries, up to CacheMebibytes. If it is empty, it is a directory among the temporary ones
+	// of the system.
+	CacheDirectory string
+	CacheMebibytes int64
+	// ComponentsDirectory is where repository contexts of the types local and CommonTransportFormat lead. If it is empty, they lead nowhere.
+	ComponentsDirectory string
+	// Verification is one of installations.VerificationPolicies: whose signatures of components are checked.
+	Verification string
+}
+
+func defaultRegistryOptions() RegistryOptions {
+	return RegistryOptions{CacheMebibytes: 1024, Verification: string(installations.VerificationPolicies[0])}
+}
+
+func (o *RegistryOptions) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(
+		&o.CacheDirectory,
+		"registry-cache-dir",
+		o.CacheDirectory,
+		"directory that keeps what was read from registries; several processes may share it (default: a temporary one)",
+	)
+	flags.Int64Var(&o.CacheMebibytes, "registry-cache-size", o.CacheMebibytes, "how much that directory may hold, in MiB")
+	flags.StringVar(
+		&o.ComponentsDirectory,
+		"components-dir",
+		o.ComponentsDirectory,
+		"directory with component archives, to which repository contexts of the types local and CommonTransportFormat lead (default: none)",
+	)
+	flags.StringVar(
+		&o.Verification,
+		"signature-verification",
+		o.Verification,
+		"whose signatures of components are checked: DoNotEnforce for those that ask for it in spec.verification, Enforce for all "+
+			"installations, so that those without a signature fail, Disabled for none",
+	)
+}
+
+func (o *RegistryOptions) validate() error {
+	if !slices.Contains(installations.VerificationPolicies, installations.VerificationPolicy(o.Verification)) {
+		return fmt.Errorf("--signature-verification is %q: it must be one of %v", o.Verification, installations.VerificationPolicies)
+	}
+	if o.CacheMebibytes < 1 {
+		return fmt.Errorf("--registry-cache-size is %d: it must be at least 1", o.CacheMebibytes)
+	}
+	return nil
+}
+
+// open makes the registries of a manager.
+func (o *RegistryOptions) open(mgr ctrl.Manager) (*artifact.Registries, error) {
+	directory := o.CacheDirectory
+	if directory == "" {
+		directory = filepath.Join(os.TempDir(), fmt.Sprintf("espalier-registries-%d", os.Getuid()))
+	}
+	files, err := o.components()
+	if err != nil {
+		return nil, err
+	}
+	return artifact.NewRegistries(artifact.RegistryOptions{
+		Rules:          dialRules(mgr),
+		CacheDirectory: directory,
+		CacheBytes:     o.CacheMebibytes * mebibyte,
+		Files:          files,
+	})
+}
+
+// components opens the directory of archives. Nothing in it can lead out of it, links included. It stays open as long as the process runs.
+func (o *RegistryOptions) components() (fs.FS, error) {
+	if o.ComponentsDirectory == "" {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(o.ComponentsDirectory)
+	if err != nil {
+		return nil, fmt.Errorf("--components-dir: %w", err)
+	}
+	return root.FS(), nil
+}
