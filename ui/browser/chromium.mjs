@@ -22,3 +22,8 @@ export const views = [
 export async function ready(page) {
   await page.locator("main h1, main .empty h3").first().waitFor();
 }
+
+/** live waits until the page says that what it shows is live. */
+export async function live(page) {
+  await page.locator(".side").getByText("Live", { exact: true }).waitFor();
+}

@@ -5,7 +5,7 @@
 // keyboard, what actions send, and what becomes of a stream that is lost.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { views } from "./chromium.mjs";
+import { live, views } from "./chromium.mjs";
 import { accessible, noSidewaysScrolling } from "./checks.mjs";
 import { begin, harmless, until } from "./visit.mjs";
 
@@ -286,8 +286,9 @@ describe("stream", () => {
       await page.keyboard.press("g");
       await page.keyboard.press("t");
       await page.getByRole("heading", { name: /cannot be read/ }).waitFor();
-      await page.waitForFunction(() => document.querySelector(".side .live.live"));
-      assert.deepEqual([...fixture.streams].map((each) => each.path), ["targets"]);
+      await live(page);
+      await until(() => [...fixture.streams].every((each) => each.path === "targets"));
+      assert.equal(fixture.streams.size, 1);
     });
   });
   it("keeps what was there while it is lost, says since when, and goes on", async () => {
@@ -303,7 +304,7 @@ describe("stream", () => {
       await until(() => opened().length > tries);
       fixture.refuse = 0;
       await page.getByText(/Not live since/).first().waitFor({ state: "detached" });
-      await page.locator(".side .live.live").waitFor();
+      await live(page);
     }, { allowed: offline });
   });
   it("is closed while the tab is hidden, and resumes", async () => {
@@ -312,12 +313,13 @@ describe("stream", () => {
         Object.defineProperty(document, "hidden", { configurable: true, get: () => is });
         document.dispatchEvent(new Event("visibilitychange"));
       }, hidden);
+      await live(page);
       await hide(true);
       await page.locator(".side .live.paused").waitFor();
       await until(() => fixture.streams.size === 0);
       const heard = String(fixture.eventID);
       await hide(false);
-      await page.locator(".side .live.live").waitFor();
+      await live(page);
       assert.equal(opened().length, 2);
       assert.equal(opened()[1].query.after, heard);
     });

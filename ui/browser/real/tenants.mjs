@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { live } from "../chromium.mjs";
 import { succeeded } from "./cluster.mjs";
 import { account, application, dataObject, namespace, place, role, writer } from "./objects.mjs";
 import { choose } from "./press.mjs";
@@ -59,7 +60,7 @@ export class Service {
 export async function logIn(page, token) {
   await page.getByLabel("Token of Kubernetes").fill(token);
   await page.getByRole("button", { name: "Log in with the token" }).click();
-  await page.locator(".side .live.live").waitFor();
+  await live(page);
 }
 
 const pipelineOf = (ns) => ({
