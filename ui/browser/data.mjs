@@ -364,14 +364,25 @@ export function longPipeline(now) {
   };
 }
 
-/** much is an overview of ten thousand installations. */
+/** manyPipelines are more than a list draws at once: each tenth is on the move, and one of these fails. */
+function manyPipelines(now) {
+  return Array.from({ length: 260 }, (_, i) => {
+    const [moving, failing] = [i % 10 === 0, i === 120];
+    const st = failing ? status("failed", "Stalled", ago(now, 30)) : moving ? status("waits", "Soaking", ago(now, 30)) : status("done", "Complete", ago(now, 900));
+    const gates = moving ? [{ kind: "soak", label: "soaks", state: "counting", until: at(now, 38) }] : [];
+    const environments = [environment(now, "dev", `2.${i}.1`, failing ? "failed" : "done", failing ? "Stalled" : "Settled"), environment(now, "prod", `2.${i}.0`, "done", "Settled", { ...(moving ? { coming: `2.${i}.1` } : {}), gates })];
+    return { ref: ref("Pipeline", `team-${String(i % 20).padStart(2, "0")}`, `line-${String(i).padStart(3, "0")}`), status: st, latest: `2.${i}.1`, moving, environments };
+  });
+}
+
+/** much is an overview of ten thousand installations and some hundreds of pipelines. */
 export function much(now) {
   const base = overview(now);
   const installations = Array.from({ length: 10_000 }, (_, i) => {
     const tone = i % 1000 === 7 ? "failed" : i % 400 === 3 ? "works" : "done";
     return row(now, `tenant-${String(i % 250).padStart(3, "0")}`, `service-${String(Math.floor(i / 250)).padStart(2, "0")}`, status(tone, words[tone], ago(now, i % 5000)), i % 3 ? "Job" : "Continuous", progress(8, tone === "done" ? 8 : 5, tone === "works" ? 3 : 0, tone === "failed" ? 1 : 0), { component: "example.org/service", version: `1.${i % 40}.0` });
   });
-  return { ...base, installations, verdict: "12 things need you", needs: Array.from({ length: 12 }, (_, i) => ({ ...needs(now)[0], id: `much-${i}`, title: `service-${i} failed in tenant-${i}` })) };
+  return { ...base, installations, pipelines: manyPipelines(now), verdict: "12 things need you", needs: Array.from({ length: 12 }, (_, i) => ({ ...needs(now)[0], id: `much-${i}`, title: `service-${i} failed in tenant-${i}` })) };
 }
 
 /** nasty are strings that try to break layout or to run. */

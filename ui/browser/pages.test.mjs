@@ -82,6 +82,85 @@ describe("ten thousand installations", () => {
   });
 });
 
+describe("pipelines", () => {
+  const tracks = (page) => page.locator(".trackrow");
+  const shown = (page, count) => page.waitForFunction((wanted) => document.querySelectorAll(".trackrow").length === wanted, count);
+  it("are filtered with counts and searched, by words of names, states, environments and revisions", async () => {
+    await visit("/pipelines", async (page) => {
+      const filters = page.getByRole("group", { name: "Filter by state" });
+      assert.deepEqual(await filters.getByRole("button").allTextContents(), ["All3", "Failing1", "Needs approval1", "On the move2", "At rest1"]);
+      await filters.getByRole("button", { name: /^At rest/ }).click();
+      await shown(page, 1);
+      await page.getByRole("link", { name: "search search" }).waitFor();
+      assert.match(page.url(), /state=rest/);
+      await filters.getByRole("button", { name: /^All/ }).click();
+      await shown(page, 3);
+      await page.keyboard.press("/");
+      await page.keyboard.type("staging 3.4.0");
+      await shown(page, 1);
+      await page.getByRole("link", { name: "catalog-api catalog" }).waitFor();
+      assert.match(page.url(), /q=staging/);
+      assert.deepEqual(await filters.getByRole("button").allTextContents(), ["All1", "Failing0", "Needs approval0", "On the move1", "At rest0"]);
+      await page.keyboard.type(" nowhere");
+      await page.getByText("Nothing matches “staging 3.4.0 nowhere”").waitFor();
+      await page.getByText("3 pipelines are hidden by the search.").waitFor();
+      await accessible(page, "no pipelines found");
+      await page.getByRole("button", { name: "Clear search" }).click();
+      await shown(page, 3);
+      await filters.getByRole("button", { name: /^Failing/ }).click();
+      await page.keyboard.press("/");
+      await page.keyboard.type("catalog");
+      await page.getByText(/Nothing matches/).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("link", { name: "shop shop" }).waitFor();
+    });
+  });
+  it("are all there, a hundred at a time, the gravest first, and none is left out without a word", async () => {
+    fixture.scene = "much";
+    await visit("/pipelines", async (page) => {
+      await shown(page, 100);
+      assert.match(await tracks(page).first().textContent(), /^line-120/);
+      await accessible(page, "many pipelines");
+      await page.getByText("of 160 that are not shown").waitFor();
+      await page.getByRole("button", { name: "100 more pipelines" }).click();
+      await shown(page, 200);
+      await page.waitForFunction(() => [...document.querySelectorAll(".trackrow")].findIndex((row) => row.contains(document.activeElement)) === 100);
+      await page.getByRole("button", { name: "60 more pipelines" }).click();
+      await shown(page, 260);
+      assert.equal(await page.getByRole("button", { name: /more pipelines/ }).count(), 0);
+      await page.getByLabel("Search pipelines").fill("team-07");
+      await shown(page, 13);
+    });
+    await visit("/", async (page) => {
+      await shown(page, 12);
+      await page.getByRole("link", { name: "14 more pipelines on the move" }).click();
+      await page.getByRole("heading", { name: "26 of 260 pipelines on the move" }).waitFor();
+      await shown(page, 26);
+    });
+  });
+  it("stay in their places while somebody reads them", async () => {
+    await visit("/pipelines", async (page) => {
+      const names = () => tracks(page).locator(".who b").allTextContents();
+      const { pipelines, installations: _, ...rest } = fixture.document("overview");
+      await page.getByRole("link", { name: "catalog-api catalog" }).focus();
+      const before = await names();
+      const failed = { ...pipelines[2], status: { tone: "failed", word: "Stalled" } };
+      const fresh = { ...pipelines[2], ref: { kind: "Pipeline", namespace: "aaa", name: "aaa" } };
+      fixture.say("overview", "change", { ...rest, pipelines: [failed, fresh], installations: [], gonePipelines: [pipelines[0].ref], goneInstallations: [] });
+      const button = page.getByRole("button", { name: /^1 new pipeline/ });
+      await button.waitFor();
+      assert.deepEqual(await names(), before);
+      await page.locator(".trackrow.gone").getByText("Gone").waitFor();
+      await page.locator(".trackrow").filter({ hasText: "Stalled" }).waitFor();
+      await accessible(page, "pipelines held back");
+      await button.click();
+      await button.waitFor({ state: "detached" });
+      assert.deepEqual(await names(), ["search", "catalog-api", "aaa"]);
+      await page.waitForFunction(() => document.activeElement?.classList.contains("who"));
+    });
+  });
+});
+
 describe("keyboard", () => {
   it("leads from the overview to a cause and back", async () => {
     await visit("/", async (page) => {

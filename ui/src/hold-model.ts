@@ -3,7 +3,7 @@
 
 // A list that somebody reads keeps its rows where they are: what they say goes on changing, but new ones wait until they are asked for. All
 // of it is pure.
-import type { InstallationRow } from "./documents";
+import type { InstallationRow, Ref } from "./documents";
 import type { Line } from "./overview-model";
 import { key } from "./refs";
 import { gravest } from "./tone";
@@ -23,15 +23,15 @@ export function renew(lines: Line[], latest: ReadonlyMap<string, InstallationRow
 }
 
 /** freshIn counts the rows that are not among those a list was made of. */
-export function freshIn(rows: InstallationRow[], basis: InstallationRow[]): number {
+export function freshIn<T extends { ref: Ref }>(rows: T[], basis: T[]): number {
   if (rows === basis) return 0;
   const known = new Set(basis.map((row) => key(row.ref)));
   return rows.filter((row) => !known.has(key(row.ref))).length;
 }
 
-/** moved says whether two lists have the same lines in the same order. */
-export function moved(a: Line[], b: Line[]): boolean {
-  return a.length !== b.length || a.some((line, i) => line.id !== b[i]?.id);
+/** moved says whether two lists have other lines, or the same in another order. */
+export function moved<T>(a: T[], b: T[], id: (line: T) => string): boolean {
+  return a.length !== b.length || a.some((line, i) => id(line) !== id(b[i] as T));
 }
 
 /** heldWords is what the button says that lets the rows go. */

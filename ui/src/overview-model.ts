@@ -46,14 +46,19 @@ export function counts(rows: InstallationRow[]): Record<Filter, number> {
   return of;
 }
 
-/** search keeps the rows in which every word of the text occurs, whatever its case. */
-export function search(rows: InstallationRow[], text: string): InstallationRow[] {
+/** withWords keeps the rows in which every word of the text occurs, whatever its case. */
+export function withWords<T>(rows: T[], text: string, hay: (row: T) => (string | undefined)[]): T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
   return rows.filter((row) => {
-    const hay = [row.ref.name, row.ref.namespace, row.component, row.version, row.status.word, row.waitsFor].join(" ").toLowerCase();
-    return words.every((word) => hay.includes(word));
+    const all = hay(row).join(" ").toLowerCase();
+    return words.every((word) => all.includes(word));
   });
+}
+
+/** search looks into names, states, versions and what an installation waits for. */
+export function search(rows: InstallationRow[], text: string): InstallationRow[] {
+  return withWords(rows, text, (row) => [row.ref.name, row.ref.namespace, row.component, row.version, row.status.word, row.waitsFor]);
 }
 
 export const groupings = ["name", "namespace", "state", "nothing"] as const;

@@ -168,6 +168,17 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
   );
 }
 
+/** SearchField filters the list of a page; Escape clears it. */
+export function SearchField({ field, label, text, onText, class: classes = "" }: {
+  field: { current: HTMLInputElement | null }; label: string; text: string; onText: (text: string) => void; class?: string;
+}) {
+  return (
+    <label class={`searchfield ${classes}`}><Icon name="search" class="faint" /><span class="sr">{label}</span>
+      <input ref={field} type="search" placeholder="Search" value={text} onInput={(event) => onText(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === "Escape") { onText(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
+      <kbd class="hide-s">/</kbd></label>
+  );
+}
+
 /** LongText shows the first part of a long text, and all of it on demand. */
 export function LongText({ text, limit = 400 }: { text: string; limit?: number }) {
   const [all, set] = useState(false);

@@ -21,7 +21,7 @@ describe("a list that is read", () => {
     const held = renew(list(before), latest(after));
     expect(held.map((line) => line.id)).toEqual(list(before).map((line) => line.id));
     expect(held.map((line) => (line.kind === "row" ? line.row.status.tone : line.group.tone))).toEqual(["done", "failed", "works"]);
-    expect(moved(held, list(after))).toBe(true);
+    expect(moved(held, list(after), (line) => line.id)).toBe(true);
     expect(freshIn(after, before)).toBe(1);
   });
   it("keeps the place of one that is gone, and says so", () => {
@@ -29,7 +29,7 @@ describe("a list that is read", () => {
     expect(held[0]).toMatchObject({ kind: "row", row: { ref: { name: "a" }, status: { word: gone } } });
   });
   it("has nothing held back if nothing has moved", () => {
-    expect(moved(list(before), list([...before]))).toBe(false);
+    expect(moved(list(before), list([...before]), (line) => line.id)).toBe(false);
     expect(freshIn(before, before)).toBe(0);
     expect([heldWords(0, false), heldWords(0, true), heldWords(2, true)]).toEqual(["", "Sort again", "2 new"]);
   });

@@ -6,24 +6,21 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { announce } from "../announce";
 import { useChecks } from "../checks";
 import { useCommands } from "../commands";
-import type { Environment, InstallationRow, Need, Overview, OverviewChange, PipelineRow } from "../documents";
+import type { InstallationRow, Need, Overview, OverviewChange } from "../documents";
 import { count, number, progressWords } from "../format";
-import { gateIcon, holding } from "../gate-model";
-import { useGlide } from "../glide";
-import { cardSpot, gateSpot } from "../glide-model";
 import { useBasis, useReading } from "../hold";
 import { freshIn, gone, heldWords, moved, renew } from "../hold-model";
 import { Icon } from "../icons";
 import { applyChange, counts, filterOf, filters, groupings, groupRows, groupWords, lines, search, toneOf, type Filter, type Group, type Grouping, type Line } from "../overview-model";
 import { Body, useLive, Verdict } from "../page";
-import { Age, CopyButton, copyText, Empty, Hidden, Left, Panel, Revision, Segments, State, StatusIcon, useMedia } from "../parts";
+import { Age, CopyButton, copyText, Empty, Hidden, Panel, SearchField, Segments, State, StatusIcon, useMedia } from "../parts";
 import { key, pageOf } from "../refs";
 import { go, useQuery } from "../router";
 import { Cell, HeadCell, Rows } from "../rows";
-import { Scroller } from "../scroller";
 import { compact, notePin, overview as known, seen } from "../state";
 import { useStore } from "../store";
 import { colour } from "../tone";
+import { PipelinesList, PipelinesOnTheMove } from "./pipelines";
 
 export type Part = "all" | "installations" | "pipelines";
 
@@ -44,7 +41,8 @@ export function OverviewView({ part }: { part: Part }) {
           {part === "installations" && <Verdict text={installationsVerdict(doc)} />}
           {part === "pipelines" && <Verdict text={pipelinesVerdict(doc)} />}
           {part === "all" && <Needs doc={doc} />}
-          {part !== "installations" && <Pipelines rows={doc.pipelines} all={part === "pipelines"} />}
+          {part === "all" && <PipelinesOnTheMove rows={doc.pipelines} />}
+          {part === "pipelines" && <PipelinesList rows={doc.pipelines} />}
           {part !== "pipelines" && <Installations rows={doc.installations} />}
           <Hidden notes={doc.hidden} />
         </>
@@ -153,51 +151,6 @@ function NeedRow({ need }: { need: Need }) {
   );
 }
 
-function Pipelines({ rows, all }: { rows: PipelineRow[]; all: boolean }) {
-  const shown = all ? rows : rows.filter((row) => row.moving);
-  if (rows.length === 0 && all) {
-    return <Panel title="Pipelines"><Empty icon="pipe" title="No pipelines yet" text="A Pipeline promotes revisions from one environment to the next. Apply one to see its board here." command="espalier pipeline --help" /></Panel>;
-  }
-  if (rows.length === 0) return null;
-  const head = all ? undefined : <a class="btn quiet sp" href="/pipelines">All pipelines</a>;
-  return (
-    <Panel title={all ? "Pipelines" : "Pipelines on the move"} count={all ? number(rows.length) : `${number(shown.length)} of ${number(rows.length)}`} head={head}>
-      {shown.length === 0 ? <p class="quiet-line">No revision is on its way.</p> : (
-        <div class="tracks">{shown.slice(0, all ? 500 : 12).map((row) => <PipelineLine key={key(row.ref)} row={row} />)}</div>
-      )}
-    </Panel>
-  );
-}
-
-/** scrollsFrom is the number of environments from which on gates are told by icons, and the track scrolls where it has no room. */
-const scrollsFrom = 5;
-
-function PipelineLine({ row }: { row: PipelineRow }) {
-  const box = useRef<HTMLDivElement>(null);
-  useGlide(() => box.current?.querySelector<HTMLElement>(".track") ?? null, row.environments);
-  return (
-    <div class="trackrow" ref={box}>
-      <a class="who" href={pageOf(row.ref)}><b class="cutoff">{row.ref.name}</b><span class="faint cutoff">{row.ref.namespace}</span></a>
-      <State status={row.status} />
-      <Scroller class={`track${row.environments.length >= scrollsFrom ? " many" : ""}`} label={`Environments of ${row.ref.name}`}>{row.environments.map((env, i) => <TrackPart key={env.name} env={env} first={i === 0} />)}</Scroller>
-    </div>
-  );
-}
-
-function TrackPart({ env, first }: { env: Environment; first: boolean }) {
-  const gate = env.coming ? holding(env.gates) : undefined;
-  return (
-    <>
-      {(!first || gate) && (
-        <span data-needy={gate && ["yours", "failed"].includes(gate.state) ? "" : undefined} class={`gap${gate?.state === "yours" ? " on" : ""}${env.coming ? " coming" : ""}`}>
-          {gate && <span class="at" data-spot={gateSpot(env.name)} title={`${env.coming}: ${gate.label}`}><Icon name={gateIcon(gate)} /><span class="words cutoff">{gate.label}{gate.state === "counting" ? "" : ` ${env.coming}`}</span>{gate.until && gate.state === "counting" && <span class="words"><Left until={gate.until} /></span>}</span>}
-        </span>
-      )}
-      <span class="env" data-needy={env.status.tone === "failed" ? "" : undefined}><StatusIcon status={env.status} /><span class="lb cutoff">{env.name}<span class="sr">, {env.status.word}</span></span>{env.revision ? <Revision of={env.revision} spot={cardSpot(env.name)} /> : <span class="rev none">none</span>}</span>
-    </>
-  );
-}
-
 const filterWords: Record<Filter, { text: string; icon?: string; tone?: string }> = {
   all: { text: "All" }, failing: { text: "Failing", icon: "failed", tone: "s-failed" }, running: { text: "Running", icon: "progressing", tone: "s-running" },
   succeeded: { text: "Succeeded", icon: "done", tone: "s-done" }, other: { text: "Other" },
@@ -223,7 +176,7 @@ export function Installations({ rows: all }: { rows: InstallationRow[] }) {
   const latest = useMemo(() => arrange(all), [all, text, filter, by, set]);
   const items = useMemo(() => (basis === all ? latest : renew(arrange(basis), new Map(all.map((row) => [key(row.ref), row])))), [basis, latest]);
   const fresh = useMemo(() => freshIn(all, basis), [all, basis]);
-  const held = heldWords(fresh, moved(items, latest));
+  const held = heldWords(fresh, moved(items, latest, (line) => line.id));
   useEffect(() => {
     if (fresh > 0) announce(`${count(fresh, "new installation")} ${fresh === 1 ? "is" : "are"} held back while you read. A button above the list shows ${fresh === 1 ? "it" : "them"}.`, 4);
   }, [fresh]);
@@ -259,9 +212,7 @@ export function Installations({ rows: all }: { rows: InstallationRow[] }) {
       </div>
       <div class="sp tools">
         {held && <button type="button" class="btn small fresh" onClick={show}>{held}<span class="sr">{fresh > 0 ? count(fresh, " installation").replace(/^\S+/, "") : " the list, rows have moved"}, show in the list</span></button>}
-        <label class="searchfield"><Icon name="search" class="faint" /><span class="sr">Search installations</span>
-          <input ref={field} type="search" placeholder="Search" value={text} onInput={(event) => setText(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === "Escape") { setText(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
-          <kbd class="hide-s">/</kbd></label>
+        <SearchField field={field} label="Search installations" text={text} onText={setText} />
         <label class="grouping hide-s"><span>Grouped by</span><select value={by} onChange={(event) => setBy(event.currentTarget.value)}>{groupings.map((each) => <option key={each} value={each}>{each}</option>)}</select><kbd>G</kbd></label>
         <button type="button" class="btn quiet small icon" aria-label="Compact rows" title="Compact rows" aria-pressed={small} onClick={() => compact.set(!small)}><Icon name="compact" /></button>
       </div>

@@ -10,7 +10,7 @@ import type { Ref, TargetRow, Targets } from "../documents";
 import { absolute, count, number } from "../format";
 import { Icon } from "../icons";
 import { Body, useLive, Verdict } from "../page";
-import { Age, Banner, Empty, Hidden, Panel, RefLink, State } from "../parts";
+import { Age, Banner, Empty, Hidden, Panel, RefLink, SearchField, State } from "../parts";
 import { key } from "../refs";
 import { useQuery } from "../router";
 import { serverNow } from "../state";
@@ -47,9 +47,7 @@ function Table({ rows }: { rows: TargetRow[] }) {
   if (rows.length === 0) {
     return <Panel title="Targets"><Empty icon="target" title="No targets yet" text="A Target says where things are deployed to, and how to get in." command="kubectl get targets --all-namespaces" /></Panel>;
   }
-  const head = (
-    <label class="searchfield sp"><Icon name="search" class="faint" /><span class="sr">Search targets</span><input ref={field} type="search" placeholder="Search" value={text} onInput={(event) => setText(event.currentTarget.value)} /><kbd class="hide-s">/</kbd></label>
-  );
+  const head = <SearchField class="sp" field={field} label="Search targets" text={text} onText={setText} />;
   return (
     <Panel title="Targets" count={shown.length === rows.length ? number(rows.length) : `${number(shown.length)} of ${number(rows.length)}`} head={head}>
       {shown.length === 0 ? <Empty icon="search" title={`Nothing matches “${text}”`} text={`${count(rows.length, "target")} hidden by the search.`}><button type="button" class="btn" onClick={() => setText("")}>Clear search</button></Empty> : (
