@@ -24,6 +24,8 @@ func TestConfigurationsAreChecked(t *testing.T) {
 		"chart: {archive: {}}":                                                 {"spec.config.chart.archive: needs raw or remote.url"},
 		"chart: {archive: null, helmChartRepo: {helmChartName: x}}":            {"spec.config.chart.helmChartRepo: needs"},
 		"chart: {archive: null, fromResource: {resourceName: x}}":              {"spec.config.chart.fromResource: is no longer supported"},
+		"chart: {archive: {}, ref: registry.example/shop:1.0.0}":               {"spec.config.chart.archive: needs raw or remote.url"},
+		"chart: {fromResource: {resourceName: x}, resourceRef: abc}":           {"spec.config.chart.fromResource: is no longer supported"},
 		"unknown: field":                                                       {`unknown field "unknown"`},
 		"updateStrategy: replace":                                              {"spec.config.updateStrategy: is \"replace\""},
 		"helmDeploymentConfig: {install: {atomic: true, nonsense: 1}}":         {`spec.config.helmDeploymentConfig.install: unknown field "nonsense"`},

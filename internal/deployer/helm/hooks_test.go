@@ -98,13 +98,7 @@ func TestAnInterruptEndsTheOperation(t *testing.T) {
 
 func TestAtomicTakesAFailedInstallationBack(t *testing.T) {
 	w := newWorld(t)
-	w.use(oneConfigMap + `
--- templates/web.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}}
-`)
+	w.use(oneConfigMap + webDeployment)
 	w.limit = 20 * time.Second
 	_, err := w.deploy("helmDeploymentConfig: {install: {atomic: true}}")
 	assertFailure(t, err, failed{reason: "installRelease", contains: []string{"uninstalled", "web"}})
@@ -115,10 +109,7 @@ spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: 
 
 func TestWaitingUninstallationWaits(t *testing.T) {
 	w := newWorld(t)
-	w.use(`
--- templates/one.yaml --
-{apiVersion: v1, kind: ConfigMap, metadata: {name: one, finalizers: [example.com/hold]}, data: {key: x}}
-`)
+	w.use("\n-- templates/one.yaml --\n" + heldConfigMap)
 	w.succeed("helmDeploymentConfig: {uninstall: {wait: true, timeout: 1s}}")
 	w.beginDelete()
 	w.limit = 10 * time.Second
@@ -128,10 +119,7 @@ func TestWaitingUninstallationWaits(t *testing.T) {
 	if held == nil || held.DeletionTimestamp == nil {
 		t.Fatalf("the object is %+v", held)
 	}
-	held.Finalizers = nil
-	if err := w.server.Client().Update(t.Context(), held); err != nil {
-		t.Fatal(err)
-	}
+	w.release("one")
 	w.limit = 0
 	if _, err := w.goOn(); err != nil {
 		t.Fatal(err)

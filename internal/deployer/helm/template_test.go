@@ -5,18 +5,21 @@ package helm_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	helmv1alpha1 "espalier.dev/api/deployer/helm/v1alpha1"
 	manifestapi "espalier.dev/api/deployer/manifest/v1alpha2"
+	"espalier.dev/internal/deployer/objects/cluster"
 )
 
 func TestATemplateIsAppliedChangedAndDeleted(t *testing.T) {
@@ -256,6 +259,95 @@ func TestDeletionGroupsOfATemplate(t *testing.T) {
 		t.Errorf("the gate is there: %v", err)
 	}
 	if diff := cmp.Diff([]string{"one=default"}, w.content()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const withClusterRole = `
+-- templates/role.yaml --
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "{{ .Release.Namespace }}"}, rules: []}
+`
+
+// left lists what there is of a chart with all sorts of objects, whose kind is in a group.
+func (w *world) left(group string) []string {
+	w.t.Helper()
+	result := w.content()
+	for name, kind := range map[string]schema.GroupVersionKind{
+		"gates." + group: {Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+		"north":          {Group: group, Version: "v1", Kind: "Gate"},
+		w.namespace:      {Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"},
+	} {
+		live, key := &unstructured.Unstructured{}, client.ObjectKey{Name: name}
+		live.SetGroupVersionKind(kind)
+		if kind.Group == group {
+			key.Namespace = w.namespace
+		}
+		err := w.server.Client().Get(w.t.Context(), key, live)
+		switch {
+		case err == nil:
+			result = append(result, kind.Kind)
+		case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
+			w.t.Fatal(err)
+		}
+	}
+	slices.Sort(result)
+	return result
+}
+
+// Each group takes what it names of the objects of the item, and leaves the rest.
+func TestWhatADeletionGroupOfATemplateTakes(t *testing.T) {
+	const maps = "customResourceGroup: {resources: [{apiVersion: v1, kind: ConfigMap"
+	for group, taken := range map[string][]string{
+		"predefinedResourceGroup: {type: namespaced-resources}":                               {"Gate", "one=default", "two=second"},
+		"predefinedResourceGroup: {type: cluster-scoped-resources}":                           {"ClusterRole"},
+		"predefinedResourceGroup: {type: crds}":                                               {"CustomResourceDefinition", "Gate"},
+		"predefinedResourceGroup: {type: empty}":                                              {},
+		maps + "}]}":                                                                          {"one=default", "two=second"},
+		maps + ", names: [two, theirs]}]}":                                                    {"two=second"},
+		maps + ", namespaces: [NAMESPACE]}]}":                                                 {"one=default", "two=second"},
+		maps + ", namespaces: [elsewhere]}]}":                                                 {},
+		maps + ", namespaces: [NAMESPACE], names: [one]}]}":                                   {"one=default"},
+		maps + ", namespaces: [NAMESPACE], names: [one, theirs]}], deleteAllResources: true}": {"one=default", "theirs=x"},
+	} {
+		t.Run(group, func(t *testing.T) {
+			w := newWorld(t)
+			kinds := w.namespace + ".example"
+			chart, there := twoConfigMaps+withClusterRole, []string{"ClusterRole", "one=default", "theirs=x", "two=second"}
+			if strings.HasPrefix(group, "predefined") {
+				chart += withDefinition(kinds)
+				there = append([]string{"ClusterRole", "CustomResourceDefinition", "Gate"}, there[1:]...)
+			}
+			w.use(chart)
+			w.succeed("{helmDeployment: false, deletionGroups: [{" + group + "}]}")
+			w.foreign("theirs", map[string]string{"key": "x"})
+			if diff := cmp.Diff(there, w.left(kinds)); diff != "" {
+				t.Fatal(diff)
+			}
+			w.delete()
+			there = slices.DeleteFunc(there, func(name string) bool { return slices.Contains(taken, name) })
+			if diff := cmp.Diff(there, w.left(kinds)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A group begins when nothing is left of the one before.
+func TestDeletionGroupsOfATemplateAreAnOrder(t *testing.T) {
+	w := newWorld(t)
+	w.use(twoConfigMaps + "\n-- templates/one.yaml --\n" + heldConfigMap)
+	w.succeed("{helmDeployment: false, deletionGroups: [" +
+		"{customResourceGroup: {resources: [{apiVersion: v1, kind: ConfigMap, names: [one]}]}}, " +
+		"{predefinedResourceGroup: {type: namespaced-resources}}]}")
+	w.beginDelete()
+	w.waits(cluster.WaitingForDeletion, "ConfigMap "+w.namespace+"/one")
+	if two := w.configMap("two"); two == nil || two.DeletionTimestamp != nil {
+		t.Errorf("the second group has begun: %+v", two)
+	}
+	if _, err := w.goOnAfter(func() { w.release("one") }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{}, w.content()); diff != "" {
 		t.Error(diff)
 	}
 }

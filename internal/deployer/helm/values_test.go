@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/testkit"
 )
 
 const withSchema = oneConfigMap + `
@@ -127,13 +127,7 @@ func TestReadinessIsAwaited(t *testing.T) {
 	for _, mode := range []string{"true", "false"} {
 		t.Run("helmDeployment "+mode, func(t *testing.T) {
 			w := newWorld(t)
-			w.use(`
--- templates/web.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}}
-`)
+			w.use(webDeployment)
 			w.configure(`
 helmDeployment: ` + mode + `
 readinessChecks:
@@ -153,26 +147,120 @@ readinessChecks:
 				t.Error(diff)
 			}
 			_, err = w.goOnAfter(func() {
-				deployment := &appsv1.Deployment{}
-				w.read("web", deployment)
-				deployment.Status = appsv1.DeploymentStatus{
-					ObservedGeneration: deployment.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1, AvailableReplicas: 1,
-					Conditions: []appsv1.DeploymentCondition{
-						{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue},
-						{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
-					},
-				}
-				later := &corev1.ConfigMap{Data: map[string]string{"key": "ready"}}
-				later.Namespace, later.Name = w.namespace, "later"
-				if err := w.server.Client().Create(t.Context(), later); err != nil {
-					t.Fatal(err)
-				}
-				if err := w.server.Client().Status().Update(t.Context(), deployment); err != nil {
-					t.Fatal(err)
-				}
+				w.foreign("later", map[string]string{"key": "ready"})
+				w.makeReady("web")
 			})
 			if err != nil {
 				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// Without the default checks, a Deployment that is not ready holds nothing up; those of the item do, and so do exports, whoever makes the
+// objects. An item that never gets ready can be deleted.
+func TestTheItemsOwnChecksAndExportsAreAwaited(t *testing.T) {
+	for _, mode := range []string{"true", "false"} {
+		t.Run("helmDeployment "+mode, func(t *testing.T) {
+			w := newWorld(t)
+			w.use(webDeployment + `
+-- templates/account.yaml --
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: account}, imagePullSecrets: [{name: later}]}
+`)
+			w.configure(`
+helmDeployment: ` + mode + `
+readinessChecks:
+  disableDefault: true
+  custom:
+  - name: door
+    labelSelector: {apiVersion: v1, kind: ConfigMap, matchLabels: {door: NAMESPACE}}
+    requirements: [{jsonPath: .data.key, operator: in, values: [{value: open}, {value: ajar}]}]
+exportsFromManifests:
+- {key: state, jsonPath: .data.key, fromResource: {apiVersion: v1, kind: ConfigMap, name: door, namespace: NAMESPACE}}
+exports:
+  exports:
+  - key: password
+    jsonPath: .imagePullSecrets[0]
+    fromResource: {apiVersion: v1, kind: ServiceAccount, name: account, namespace: NAMESPACE}
+    fromObjectRef: {apiVersion: v1, kind: Secret, jsonPath: .data.password}
+`)
+			if err := w.start(); err != nil {
+				t.Fatal(err)
+			}
+			w.waits(cluster.WaitingForCheck, "readiness check door: none has the labels")
+			w.foreign("door", map[string]string{"key": "closed"})
+			w.change("door", func(door *corev1.ConfigMap) { door.Labels = map[string]string{"door": w.namespace} })
+			w.waits(cluster.WaitingForCheck, "ConfigMap "+w.namespace+"/door: readiness check door: .data.key")
+			w.change("door", func(door *corev1.ConfigMap) { door.Data["key"] = "ajar" })
+			w.waits(cluster.WaitingForExport, "export password")
+			progress, err := w.goOnAfter(func() {
+				secret := &corev1.Secret{StringData: map[string]string{"password": "hunter2"}}
+				secret.Namespace, secret.Name = w.namespace, "later"
+				testkit.Create(t, w.server, secret)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[string]any{"state": "ajar", "password": "aHVudGVyMg=="}, progress.Exports); diff != "" {
+				t.Error(diff)
+			}
+			w.change("door", func(door *corev1.ConfigMap) { door.Data["key"] = "closed" })
+			if err := w.start(); err != nil {
+				t.Fatal(err)
+			}
+			w.waits(cluster.WaitingForCheck, "door")
+			w.delete()
+			if diff := cmp.Diff([]string{"door=closed"}, w.content()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// waits calls the deployer and checks what it waits for.
+func (w *world) waits(code, message string) {
+	w.t.Helper()
+	progress, err := w.pass()
+	if err != nil || progress.Done || progress.Waiting.Code != code || !strings.Contains(progress.Waiting.Message, message) {
+		w.t.Fatalf("it waits for %+v instead of %s %q: %v", progress.Waiting, code, message, err)
+	}
+}
+
+func (w *world) change(name string, change func(*corev1.ConfigMap)) {
+	w.t.Helper()
+	object := w.configMap(name)
+	change(object)
+	if err := w.server.Client().Update(w.t.Context(), object); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A release counts its revisions. A template is rendered as if it were installed, each time.
+func TestWhatTemplatesSeeOfTheRelease(t *testing.T) {
+	for mode, want := range map[string][]string{
+		"true":  {"1 true false a", "2 false true b"},
+		"false": {"0 true false a", "0 true false b"},
+	} {
+		t.Run("helmDeployment "+mode, func(t *testing.T) {
+			w := newWorld(t)
+			w.use(`
+-- templates/one.yaml --
+{{- with .Release }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ .Name }}"}
+data:
+  key: "{{ .Revision }} {{ .IsInstall }} {{ .IsUpgrade }} {{ $.Values.job }}"
+  service: "{{ .Service }}"
+  namespace: "{{ .Namespace }}"
+{{- end }}
+`)
+			for i, job := range []string{"a", "b"} {
+				w.succeed("{helmDeployment: " + mode + ", values: {job: " + job + "}}")
+				seen := map[string]string{"key": want[i], "service": "Helm", "namespace": w.namespace}
+				if diff := cmp.Diff(seen, w.configMap("shop").Data); diff != "" {
+					t.Error(diff)
+				}
 			}
 		})
 	}

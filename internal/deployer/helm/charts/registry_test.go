@@ -6,6 +6,7 @@ package charts_test
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -176,6 +177,39 @@ func TestChartsAreResourcesOfComponents(t *testing.T) {
 		s.refuses(resourceOf(t, "3.0.0", "other"), failure.Terminal, "chart.resourceRef", "example.com/shop:3.0.0", "other")
 		s.refuses(resourceOf(t, "4.0.0", "local"), failure.Retryable, "chart.resourceRef", "example.com/shop:4.0.0", "not found")
 		s.refuses(helmv1alpha1.Chart{ResourceRef: "%"}, failure.Terminal, "chart.resourceRef", "getResourceKey")
+	}
+}
+
+// Of several sources the first counts, in the order of the manual.
+func TestTheFirstSourceCounts(t *testing.T) {
+	s := newShelves(t, false)
+	s.scope("")
+	s.Push(t, "charts/shop:3.0.0", version("3.0.0"))
+	components.Component{Name: "example.com/shop", Version: "3.0.0", Resources: []components.Resource{
+		{Name: "local", Type: "helmChart", MediaType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip", Content: version("5.0.0")},
+	}}.Push(t, components.Store(t, s.Registry, oci.Credential{}))
+	shelf := serve(t, (&repository{data: shop()}).ServeHTTP)
+	file := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(version("2.0.0")) })
+
+	chart := resourceOf(t, "3.0.0", "local")
+	chart.HelmChartRepo = repo(shelf.URL + "/charts").HelmChartRepo
+	chart.Ref = s.URL + "/charts/shop:3.0.0"
+	chart.Archive = remote(file.URL).Archive
+	chart.Archive.Raw = raw(version("1.0.0")).Archive.Raw
+	for _, step := range []struct {
+		want string
+		drop func()
+	}{
+		{"1.0.0", func() { chart.Archive.Raw = "" }},
+		{"2.0.0", func() { chart.Archive = nil }},
+		{"3.0.0", func() { chart.Ref = "" }},
+		{"1.2.3+build", func() { chart.HelmChartRepo = nil }},
+		{"5.0.0", func() {}},
+	} {
+		if got := s.mustFetch(chart, step.want); got.Metadata.Version != step.want {
+			t.Errorf("%+v leads to version %s, want %s", chart, got.Metadata.Version, step.want)
+		}
+		step.drop()
 	}
 }
 
