@@ -25,7 +25,14 @@ type Blueprints struct {
 
 // Repository is where a catalog reads components and blueprints, all by these.
 func (b *Blueprints) Repository(name string) catalog.Repository {
-	return catalog.Repository{Name: name, Source: b.Repositories, Resources: b.Repositories, Signatures: b.Repositories, Artifacts: b}
+	return catalog.Repository{
+		Name:       name,
+		Default:    b.Repositories.Default(),
+		Source:     b.Repositories,
+		Resources:  b.Repositories,
+		Signatures: b.Repositories,
+		Artifacts:  b,
+	}
 }
 
 // OCI implements catalog.Artifacts.

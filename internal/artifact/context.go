@@ -19,6 +19,8 @@ type View struct {
 	*Repositories
 	// Fingerprint is the same for those who have the same credentials and resolvers.
 	Fingerprint lru.Key
+	// Ignored lists what the Context says without any effect, in words for the user.
+	Ignored []string
 }
 
 // Of opens the repositories with what a Context says about credentials and resolvers. For one job of one object they are the
@@ -39,6 +41,7 @@ func (r *Registries) Of(c *lsv1alpha1.Context, contents credentials.Contents, ow
 	return View{
 		Repositories: r.With(lru.KeyOf(fingerprint[:], []byte(owner), []byte(job)), config),
 		Fingerprint:  fingerprint,
+		Ignored:      config.Ignored,
 	}, nil
 }
 

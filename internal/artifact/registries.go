@@ -30,6 +30,9 @@ type RegistryOptions struct {
 	CacheBytes     int64
 	// Files is where component repositories of the types local and CommonTransportFormat are; nil if there are none.
 	Files fs.FS
+	// Default is where components are looked up for which neither an installation nor its Context names a repository, unless it is the zero
+	// value.
+	Default component.RepositoryContext
 	// Instead takes the place of every repository of components that is named, unless it is the zero value.
 	Instead component.RepositoryContext
 }
@@ -40,6 +43,7 @@ type Registries struct {
 	client   *oci.Client
 	files    fs.FS
 	archives *repository.Archives
+	standard component.RepositoryContext
 	instead  component.RepositoryContext
 	open     *lru.Cache[*Repositories]
 }
@@ -87,6 +91,7 @@ func NewRegistries(options RegistryOptions) (*Registries, error) {
 		client:   oci.NewClient(oci.Options{Rules: options.Rules, Cache: cache}),
 		files:    options.Files,
 		archives: repository.NewArchives(),
+		standard: options.Default,
 		instead:  options.Instead,
 		open:     lru.NewCacheOf[*Repositories](maxRepositories),
 	}, nil
@@ -104,6 +109,7 @@ func (r *Registries) With(key lru.Key, config credentials.Config) *Repositories 
 				Resolvers:   config.Resolvers,
 				Files:       r.files,
 				Archives:    r.archives,
+				Default:     r.standard,
 				Instead:     r.instead,
 			}),
 			verified: map[verification]bool{},

@@ -106,6 +106,9 @@ func (r *Request) root() (component.Coordinates, error) {
 			return root, Invalid(ReasonContextInvalid, err)
 		}
 	}
+	if root.RepositoryContext.IsZero() {
+		root.RepositoryContext = r.Repository.Default
+	}
 	reference := r.Installation.Spec.ComponentDescriptor.Reference
 	if reference == nil {
 		return root, nil

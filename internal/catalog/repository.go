@@ -19,6 +19,8 @@ type Repository struct {
 	// Name tells repositories apart that may answer differently, for example because they are read with different
 	// credentials. A closure that was read from one is never handed to somebody who reads from another.
 	Name string
+	// Default is where a component is if neither its reference nor the Context says it; the zero value is nowhere.
+	Default component.RepositoryContext
 	// Source has the descriptors of components, Resources what lies behind them. Nil means that there are none.
 	Source    resolve.Source
 	Resources Resources

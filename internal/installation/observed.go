@@ -218,7 +218,7 @@ type Prepared struct {
 
 	Subs         *lsv1alpha1.SubInstCache
 	ExecutionRef *lsv1alpha1.ObjectReference
-	// Warnings are what has no effect in the blueprint.
+	// Warnings are what has no effect in the blueprint, and in the Context.
 	Warnings []string
 	// Overwritten is what overwrites have made of the component that the spec names, empty if nothing.
 	Overwritten string

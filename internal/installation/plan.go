@@ -28,6 +28,8 @@ type Inputs struct {
 	Stored map[string]map[string][]byte
 	// Context are the objects that the installation has written.
 	Context dataflow.Objects
+	// Ignored is what has no effect outside of the blueprint, in words for the user.
+	Ignored []string
 	// Below is what exists below the installation.
 	Below Below
 	// Err is why not all of it could be found out.
@@ -141,7 +143,7 @@ func prepared(in Inputs, out *blueprint.Output, p *Plan) Prepared {
 		Generation:        inst.Generation,
 		ImportsHash:       hashes.All,
 		BlueprintRevision: in.Revision,
-		Warnings:          out.Warnings,
+		Warnings:          slices.Concat(out.Warnings, in.Ignored),
 		Overwritten:       in.Overwritten,
 	}
 	if in.Run.Flow == lsv1alpha1.FlowContinuous {

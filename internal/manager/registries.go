@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/component/repository"
 	"espalier.dev/internal/controller/installations"
 )
 
@@ -27,6 +28,9 @@ type RegistryOptions struct {
 	CacheMebibytes int64
 	// ComponentsDirectory is where repository contexts of the types local and CommonTransportFormat lead. If it is empty, they lead nowhere.
 	ComponentsDirectory string
+	// DefaultRepositoryContext is where components are looked up for which neither an installation nor its Context names a repository, in
+	// the syntax of repository.ParseContext. If it is empty, such components are nowhere.
+	DefaultRepositoryContext string
 	// Verification is one of installations.VerificationPolicies: whose signatures of components are checked.
 	Verification string
 }
@@ -50,6 +54,13 @@ func (o *RegistryOptions) addFlags(flags *pflag.FlagSet) {
 		"directory with component archives, to which repository contexts of the types local and CommonTransportFormat lead (default: none)",
 	)
 	flags.StringVar(
+		&o.DefaultRepositoryContext,
+		repository.DefaultFlag,
+		o.DefaultRepositoryContext,
+		"repository for components for which neither the installation nor its Context names one: the address of a registry, such as "+
+			"registry.example.com/components, or a repository context in JSON (default: none)",
+	)
+	flags.StringVar(
 		&o.Verification,
 		"signature-verification",
 		o.Verification,
@@ -65,7 +76,8 @@ func (o *RegistryOptions) validate() error {
 	if o.CacheMebibytes < 1 {
 		return fmt.Errorf("--registry-cache-size is %d: it must be at least 1", o.CacheMebibytes)
 	}
-	return nil
+	_, err := repository.ParseContext(o.DefaultRepositoryContext)
+	return err
 }
 
 // open makes the registries of a manager.
@@ -78,11 +90,16 @@ func (o *RegistryOptions) open(mgr ctrl.Manager) (*artifact.Registries, error) {
 	if err != nil {
 		return nil, err
 	}
+	standard, err := repository.ParseContext(o.DefaultRepositoryContext)
+	if err != nil {
+		return nil, err
+	}
 	return artifact.NewRegistries(artifact.RegistryOptions{
 		Rules:          dialRules(mgr),
 		CacheDirectory: directory,
 		CacheBytes:     o.CacheMebibytes * mebibyte,
 		Files:          files,
+		Default:        standard,
 	})
 }
 

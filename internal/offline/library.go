@@ -98,7 +98,7 @@ func (l *Library) readComponents(directory fs.FS, name string) error {
 // repository is where the catalog reads from: the directory of components if the user gave one, otherwise what is outside.
 func (l *Library) repository(outside catalog.Repository) catalog.Repository {
 	if l.directory != nil {
-		return catalog.Repository{Source: l.source, Resources: l, Artifacts: outside.Artifacts}
+		return catalog.Repository{Default: outside.Default, Source: l.source, Resources: l, Artifacts: outside.Artifacts}
 	}
 	outside.Resources = given{library: l, others: outside.Resources}
 	return outside

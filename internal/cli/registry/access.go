@@ -66,6 +66,9 @@ type Task struct {
 	Name string
 	// Directory is where archives are; empty if there are none.
 	Directory string
+	// Default is where components are looked up for which neither an installation nor its Context names a repository, unless it is the zero
+	// value.
+	Default component.RepositoryContext
 	// Instead takes the place of every repository of components that is named, unless it is the zero value.
 	Instead component.RepositoryContext
 	// Lazy leaves credentials and everything else alone until something outside is asked for, if it ever is.
@@ -135,6 +138,7 @@ func (s *Session) open() (err error) {
 		CacheDirectory: cache,
 		CacheBytes:     cacheMebibytes << 20,
 		Files:          files,
+		Default:        s.task.Default,
 		Instead:        s.task.Instead,
 	})
 	if err != nil {

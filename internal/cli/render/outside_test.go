@@ -354,7 +354,8 @@ func TestErrorsFromOutsideSayWhatToDo(t *testing.T) {
 	}{
 		"no repository": {
 			context: contextAt("null"),
-			want:    "set repositoryContext in the reference or in the Context, or a resolver in its ocmConfig; give its descriptors, in a directory or an archive, with --components",
+			want: "set repositoryContext in the reference or in the Context, a resolver in its ocmConfig, or --default-repository-context; " +
+				"give its descriptors, in a directory or an archive, with --components",
 		},
 		"no component": {
 			inst: strings.ReplaceAll(shopInstallation, "1.0.0", "9.0.0"),
@@ -387,5 +388,35 @@ func TestErrorsFromOutsideSayWhatToDo(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// The flag of the controllers has the same meaning here: it is the last to say where components are.
+func TestTheDefaultRepository(t *testing.T) {
+	server := filled(t, registry.Options{})
+	silent := map[string]string{"inst.yaml": shopInstallation}
+	want := renderIn(t, map[string]string{"inst.yaml": shopInstallation, "context.yaml": contextAt(inRegistry(server.URL))})
+	for _, text := range []string{server.URL, `{"type": "OCIRegistry", "baseUrl": "` + server.URL + `"}`} {
+		got := renderIn(t, silent, "--default-repository-context", text)
+		if diff := cmp.Diff(want, got); diff != "" || got.Code != 0 {
+			t.Errorf("%s (-in the Context +by the flag):\n%s", text, diff)
+		}
+	}
+	// The Context comes first, even if it does not have the component.
+	empty := registry.Start(t, registry.Options{})
+	named := map[string]string{"inst.yaml": shopInstallation, "context.yaml": contextAt(inRegistry(empty.URL))}
+	for flag, said := range map[string]string{
+		"":         "a resolver in its ocmConfig, or --default-repository-context",
+		"{}":       "--default-repository-context: a repository context needs a type",
+		server.URL: "component example.com/shop:1.0.0 was not found",
+	} {
+		files := silent
+		if flag == server.URL {
+			files = named
+		}
+		got := renderIn(t, files, "--default-repository-context", flag)
+		if got.Code != 1 || !strings.Contains(got.Stderr, said) {
+			t.Errorf("%q: %+v, want %q", flag, got, said)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/registry"
+	"espalier.dev/internal/component/repository"
 	"espalier.dev/internal/offline"
 )
 
@@ -28,6 +29,7 @@ type options struct {
 	namespace   string
 	recursive   bool
 	components  string
+	standard    string
 	blueprints  []string
 	exports     string
 	format      string
@@ -51,14 +53,14 @@ Secrets, ConfigMaps, and the Context with its ComponentVersionOverwrites if it
 matters. Other kinds are ignored with a warning. Without NAME, all installations
 are rendered that are not nested in others.
 
-Components are read from the repository that the installation or its Context names,
-as in a cluster: a registry, or an archive below the current directory. With
---components they come from a directory of descriptors, or from an archive in the
-common transport format, and nothing else is asked for them. Blueprints of
-spec.blueprint.oci and spec.blueprint.git are read from where they are. Credentials
-are those of the Context, as far as its Secrets are among the manifests, those that
-docker login has written, or those of the file that --registry-config names. A
-signature that spec.verification wants is checked if its key is among the manifests.
+Components are read from the repository that the installation names, or its Context,
+or --default-repository-context, as in a cluster: a registry, or an archive below the
+current directory. With --components they come from a directory of descriptors, or from
+an archive in the common transport format, and nothing else is asked for them.
+Blueprints of spec.blueprint.oci and spec.blueprint.git are read from where they are.
+Credentials are those of the Context, as far as its Secrets are among the manifests,
+those that docker login has written, or those of the file that --registry-config names.
+A signature that spec.verification wants is checked if its key is among the manifests.
 
 Nothing is deployed, so nothing is exported either. Say with --exports what
 installations export, by their path of names in the blueprints:
@@ -108,6 +110,12 @@ exports that are not known (all others are printed), 1 for any other error.`,
 	flags.StringVarP(&opts.format, "output", "o", offline.FormatYAML, "output format: yaml or json")
 	flags.BoolVar(&opts.charts, "charts", false, "print the objects of charts that are in the configurations of deploy items")
 	flags.BoolVar(&opts.showSecrets, "show-secrets", false, "print values of Secrets, kubeconfigs and states instead of masking them")
+	flags.StringVar(
+		&opts.standard,
+		repository.DefaultFlag,
+		"",
+		"repository for components for which neither the manifests nor their Contexts name one, as the flag of the controllers (default: none)",
+	)
 	opts.access = registry.AddFlags(env, flags)
 	return cmd
 }
@@ -181,9 +189,12 @@ func render(ctx context.Context, opts options) (*offline.Result, error) {
 // the manifests say. Archives that these name are below the current directory.
 func sources(opts options) (registry.Task, *offline.Library, error) {
 	task := registry.Task{Name: "reading components and blueprints", Directory: ".", Lazy: true}
+	var err error
+	if task.Default, err = repository.ParseContext(opts.standard); err != nil {
+		return task, nil, err
+	}
 	directory := opts.components
 	if directory != "" && registry.IsArchive(directory) {
-		var err error
 		if task.Instead, task.Directory, err = registry.InsteadOfAll(directory); err != nil {
 			return task, nil, fmt.Errorf("--components %s: %w", directory, err)
 		}

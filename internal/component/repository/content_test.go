@@ -29,8 +29,15 @@ const (
 // artifactSetOf packs an artifact as components store it in a blob.
 func artifactSetOf(t testing.TB, configType string, layers ...blob) (string, oci.Manifest) {
 	t.Helper()
+	files, manifest := artifactSetFiles(t, oci.MediaTypeManifest, configType, layers...)
+	return string(gzipOf(t, tarOf(t, files))), manifest
+}
+
+// artifactSetFiles are the files of such an archive.
+func artifactSetFiles(t testing.TB, mediaType, configType string, layers ...blob) (archive.Files, oci.Manifest) {
+	t.Helper()
 	a := oci.NewArchive()
-	manifest := artifactOf(t, a, "x", "1", configType, layers...)
+	manifest := typedArtifactOf(t, mediaType, a, "x", "1", configType, layers...)
 	files, err := a.Files()
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +47,7 @@ func artifactSetOf(t testing.TB, configType string, layers ...blob) (string, oci
 		"schemaVersion": 2, "manifests": []oci.Descriptor{manifest.Descriptor}, "annotations": map[string]string{"software.ocm/main": manifest.Digest.String()},
 	})
 	files["index.json"], files["oci-layout"] = index, []byte(`{"imageLayoutVersion":"1.0.0"}`)
-	return string(gzipOf(t, tarOf(t, files))), manifest
+	return files, manifest
 }
 
 // scene is a component in a registry with a resource of every kind.
@@ -314,7 +321,11 @@ func TestInstead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := New(Options{Files: files, Instead: contextOf(t, map[string]any{"type": "CommonTransportFormat", "filePath": "."})})
+	r := New(Options{
+		Files:   files,
+		Default: contextOf(t, map[string]any{"type": "oci", "baseUrl": "default.example.com"}),
+		Instead: contextOf(t, map[string]any{"type": "CommonTransportFormat", "filePath": "."}),
+	})
 	for _, at := range []component.RepositoryContext{{}, contextOf(t, map[string]any{"type": "oci", "baseUrl": "r.example.com"})} {
 		content, err := read(t.Context(), t, r, component.Coordinates{RepositoryContext: at, Name: "a", Version: "1.0.0"}, "txt")
 		if err != nil || string(content.Data) != "hello" {

@@ -39,6 +39,8 @@ type Options struct {
 	Resolvers []credentials.Resolver
 	// Files is where repositories of the types local and CommonTransportFormat are. Nil means that there are none.
 	Files fs.FS
+	// Default is where components are looked up whose reference names no repository, unless it is the zero value.
+	Default component.RepositoryContext
 	// Instead takes the place of every repository that is named, of resolvers too, unless it is the zero value.
 	Instead component.RepositoryContext
 	// ContentBytes is how large content may be that is read into memory; zero means 32 MiB.
@@ -79,6 +81,9 @@ func New(options Options) *Repositories {
 		archives: lru.NewCache[*oci.Archive](archiveCacheBytes),
 	}
 }
+
+// Default is where components are looked up whose reference names no repository; the zero value if there is no such place.
+func (r *Repositories) Default() component.RepositoryContext { return r.options.Default }
 
 // version is a version of a component that was found, with a way to its local blobs.
 type version struct {
@@ -132,8 +137,10 @@ func (r *Repositories) search(ctx context.Context, at component.Coordinates) (*v
 	if len(contexts) == 0 {
 		// The Context may be completed later.
 		return nil, failure.NewRetryable(failure.Details{Operation: "ReadComponent", Reason: ReasonRepositoryContextMissing}, fmt.Errorf(
-			"component %s: no repository is named: set repositoryContext in the reference or in the Context, or a resolver in its ocmConfig",
+			"component %s: no repository is named: set repositoryContext in the reference or in the Context, a resolver in its ocmConfig, "+
+				"or --%s",
 			at.ID(),
+			DefaultFlag,
 		))
 	}
 	var reasons []string
@@ -155,8 +162,11 @@ func (r *Repositories) contexts(at component.Coordinates) ([]component.Repositor
 		return []component.RepositoryContext{r.options.Instead}, nil
 	}
 	var contexts []component.RepositoryContext
-	if !at.RepositoryContext.IsZero() {
-		contexts = append(contexts, at.RepositoryContext)
+	for _, one := range []component.RepositoryContext{at.RepositoryContext, r.options.Default} {
+		if !one.IsZero() {
+			contexts = append(contexts, one)
+			break
+		}
 	}
 	for _, resolver := range r.options.Resolvers {
 		if !resolver.Serves(at.Name) {

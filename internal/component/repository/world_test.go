@@ -74,6 +74,8 @@ type written struct {
 	layers     []blob
 	// swapped puts the descriptor behind the other layers.
 	swapped bool
+	// docker gives the manifests the media types of Docker.
+	docker bool
 	// index wraps the component into an index, beside other artifacts.
 	index []oci.Descriptor
 }
@@ -130,13 +132,19 @@ func (w written) push(t testing.TB, into oci.Store) {
 	if w.swapped {
 		layers[0], layers[len(layers)-1] = layers[len(layers)-1], layers[0]
 	}
-	manifest := manifestOf(t, map[string]any{"schemaVersion": 2, "mediaType": oci.MediaTypeManifest, "config": put(w.configType, config), "layers": layers})
+	manifestType, indexType := oci.MediaTypeManifest, oci.MediaTypeIndex
+	if w.docker {
+		manifestType, indexType = oci.MediaTypeDockerManifest, oci.MediaTypeDockerIndex
+	}
+	manifest := manifestOf(t, map[string]any{"schemaVersion": 2, "mediaType": manifestType, "config": put(w.configType, config), "layers": layers})
 	tag := strings.ReplaceAll(w.version, "+", ".build-")
 	if w.index != nil {
 		if err := into.PushManifest(ctx, w.repository, "", manifest); err != nil {
 			t.Fatal(err)
 		}
-		manifest = indexOf(t, append([]oci.Descriptor{manifest.Descriptor}, w.index...))
+		manifest = manifestOf(t, map[string]any{
+			"schemaVersion": 2, "mediaType": indexType, "manifests": append([]oci.Descriptor{manifest.Descriptor}, w.index...),
+		})
 	}
 	if err := into.PushManifest(ctx, w.repository, tag, manifest); err != nil {
 		t.Fatal(err)
@@ -153,13 +161,14 @@ func manifestOf(t testing.TB, fields map[string]any) oci.Manifest {
 	return oci.NewManifest(mediaType, text)
 }
 
-func indexOf(t testing.TB, manifests []oci.Descriptor) oci.Manifest {
-	t.Helper()
-	return manifestOf(t, map[string]any{"schemaVersion": 2, "mediaType": oci.MediaTypeIndex, "manifests": manifests})
-}
-
 // artifactOf stores an artifact and returns its manifest.
 func artifactOf(t testing.TB, into oci.Store, repository, tag string, configType string, layers ...blob) oci.Manifest {
+	t.Helper()
+	return typedArtifactOf(t, oci.MediaTypeManifest, into, repository, tag, configType, layers...)
+}
+
+// typedArtifactOf is artifactOf for a manifest of any media type.
+func typedArtifactOf(t testing.TB, mediaType string, into oci.Store, repository, tag, configType string, layers ...blob) oci.Manifest {
 	t.Helper()
 	var descriptors []oci.Descriptor
 	for _, layer := range layers {
@@ -173,7 +182,7 @@ func artifactOf(t testing.TB, into oci.Store, repository, tag string, configType
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest := manifestOf(t, map[string]any{"schemaVersion": 2, "mediaType": oci.MediaTypeManifest, "config": config, "layers": descriptors})
+	manifest := manifestOf(t, map[string]any{"schemaVersion": 2, "mediaType": mediaType, "config": config, "layers": descriptors})
 	if err := into.PushManifest(t.Context(), repository, tag, manifest); err != nil {
 		t.Fatal(err)
 	}

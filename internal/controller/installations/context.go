@@ -20,7 +20,7 @@ import (
 )
 
 // readContext reads what the Context of an installation says about components, and opens the repositories with it.
-func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow.Run) (*artifact.Repositories, error) {
+func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow.Run) (artifact.View, error) {
 	inst := r.Installation
 	key := client.ObjectKey{Namespace: inst.Namespace, Name: cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)}
 	r.Context = &lsv1alpha1.Context{}
@@ -29,18 +29,18 @@ func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow
 		// A blueprint on its own needs nothing of a Context but credentials, and not always these.
 		r.Context.Namespace, r.Context.Name = key.Namespace, key.Name
 	case apierrors.IsNotFound(err):
-		return nil, catalog.Absent(catalog.ReasonContextNotFound, fmt.Errorf("spec.context: there is no Context %s: create it", key))
+		return artifact.View{}, catalog.Absent(catalog.ReasonContextNotFound, fmt.Errorf("spec.context: there is no Context %s: create it", key))
 	case err != nil:
-		return nil, fmt.Errorf("read Context %s: %w", key, err)
+		return artifact.View{}, fmt.Errorf("read Context %s: %w", key, err)
 	}
 	if err := k.readOverwrites(ctx, r); err != nil {
-		return nil, err
+		return artifact.View{}, err
 	}
-	repositories, err := k.openRepositories(ctx, r, run)
+	view, err := k.openRepositories(ctx, r, run)
 	if err != nil {
-		return nil, err
+		return artifact.View{}, err
 	}
-	return repositories, k.readTrust(ctx, r)
+	return view, k.readTrust(ctx, r)
 }
 
 func (k *kind) readOverwrites(ctx context.Context, r *catalog.Request) error {
@@ -61,18 +61,19 @@ func (k *kind) readOverwrites(ctx context.Context, r *catalog.Request) error {
 }
 
 // openRepositories gives a request the repositories as the Context's credentials show them. They are the same for a whole job.
-func (k *kind) openRepositories(ctx context.Context, r *catalog.Request, run dataflow.Run) (*artifact.Repositories, error) {
+func (k *kind) openRepositories(ctx context.Context, r *catalog.Request, run dataflow.Run) (artifact.View, error) {
 	view, err := k.registries.Of(r.Context, k.contentsIn(ctx, r.Context.Namespace), r.Installation.UID, run.Version)
 	if err != nil {
-		return nil, catalog.Absent(catalog.ReasonContextInvalid, catalog.AboutContext(r.Context, err))
+		return artifact.View{}, catalog.Absent(catalog.ReasonContextInvalid, catalog.AboutContext(r.Context, err))
 	}
 	r.Repository = catalog.Repository{
 		Name:       hex.EncodeToString(view.Fingerprint[:]),
+		Default:    view.Default(),
 		Source:     view,
 		Resources:  view,
 		Signatures: view,
 	}
-	return view.Repositories, nil
+	return view, nil
 }
 
 // readTrust reads the key or the certificates for the signature that an installation wants to be checked.

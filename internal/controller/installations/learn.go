@@ -78,7 +78,7 @@ func (k *kind) inputs(
 }
 
 func (k *kind) readInputs(ctx context.Context, inst *lsv1alpha1.Installation, in *installation.Inputs, how reading) (err error) {
-	if in.Input, err = k.subject(ctx, inst, in.Run, how.revision); err != nil {
+	if err := k.subject(ctx, inst, in, how.revision); err != nil {
 		return err
 	}
 	if in.Scope, in.Marks, err = k.expectedScope(ctx, inst, in.Run); err != nil {

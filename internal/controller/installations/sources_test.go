@@ -65,6 +65,8 @@ func TestResourcesOfComponentsAreAskedFor(t *testing.T) {
 		w.withComponent("schema", header+schema),
 		w.withComponent("content", header+imports("base")+deploy(item("one", `export: {size: {{ getResourceContent "cd://resources/size" }}}`))),
 	)
-	w.complains("schema", "no repository is named: set repositoryContext")
-	w.complains("content", "no repository is named: set repositoryContext")
+	const said = "no repository is named: set repositoryContext in the reference or in the Context, a resolver in its ocmConfig, " +
+		"or --default-repository-context"
+	w.complains("schema", said)
+	w.complains("content", said)
 }

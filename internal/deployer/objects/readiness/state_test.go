@@ -37,6 +37,20 @@ func TestStates(t *testing.T) {
 			text:    "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}}",
 			missing: "observedGeneration",
 		},
+		"a DaemonSet whose pods are scheduled": {
+			text: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 2, " +
+				"currentNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: 1, numberAvailable: 1}}",
+			missing: "Available: 1/2",
+		},
+		"a DaemonSet with pods of before": {
+			text: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 2}, status: {observedGeneration: 2, desiredNumberScheduled: 2, " +
+				"currentNumberScheduled: 2, updatedNumberScheduled: 1, numberReady: 2, numberAvailable: 2}}",
+			missing: "Updated: 1/2",
+		},
+		"a ready DaemonSet": {
+			text: "{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 2, " +
+				"currentNumberScheduled: 2, updatedNumberScheduled: 2, numberReady: 2, numberAvailable: 2}}",
+		},
 		"a new Job": {text: "{apiVersion: batch/v1, kind: Job}", missing: "not complete"},
 		"a running Job": {
 			text:    "{apiVersion: batch/v1, kind: Job, status: {active: 1, startTime: x}}",
