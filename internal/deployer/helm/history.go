@@ -165,6 +165,15 @@ func replaced(history []*release.Release) []*release.Release {
 	return before
 }
 
+// follows reports whether a revision that has replaced others is an upgrade of what was deployed.
+func follows(replaced []*release.Release) bool {
+	if len(replaced) == 0 {
+		return false
+	}
+	status := replaced[0].Info.Status
+	return status == common.StatusDeployed || status == common.StatusSuperseded
+}
+
 // statusOf is what the status of the item tells of a revision.
 func statusOf(reference helmv1alpha1.ReleaseReference, r *release.Release) *helmv1alpha1.ReleaseStatus {
 	status := &helmv1alpha1.ReleaseStatus{ReleaseReference: reference, Revision: r.Version}

@@ -38,6 +38,8 @@ type memory struct {
 	// current is the revision that is deployed, and replaced those before it whose objects were not swept yet.
 	current  *release.Release
 	replaced []*release.Release
+	// upgraded says that the current revision was made by an upgrade, not by an installation.
+	upgraded bool
 }
 
 func newMemory() *memory { return &memory{applied: apply.Memory{}} }
@@ -153,6 +155,9 @@ func (p *pass) awaitChecks(ctx context.Context) (*cluster.Wait, error) {
 }
 
 func (p *pass) readExports(ctx context.Context) (*cluster.Wait, error) {
+	if err := p.seeRevision(); err != nil {
+		return nil, err
+	}
 	values, wait, err := export.Reader{Exports: p.config.exports, Cluster: p.cluster, Find: p.find}.Pass(ctx)
 	for key, value := range values {
 		if p.exports == nil {

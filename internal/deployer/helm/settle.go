@@ -69,6 +69,7 @@ func (p *pass) bringAbout(ctx context.Context, h *handle) (*cluster.Wait, error)
 		memory.current = made
 	}
 	memory.replaced = replaced(history)
+	memory.upgraded = d.course == upgrade || d.course == leave && follows(memory.replaced)
 	return nil, p.takeNote(h)
 }
 

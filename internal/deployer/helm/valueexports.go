@@ -38,6 +38,18 @@ func readValues(exports []deployer.Export, seen map[string]any) (map[string]any,
 	return result, nil
 }
 
+// seeRevision reads those exports again once the release is there: before that, nobody knows which revision the templates see.
+func (p *pass) seeRevision() (err error) {
+	memory := p.session.Memory
+	told, found := memory.seen["Release"].(map[string]any)
+	if !found || memory.current == nil {
+		return nil
+	}
+	told["Revision"], told["IsInstall"], told["IsUpgrade"] = memory.current.Version, !memory.upgraded, memory.upgraded
+	p.exports, err = readValues(p.config.valueExports, memory.seen)
+	return err
+}
+
 func unexported(format string, args ...any) error {
 	details := failure.Details{Operation: "Export", Reason: "InvalidExport", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)}}
 	return failure.Terminalf(details, format, args...)

@@ -4,6 +4,7 @@
 package helm_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -235,11 +236,16 @@ func (w *world) change(name string, change func(*corev1.ConfigMap)) {
 	}
 }
 
-// A release counts its revisions. A template is rendered as if it were installed, each time.
+// A release counts its revisions. A template is rendered as if it were installed, each time. Exports tell what the templates see, also of
+// a revision that an earlier job has made.
 func TestWhatTemplatesSeeOfTheRelease(t *testing.T) {
-	for mode, want := range map[string][]string{
-		"true":  {"1 true false a", "2 false true b"},
-		"false": {"0 true false a", "0 true false b"},
+	type seen struct {
+		revision float64
+		upgrade  bool
+	}
+	for mode, want := range map[string][]seen{
+		"true":  {{1, false}, {2, true}, {2, true}},
+		"false": {{0, false}, {0, false}, {0, false}},
 	} {
 		t.Run("helmDeployment "+mode, func(t *testing.T) {
 			w := newWorld(t)
@@ -249,17 +255,22 @@ func TestWhatTemplatesSeeOfTheRelease(t *testing.T) {
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: "{{ .Name }}"}
-data:
-  key: "{{ .Revision }} {{ .IsInstall }} {{ .IsUpgrade }} {{ $.Values.job }}"
-  service: "{{ .Service }}"
-  namespace: "{{ .Namespace }}"
+data: {key: "{{ .Revision }} {{ .IsInstall }} {{ .IsUpgrade }} {{ .Service }} {{ .Namespace }} {{ $.Values.job }}"}
 {{- end }}
 `)
-			for i, job := range []string{"a", "b"} {
-				w.succeed("{helmDeployment: " + mode + ", values: {job: " + job + "}}")
-				seen := map[string]string{"key": want[i], "service": "Helm", "namespace": w.namespace}
-				if diff := cmp.Diff(seen, w.configMap("shop").Data); diff != "" {
-					t.Error(diff)
+			for i, job := range []string{"a", "b", "b"} {
+				progress := w.succeed("{helmDeployment: " + mode + ", values: {job: " + job + "}, exports: {exports: [{key: seen, jsonPath: .Release}]}}")
+				now := want[i]
+				text := fmt.Sprint("shop=", now.revision, " ", !now.upgrade, " ", now.upgrade, " Helm ", w.namespace, " ", job)
+				if diff := cmp.Diff([]string{text}, w.content()); diff != "" {
+					t.Errorf("job %d: %s", i, diff)
+				}
+				release := map[string]any{
+					"Name": "shop", "Namespace": w.namespace, "Service": "Helm",
+					"Revision": now.revision, "IsInstall": !now.upgrade, "IsUpgrade": now.upgrade,
+				}
+				if diff := cmp.Diff(map[string]any{"seen": release}, progress.Exports); diff != "" {
+					t.Errorf("job %d: %s", i, diff)
 				}
 			}
 		})
