@@ -98,7 +98,7 @@ func (p *plan) block(members []int, links []link) *block {
 		b.portsLeft = b.portsLeft || l.from == page
 		b.portsRight = b.portsRight || l.to == page
 	}
-	columns := ranks(members, links)
+	columns := p.ranks(members, links)
 	last := 0
 	cells := map[int]int{}
 	for _, n := range members {
@@ -202,8 +202,8 @@ func (b *block) offset(p *plan, c int, r *route, leaves bool) (int, bool) {
 }
 
 // ranks returns the column of each node: the length of the longest path to it. A node with more lines to its right than to its left then
-// moves as close to those as it can.
-func ranks(members []int, links []link) map[int]int {
+// moves as close to those as it can, unless it has a side.
+func (p *plan) ranks(members []int, links []link) map[int]int {
 	after, before := map[int][]int{}, map[int]int{}
 	balance := map[int]int{}
 	for _, l := range links {
@@ -229,8 +229,27 @@ func ranks(members []int, links []link) map[int]int {
 			}
 		}
 	}
+	for _, n := range members {
+		if p.nodes[n].Side == Start {
+			balance[n] = 0
+		}
+	}
 	pull(rank, sorted, after, balance)
+	p.push(rank, members, after)
 	return rank
+}
+
+// push moves nodes that stand at the end into the last column, if no line leads on from them.
+func (p *plan) push(rank map[int]int, members []int, after map[int][]int) {
+	last := 0
+	for _, n := range members {
+		last = max(last, rank[n])
+	}
+	for _, n := range members {
+		if p.nodes[n].Side == End && len(after[n]) == 0 {
+			rank[n] = last
+		}
+	}
 }
 
 // pull moves nodes that have more lines after them than before them, the last one first.

@@ -26,7 +26,19 @@ type Node struct {
 	Title, Detail string
 	// State is a word that says how it looks, such as done or failed. An unknown one is drawn plainly.
 	State string
+	// Side says at which end of what it is connected with it stands. Without one it stands where its lines are short.
+	Side Side
 }
+
+// Side is an end of a drawing.
+type Side int
+
+// Nodes at the start are in the first column unless a line leads to them, and those at the end in the last unless one leads on.
+const (
+	Anywhere Side = iota
+	Start
+	End
+)
 
 // Edge goes from one node to another. Both may be groups, and one may lie in the other.
 type Edge struct {

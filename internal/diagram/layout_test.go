@@ -83,6 +83,9 @@ func random(seed uint64, nodes, edges int) diagram.Graph {
 		if chance.IntN(40) == 0 {
 			n.ID = name()
 		}
+		if seed%2 == 1 {
+			n.Side = diagram.Side(chance.IntN(3))
+		}
 		g.Nodes = append(g.Nodes, n)
 	}
 	for range edges {
@@ -125,6 +128,29 @@ func TestLinesGoFromLeftToRightUnlessTheyCloseACycle(t *testing.T) {
 		if first, last := points[0], points[len(points)-1]; first[0] >= last[0] {
 			t.Errorf("the line from %s to %s goes from %v to %v", line.From, line.To, first, last)
 		}
+	}
+}
+
+func TestNodesWithASideStandThere(t *testing.T) {
+	g := diagram.Graph{Nodes: []diagram.Node{
+		{ID: "early", Side: diagram.Start}, {ID: "late", Side: diagram.Start}, {ID: "pulled"}, {ID: "a"}, {ID: "b"}, {ID: "c"},
+		{ID: "short", Side: diagram.End}, {ID: "long", Side: diagram.End}, {ID: "leads on", Side: diagram.End}, {ID: "led to", Side: diagram.Start},
+	}}
+	for _, e := range []string{
+		"early>a", "late>c", "pulled>c", "a>b", "b>c", "c>long", "a>short", "a>leads on", "leads on>c", "early>led to", "led to>b",
+	} {
+		from, to, _ := strings.Cut(e, ">")
+		g.Edges = append(g.Edges, diagram.Edge{From: from, To: to})
+	}
+	at := map[string]int{}
+	for _, box := range g.Layout().Boxes {
+		at[box.ID] = box.X
+	}
+	if at["early"] != at["late"] || at["late"] >= at["pulled"] || at["short"] != at["long"] || at["long"] <= at["c"] {
+		t.Errorf("nodes stand at %v", at)
+	}
+	if at["leads on"] >= at["c"] || at["led to"] <= at["early"] {
+		t.Errorf("lines go before sides: %v", at)
 	}
 }
 

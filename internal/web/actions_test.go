@@ -359,7 +359,7 @@ func TestBlueprints(t *testing.T) {
 	var shown shownBlueprint
 	v.get("/api/v1/blueprints?name=shop&namespace="+namespace).into(t, &shown)
 	if len(shown.Imports) != 1 || shown.Imports[0].Name != "size" || shown.Imports[0].Type != "data" || len(shown.Exports) != 1 ||
-		len(shown.Graph.Nodes) != 1 || !strings.Contains(shown.Source, "blueprint.yaml") {
+		len(shown.Graph.Nodes) != 4 || len(shown.Graph.Edges) != 2 || !strings.Contains(shown.Source, "blueprint.yaml") {
 		t.Errorf("%+v", shown)
 	}
 	for values, want := range map[string]string{"": "41", "size: 7": "size: 7", "size:": "41"} {

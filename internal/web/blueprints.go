@@ -21,7 +21,6 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/dataflow"
-	"espalier.dev/internal/diagram"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/offline"
 	"espalier.dev/internal/web/rights"
@@ -82,8 +81,8 @@ func (s *Server) blueprint(r *http.Request, by caller) (any, error) {
 	shown := shownBlueprint{
 		Name: inst.Name, Imports: []parameter{}, Exports: []parameter{}, Graph: partsOf(inst.Name, parsed), Source: source,
 	}
-	for i := range parsed.Imports {
-		shown.Imports = append(shown.Imports, parameterOf(&parsed.Imports[i].FieldValueDefinition))
+	for _, definition := range allImports(parsed.Imports) {
+		shown.Imports = append(shown.Imports, parameterOf(definition))
 	}
 	for i := range parsed.Exports {
 		shown.Exports = append(shown.Exports, parameterOf(&parsed.Exports[i].FieldValueDefinition))
@@ -118,55 +117,6 @@ func parameterOf(d *lsv1alpha1.FieldValueDefinition) parameter {
 		}
 	}
 	return p
-}
-
-// partsOf draws the nested installations that a blueprint names, and the values that go between them.
-func partsOf(name string, b *blueprint.Blueprint) view.Graph {
-	graph := diagram.Graph{Title: "What the blueprint of " + name + " contains"}
-	givers := map[string]string{}
-	for _, sub := range b.Subinstallations {
-		if sub.InstallationTemplate == nil {
-			continue
-		}
-		graph.Nodes = append(graph.Nodes, diagram.Node{ID: sub.Name, Title: sub.Name, Detail: "installation", State: string(view.NotYet)})
-		for _, export := range sub.Exports.Data {
-			givers[export.DataRef] = sub.Name
-		}
-	}
-	for _, sub := range b.Subinstallations {
-		if sub.InstallationTemplate == nil {
-			continue
-		}
-		for _, taken := range sub.Imports.Data {
-			if giver, inside := givers[taken.DataRef]; inside {
-				graph.Edges = append(graph.Edges, diagram.Edge{From: giver, To: sub.Name, Label: taken.DataRef, State: "there"})
-			}
-		}
-	}
-	for i, executor := range slices.Concat(b.SubinstallationExecutions, b.DeployExecutions) {
-		detail := "makes installations"
-		if i >= len(b.SubinstallationExecutions) {
-			detail = "makes deploy items"
-		}
-		graph.Nodes = append(graph.Nodes, diagram.Node{
-			ID: fmt.Sprintf("template-%d", i), Title: executor.Name, Detail: detail, State: string(view.NotYet),
-		})
-	}
-	return drawn(graph.Layout())
-}
-
-func drawn(drawing diagram.Drawing) view.Graph {
-	graph := view.Graph{Width: drawing.Width, Height: drawing.Height, Nodes: []view.Node{}, Edges: []view.Edge{}}
-	for _, box := range drawing.Boxes {
-		graph.Nodes = append(graph.Nodes, view.Node{
-			ID: box.ID, X: box.X, Y: box.Y, Width: box.Width, Height: box.Height, Title: box.Title, Detail: box.Detail,
-			Status: view.Status{Tone: view.NotYet}, Group: box.Group,
-		})
-	}
-	for _, line := range drawing.Lines {
-		graph.Edges = append(graph.Edges, view.Edge{From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path})
-	}
-	return graph
 }
 
 // trial is what somebody wants to see rendered.

@@ -62,7 +62,7 @@ func TestBlueprintsOfRegistries(t *testing.T) {
 	at := "?name=far&namespace=" + namespace
 	var shown shownBlueprint
 	all.get("/api/v1/blueprints"+at).into(t, &shown)
-	if len(shown.Imports) != 2 || len(shown.Graph.Nodes) != 2 || !strings.Contains(shown.Source, "deployExecutions") ||
+	if len(shown.Imports) != 2 || len(shown.Graph.Nodes) != 4 || !strings.Contains(shown.Source, "deployExecutions") ||
 		!strings.Contains(shown.Source, "logo.bin: (2 bytes)") {
 		t.Errorf("%+v", shown)
 	}

@@ -140,6 +140,11 @@ function pathOf(from, to) {
   return `M${x1} ${y1}C${mid} ${y1} ${mid} ${y2} ${x2} ${y2}`;
 }
 
+function labelAt(from, to) {
+  const [a, b] = [nodeAt(from), nodeAt(to)];
+  return { labelX: (a.x + 148 + b.x) / 2, labelY: (a.y + b.y) / 2 + 20 };
+}
+
 // Minutes since the start of the job: waits until, works until; the last is the state.
 const parts = {
   network: [0, 1.6, "done"], postgres: [0, 3.5, "done"], redis: [0, 1.1, "done"], kafka: [0, 4.1, "done"], certificates: [1.6, 2.5, "done", ["network"]],
@@ -215,7 +220,7 @@ export function installation(now) {
           status: part ? status(part[2], words[part[2]]) : status("waits", "missing"), ...(part ? {} : { ghost: true }),
         };
       }),
-      edges: edges.map(([from, to, label, state = "there"]) => ({ from: from === "smtp" ? "Secret/shop-dev-sa/smtp-credentials" : id(from), to: id(to), label, state, path: pathOf(from, to) })),
+      edges: edges.map(([from, to, label, state = "there"]) => ({ from: from === "smtp" ? "Secret/shop-dev-sa/smtp-credentials" : id(from), to: id(to), label, state, path: pathOf(from, to), ...labelAt(from, to) })),
     },
     rows, job: { id: "7f3ac2", start: t(0) }, past: past(now), actions: shopActions(),
     events: [
@@ -257,12 +262,118 @@ export function targets(now) {
   return { now: new Date(now).toISOString(), verdict: "1 of 12 targets cannot be read", rows, hidden: [] };
 }
 
+const shopBlueprint = `apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+imports:
+  - name: cluster
+    type: target
+    targetType: landscaper.gardener.cloud/kubernetes-cluster
+  - name: replicas
+    type: data
+    schema:
+      type: integer
+  - name: domains
+    type: data
+    schema:
+      type: array
+      items:
+        type: string
+subinstallations:
+  - apiVersion: landscaper.gardener.cloud/v1alpha1
+    kind: InstallationTemplate
+    name: database
+    blueprint:
+      ref: cd://resources/database
+    imports:
+      targets:
+        - name: cluster
+          target: cluster
+    exports:
+      data:
+        - name: url
+          dataRef: dbUrl
+        - name: credentials
+          dataRef: dbCredentials
+  - apiVersion: landscaper.gardener.cloud/v1alpha1
+    kind: InstallationTemplate
+    name: api
+    blueprint:
+      ref: cd://resources/api
+    imports:
+      data:
+        - name: database
+          dataRef: dbUrl
+        - name: credentials
+          dataRef: dbCredentials
+        - name: replicas
+          dataRef: replicas
+      targets:
+        - name: cluster
+          target: cluster
+    exports:
+      data:
+        - name: url
+          dataRef: apiUrl
+deployExecutions:
+  - name: web
+    type: GoTemplate
+    template: |
+      deployItems:
+      - name: storefront
+        target:
+          name: {{ .imports.cluster.metadata.name }}
+        config:
+          hosts: {{ toJson .imports.domains }}
+exportExecutions:
+  - name: addresses
+    type: GoTemplate
+    template: |
+      exports:
+        url: {{ .values.deployitems.storefront.url }}
+        apiUrl: {{ .values.dataobjects.apiUrl }}
+exports:
+  - name: url
+    type: data
+    schema:
+      type: string
+  - name: apiUrl
+    type: data
+    schema:
+      type: string
+`;
+
+/** blueprint is what the server makes of the blueprint above, laid out by it. */
 export function blueprint() {
-  const box = (id, x, y, title, detail) => ({ id, x, y, width: 148, height: 50, title, detail, status: status("done", "") });
+  const box = (id, x, y, title, detail, kind) => ({ id, x, y, width: 148, height: 50, title, detail, kind, status: status("not-yet", "") });
+  const line = (from, to, label, path, labelX, labelY, target) => ({ from, to, ...(label ? { label } : {}), state: "there", path, labelX, labelY, ...(target ? { target } : {}) });
+  const nodes = [
+    box("import/cluster", 16, 26, "cluster", "kubernetes-cluster", "target"),
+    box("import/replicas", 16, 114, "replicas", "integer", "import"),
+    box("import/domains", 16, 202, "domains", "list of string", "import"),
+    box("installation/database", 232, 16, "database", "installation", "installation"),
+    box("installation/api", 448, 64, "api", "installation", "installation"),
+    box("deployExecutions/0", 232, 122, "web", "deploy items", "template"),
+    box("exportExecutions/0", 664, 93, "addresses", "exports", "template"),
+    box("export/url", 880, 49, "url", "string", "export"),
+    box("export/apiUrl", 880, 137, "apiUrl", "string", "export"),
+  ];
+  const edges = [
+    line("import/cluster", "installation/database", "", "M164 41H232", 198, 36, true),
+    line("installation/database", "installation/api", "dbUrl, dbCredentials", "M380 41C414 41 414 79 448 79", 414, 55),
+    line("import/replicas", "installation/api", "", "M164 139C198 139 198 103 232 103H380C414 103 414 99 448 99", 306, 98),
+    line("import/cluster", "installation/api", "", "M164 51C198 51 198 85 232 85H380C414 85 414 89 448 89", 306, 80, true),
+    line("import/cluster", "deployExecutions/0", "", "M164 61C198 61 198 142 232 142", 198, 96, true),
+    line("import/domains", "deployExecutions/0", "", "M164 227C198 227 198 152 232 152", 198, 184),
+    line("installation/api", "exportExecutions/0", "apiUrl", "M596 89C630 89 630 113 664 113", 630, 96),
+    line("deployExecutions/0", "exportExecutions/0", "storefront", "M380 147C414 147 414 133 448 133H596C630 133 630 123 664 123", 522, 128),
+    line("exportExecutions/0", "export/url", "", "M812 113C846 113 846 74 880 74", 846, 88),
+    line("exportExecutions/0", "export/apiUrl", "", "M812 123C846 123 846 162 880 162", 846, 137),
+  ];
+  const target = "landscaper.gardener.cloud/kubernetes-cluster";
   return {
-    name: "shop", source: "apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: Blueprint\nimports:\n  - name: cluster\n    type: target\n  - name: replicas\n    type: data\n    schema:\n      type: integer\n      default: 3\n",
-    imports: [{ name: "cluster", type: "target" }, { name: "replicas", type: "data", schema: { type: "integer", default: 3 } }], exports: [{ name: "url", type: "data", schema: { type: "string" } }],
-    graph: { width: 396, height: 150, nodes: [box("a", 10, 10, "database", "installation"), box("b", 226, 10, "api", "deploy item"), box("c", 226, 90, "web", "deploy item")], edges: [{ from: "a", to: "b", label: "dbUrl", state: "there", path: "M158 35C192 35 192 35 226 35" }, { from: "a", to: "c", label: "dbUrl", state: "there", path: "M158 35C192 35 192 115 226 115" }] },
+    name: "shop", source: shopBlueprint, graph: { width: 1044, height: 268, nodes, edges },
+    imports: [{ name: "cluster", type: "target", schema: target }, { name: "replicas", type: "data", schema: "type: integer\n" }, { name: "domains", type: "data", schema: "items:\n  type: string\ntype: array\n" }],
+    exports: [{ name: "url", type: "data", schema: "type: string\n" }, { name: "apiUrl", type: "data", schema: "type: string\n" }],
   };
 }
 

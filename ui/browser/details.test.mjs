@@ -144,6 +144,36 @@ describe("what a job would change", () => {
   });
 });
 
+describe("the graph of a blueprint", () => {
+  const path = "/blueprints/shop-dev-sa/shop";
+  it("leads from imports over parts to exports, with targets set off, by pointer and keys", async () => {
+    await visit(path, async (page) => {
+      await page.getByText("3 imports, 2 exports, 4 parts.").waitFor();
+      const graph = page.getByRole("group", { name: /^Imports, parts and exports/ });
+      const node = (name) => graph.getByRole("button", { name });
+      const left = async (name) => (await node(name).boundingBox()).x;
+      assert.ok(await left(/^cluster kubernetes-cluster target/) < await left(/^database installation/));
+      assert.ok(await left(/^addresses exports template/) < await left(/^apiUrl string export/));
+      assert.equal(await left(/^url string export/), await left(/^apiUrl string export/));
+      assert.equal(await graph.locator("path.edge.target").count(), 3);
+      const style = (selector) => graph.locator(selector).first().evaluate((line) => getComputedStyle(line).strokeDasharray);
+      assert.notEqual(await style("path.edge.target"), await style("path.edge:not(.target)"));
+      const drawer = page.getByRole("complementary", { name: "Schemas" });
+      await node(/^api installation/).click();
+      const facts = async () => (await drawer.locator(".takes").allInnerTexts()).map((each) => each.split("\n").join(" | "));
+      assert.deepEqual(await facts(), ["Takes | dbUrl, dbCredentials from database | replicas | target | cluster", "Gives | apiUrl to addresses"]);
+      await graph.getByText("dbUrl, dbCredentials").waitFor();
+      await accessible(page, "graph of a blueprint");
+      await node(/^api installation/).focus();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
+      await drawer.getByRole("heading", { name: /^(url|apiUrl)$/ }).waitFor();
+      assert.match((await facts()).join(), /^Takes \| addresses$/);
+    });
+  });
+});
+
 describe("past jobs", () => {
   it("are listed with result, duration as bars and what was said", async () => {
     await visit(shop, async (page) => {

@@ -113,7 +113,7 @@ function GroupBox({ node }: { node: Node }) {
 
 function EdgeLine({ edge, selected }: { edge: Edge; selected: string }) {
   const mine = selected !== "" && (edge.from === selected || edge.to === selected);
-  return <path class={`edge ${edge.state}${mine ? " mine" : ""}`} d={edge.path} />;
+  return <path class={`edge ${edge.state}${edge.target ? " target" : ""}${mine ? " mine" : ""}`} d={edge.path} />;
 }
 
 function EdgeLabel({ edge, selected, nodes }: { edge: Edge; selected: string; nodes: Map<string, Node> }) {
@@ -121,11 +121,12 @@ function EdgeLabel({ edge, selected, nodes }: { edge: Edge; selected: string; no
   const to = nodes.get(edge.to);
   const mine = selected !== "" && (edge.from === selected || edge.to === selected);
   if (!edge.label || !from || !to || (!mine && edge.state !== "missing" && edge.state !== "cut")) return null;
-  const room = Math.max(60, to.x - from.x - from.width - 4);
-  const x = (from.x + from.width + to.x) / 2;
-  const y = (from.y + from.height / 2 + to.y + to.height / 2) / 2;
-  return <foreignObject x={x - room / 2} y={y - 19} width={room} height="16" class="labbox"><div class={`lab ${edge.state}`} title={edge.label}><span>{edge.label}</span></div></foreignObject>;
+  const room = Math.min(240, Math.max(60, to.x - from.x - from.width - 4));
+  return <foreignObject x={edge.labelX - room / 2} y={edge.labelY - 14} width={room} height="16" class="labbox"><div class={`lab ${edge.state}`} title={edge.label}><span>{edge.label}</span></div></foreignObject>;
 }
+
+/** kindIcons are the shapes of what a blueprint has, which has no states. */
+const kindIcons: Record<string, string> = { import: "in", target: "target", installation: "tree", template: "box", export: "out" };
 
 function NodeBox({ node, plain, selected, focusable, onSelect, onFocus }: {
   node: Node; plain?: boolean; selected: boolean; focusable: boolean; onSelect: () => void; onFocus: () => void;
@@ -141,8 +142,8 @@ function NodeBox({ node, plain, selected, focusable, onSelect, onFocus }: {
       <rect class="body" width={w} height={h} rx="8" />
       <rect class="focusring" x="-5" y="-5" width={w + 10} height={h + 10} rx="12" />
       {!plain && node.status.tone === "works" && !node.ghost && <rect class="arc" width={w} height={h} rx="8" pathLength="100" />}
-      <svg class={plain ? "s-idle" : `s-${colour(node.status.tone)}`} x="12" y={h / 2 - 8} width="16" height="16"><use href={`#i-${plain ? "box" : node.ghost ? "unknown" : shape(node.status)}`} /></svg>
-      <foreignObject x="36" y={h / 2 - 18} width={Math.max(0, w - 44)} height="36"><div class="nodetext" title={[node.title, node.detail].filter(Boolean).join(" ")}><div class="nm">{node.title}</div>{node.detail && <div class="sub">{node.detail}</div>}{!plain && <span class="sr">{node.status.word}</span>}</div></foreignObject>
+      <svg class={plain ? "s-idle" : `s-${colour(node.status.tone)}`} x="12" y={h / 2 - 8} width="16" height="16"><use href={`#i-${plain ? (kindIcons[node.kind ?? ""] ?? "box") : node.ghost ? "unknown" : shape(node.status)}`} /></svg>
+      <foreignObject x="36" y={h / 2 - 18} width={Math.max(0, w - 44)} height="36"><div class="nodetext" title={[node.title, node.detail].filter(Boolean).join(" ")}><div class="nm">{node.title}</div>{node.detail && <div class="sub">{node.detail}</div>}<span class="sr">{plain ? node.kind : node.status.word}</span></div></foreignObject>
     </g>
   );
 }

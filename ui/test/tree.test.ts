@@ -58,7 +58,7 @@ describe("waterfall", () => {
 
 describe("graph", () => {
   const node = (id: string, x: number, y: number) => ({ id, x, y, width: 148, height: 50, title: id, status: { tone: "done" as Tone, word: "" } });
-  const edge = (from: string, to: string) => ({ from, to, state: "there", path: "" });
+  const edge = (from: string, to: string) => ({ from, to, state: "there", path: "", labelX: 0, labelY: 0 });
   const graph: Graph = { width: 800, height: 400, nodes: [node("a", 0, 0), node("b", 0, 88), node("c", 216, 0), node("d", 216, 88)], edges: [edge("a", "c"), edge("a", "d"), edge("b", "d")] };
   it("fits, and is never larger than it is", () => {
     expect(fit(graph, { width: 2000, height: 1000 }).zoom).toBe(1);

@@ -238,7 +238,14 @@ func (d *drawing) laidOut() Graph {
 		g.Nodes = append(g.Nodes, n)
 	}
 	for _, line := range drawn.Lines {
-		g.Edges = append(g.Edges, Edge{From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path})
+		g.Edges = append(g.Edges, NewEdge(line, false))
 	}
 	return g
+}
+
+// NewEdge is a line of a drawing, of a target or of anything else.
+func NewEdge(line diagram.Line, target bool) Edge {
+	return Edge{
+		From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path, LabelX: line.LabelX, LabelY: line.LabelY, Target: target,
+	}
 }

@@ -313,6 +313,8 @@ type Node struct {
 	Ghost  bool   `json:"ghost,omitempty"`
 	// Group says that it holds the nodes inside of it.
 	Group bool `json:"group,omitempty"`
+	// Kind is import, target, installation, template or export in the graph of a blueprint, where a target is an import, and empty elsewhere.
+	Kind string `json:"kind,omitempty"`
 }
 
 // Edge is a value that goes from one node to another, or a dependency. Points are those of a path of cubic curves.
@@ -322,8 +324,12 @@ type Edge struct {
 	Label string `json:"label,omitempty"`
 	// State is there, missing or cut, and empty while the value is still to come.
 	State string `json:"state"`
-	// Path is the d attribute of an SVG path.
-	Path string `json:"path"`
+	// Path is the d attribute of an SVG path, and LabelX and LabelY are the middle of the foot of its label.
+	Path   string `json:"path"`
+	LabelX int    `json:"labelX"`
+	LabelY int    `json:"labelY"`
+	// Target says that it is a target and no value.
+	Target bool `json:"target,omitempty"`
 }
 
 // Event is what somebody has said about an object, folded.

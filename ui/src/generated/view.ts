@@ -311,6 +311,8 @@ export interface Node {
   ghost?: boolean;
   /** Group says that it holds the nodes inside of it. */
   group?: boolean;
+  /** Kind is import, target, installation, template or export in the graph of a blueprint, where a target is an import, and empty elsewhere. */
+  kind?: string;
 }
 
 /** Edge is a value that goes from one node to another, or a dependency. Points are those of a path of cubic curves. */
@@ -320,8 +322,12 @@ export interface Edge {
   label?: string;
   /** State is there, missing or cut, and empty while the value is still to come. */
   state: string;
-  /** Path is the d attribute of an SVG path. */
+  /** Path is the d attribute of an SVG path, and LabelX and LabelY are the middle of the foot of its label. */
   path: string;
+  labelX: number;
+  labelY: number;
+  /** Target says that it is a target and no value. */
+  target?: boolean;
 }
 
 /** Event is what somebody has said about an object, folded. */

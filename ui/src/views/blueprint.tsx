@@ -4,7 +4,7 @@
 // What a blueprint takes, gives and makes: its graph without states, its schemas, and what it renders with values that somebody tries.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
-import type { Blueprint, Overview, OverviewChange, Parameter, Rendered } from "../documents";
+import type { Blueprint, Edge, Node, Overview, OverviewChange, Parameter, Rendered } from "../documents";
 import { count, number } from "../format";
 import { GraphBox } from "../graph";
 import { Icon } from "../icons";
@@ -63,20 +63,28 @@ export function BlueprintView({ namespace, name }: { namespace: string; name: st
   return <Page blueprint={shown} namespace={namespace} name={name} />;
 }
 
+const legend = (
+  <div class="legend sp hide-s" aria-hidden="true">
+    <span><svg width="22" height="6"><path class="edge" d="M0 3h22" /></svg>value</span>
+    <span><svg width="22" height="6"><path class="edge target" d="M0 3h22" /></svg>target</span>
+  </div>
+);
+
 function Page({ blueprint, namespace, name }: { blueprint: Blueprint; namespace: string; name: string }) {
   const [selected, select] = useState("");
   const node = blueprint.graph.nodes.find((each) => each.id === selected);
   return (
     <>
       <Verdict text={blueprint.name || `Blueprint of ${name}`} eyebrow={<><span>Blueprint</span><i>·</i><span class="any">of <a class="link" href={`/installations/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`}>{name}</a> in {namespace}</span></>}>
-        <p>{count(blueprint.imports.length, "import")}, {count(blueprint.exports.length, "export")}{blueprint.graph.nodes.length > 0 && `, ${count(blueprint.graph.nodes.filter((each) => !each.group).length, "part")}`}.</p>
+        <p>{count(blueprint.imports.length, "import")}, {count(blueprint.exports.length, "export")}{blueprint.graph.nodes.length > 0 && `, ${count(blueprint.graph.nodes.filter((each) => each.kind === "installation" || each.kind === "template").length, "part")}`}.</p>
       </Verdict>
       {blueprint.graph.nodes.length > 0 && (
-        <Panel title="Parts and the values between them" class="values">
-          <div class="split open"><GraphBox graph={blueprint.graph} selected={selected} onSelect={(id) => select(id === selected ? "" : id)} plain label="Parts of the blueprint and the values between them" />
+        <Panel title="What goes through it" class="values" head={legend}>
+          <div class="split open"><GraphBox graph={blueprint.graph} selected={selected} onSelect={(id) => select(id === selected ? "" : id)} plain label="Imports, parts and exports of the blueprint, and what goes between them" />
             <aside class="drawer" aria-label="Schemas"><div class="in tall" tabIndex={0} role="group" aria-label="Imports and exports">
               {node && <section><h3><Icon name="box" class="faint" />{node.title}</h3>{node.detail && <p class="muted any">{node.detail}</p>}
-                <EdgeList title="Takes" names={blueprint.graph.edges.filter((edge) => edge.to === selected).map((edge) => edge.label ?? edge.from)} /><EdgeList title="Gives" names={blueprint.graph.edges.filter((edge) => edge.from === selected).map((edge) => edge.label ?? edge.to)} /></section>}
+                <EdgeList title="Takes" of={blueprint.graph.edges.filter((edge) => edge.to === selected)} nodes={blueprint.graph.nodes} end="from" />
+                <EdgeList title="Gives" of={blueprint.graph.edges.filter((edge) => edge.from === selected)} nodes={blueprint.graph.nodes} end="to" /></section>}
               <Parameters icon="in" title="Imports" of={blueprint.imports} /><Parameters icon="out" title="Exports" of={blueprint.exports} />
             </div></aside></div>
         </Panel>
@@ -88,9 +96,15 @@ function Page({ blueprint, namespace, name }: { blueprint: Blueprint; namespace:
   );
 }
 
-function EdgeList({ title, names }: { title: string; names: string[] }) {
-  if (names.length === 0) return null;
-  return <p class="any"><span class="faint">{title}</span> <span class="mono">{names.join(", ")}</span></p>;
+/** EdgeList says what comes to a part, and from where, or what goes on from it. A value without a name is the import or export itself. */
+function EdgeList({ title, of, nodes, end }: { title: string; of: Edge[]; nodes: Node[]; end: "from" | "to" }) {
+  if (of.length === 0) return null;
+  const titleOf = (id: string) => nodes.find((node) => node.id === id)?.title ?? id;
+  return (
+    <dl class="takes"><dt>{title}</dt>
+      {of.map((edge, i) => <dd key={i}>{edge.target && <Icon name="target" class="faint" />}{edge.target && <span class="sr">target </span>}{edge.label && <><span class="mono any">{edge.label}</span> <span class="faint">{end}</span> </>}<span class="any">{titleOf(edge[end])}</span></dd>)}
+    </dl>
+  );
 }
 
 function Parameters({ icon, title, of }: { icon: string; title: string; of: Parameter[] }) {
