@@ -5,12 +5,14 @@ package live
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"strings"
 	"time"
 
@@ -31,10 +33,19 @@ type Reach struct {
 	Version string
 	// Took is how long its answer took.
 	Took time.Duration
-	// Expires is when the client certificate or the token of the Target does, whichever comes first. It is zero if neither does, and for
-	// tokens that are renewed.
+	// Expires is when the first of the certificates and tokens does that the Target and the API server identify themselves by. It is zero if
+	// none does, as for tokens that are renewed.
 	Expires time.Time
+	// Expiring is what does so: one of the Expiring constants.
+	Expiring string
 }
+
+// What may expire.
+const (
+	ExpiringClientCertificate = "client certificate"
+	ExpiringToken             = "token"
+	ExpiringServerCertificate = "server certificate"
+)
 
 var errRefused = errors.New("the cluster does not accept the credential: it may have expired or been revoked; put a new one into the Target")
 
@@ -51,15 +62,45 @@ func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (found Reach, e
 	if err != nil {
 		return found, err
 	}
-	found.Expires = expiryOf(content)
+	found.expire(credentialsIn(content)...)
 	cluster, err := r.Clusters.For(ctx, &t)
 	if err != nil {
 		return found, err
 	}
 	began := time.Now()
-	found.Version, err = versionOf(ctx, cluster.Config())
+	var server time.Time
+	found.Version, err = versionOf(withServerCertificate(ctx, &server), cluster.Config())
 	found.Took = time.Since(began)
+	found.expire(ending{server, ExpiringServerCertificate})
 	return found, err
+}
+
+// ending is when something expires; the zero time is never.
+type ending struct {
+	at   time.Time
+	what string
+}
+
+// expire keeps the earliest end.
+func (r *Reach) expire(endings ...ending) {
+	for _, end := range endings {
+		if !end.at.IsZero() && (r.Expires.IsZero() || end.at.Before(r.Expires)) {
+			r.Expires, r.Expiring = end.at, end.what
+		}
+	}
+}
+
+// withServerCertificate notes when the certificate ends that a server shows to the request with this context.
+func withServerCertificate(ctx context.Context, end *time.Time) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		encrypted, ok := got.Conn.(*tls.Conn)
+		if !ok {
+			return
+		}
+		if shown := encrypted.ConnectionState().PeerCertificates; len(shown) > 0 {
+			*end = shown[0].NotAfter
+		}
+	}})
 }
 
 // versionOf asks an API server for its version. One that keeps it to itself has answered all the same.
@@ -84,13 +125,13 @@ func versionOf(ctx context.Context, config *rest.Config) (string, error) {
 	return info.GitVersion, nil
 }
 
-// expiryOf is when the credential in the content of a Target expires. Tokens of service accounts that are asked for anew do not.
-func expiryOf(content []byte) time.Time {
+// credentialsIn are the ends of the credentials in the content of a Target. Tokens of service accounts that are asked for anew have none.
+func credentialsIn(content []byte) []ending {
 	config, err := target.ParseKubeconfig(kubeconfigIn(content))
 	if err != nil {
-		return time.Time{} // It has none, or whoever uses it will say what is wrong with it.
+		return nil // It has none, or whoever uses it will say what is wrong with it.
 	}
-	return earlier(certificateEnd(config.CertData), tokenEnd(config.BearerToken))
+	return []ending{{certificateEnd(config.CertData), ExpiringClientCertificate}, {tokenEnd(config.BearerToken), ExpiringToken}}
 }
 
 // kubeconfigIn finds the kubeconfig in the content of a Target, which holds it below a key, as a text, or is one.
@@ -113,13 +154,6 @@ func kubeconfigIn(content []byte) []byte {
 		return content
 	}
 	return document
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // certificateEnd is the end of the first certificate in a PEM file, which is the client's own.

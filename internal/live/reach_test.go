@@ -14,7 +14,6 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/live"
 )
 
 // reach looks at the cluster of the stage.
@@ -35,13 +35,41 @@ func TestAClusterIsReached(t *testing.T) {
 	if err != nil || !strings.HasPrefix(got.Version, "v1.") || got.Took <= 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	raw, err := os.ReadFile(s.server.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
+	if got.Expires.IsZero() {
+		t.Error("certificates end, but nothing is known about it")
 	}
-	if withCertificate := strings.Contains(string(raw), "client-certificate-data"); withCertificate == got.Expires.IsZero() {
-		t.Errorf("the kubeconfig has a client certificate: %v, and it expires at %s", withCertificate, got.Expires)
+}
+
+// The kubeconfig has a token that never ends, or one that ends before the certificate of the server does, or after it.
+func TestTheCertificateOfTheServerEndsAsWell(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"gitVersion":"v1.2.3"}`) }))
+	defer server.Close()
+	end := server.Certificate().NotAfter.Unix()
+	for name, test := range map[string]struct {
+		user, what string
+		at         int64
+	}{
+		"alone":                {"token: opaque", live.ExpiringServerCertificate, end},
+		"before the token":     {tokenUntil(end + 1), live.ExpiringServerCertificate, end},
+		"long after the token": {tokenUntil(tokenEnds), live.ExpiringToken, tokenEnds},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, trusting(server, test.user))
+			// The second look finds the connection of the first.
+			for range 2 {
+				got, err := s.reader.Reach(t.Context(), s.key())
+				if err != nil || got.Expires.Unix() != test.at || got.Expiring != test.what {
+					t.Errorf("%+v, %v; want %s until %d", got, err, test.what, test.at)
+				}
+			}
+		})
 	}
+}
+
+// trusting is a kubeconfig for a server with a certificate of its own.
+func trusting(server *httptest.Server, user string) string {
+	authority := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	return strings.Replace(kubeconfig(server.URL, user), "server:", "certificate-authority-data: "+authority+", server:", 1)
 }
 
 const (
@@ -86,13 +114,14 @@ func TestTheCredentialThatEndsFirstCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		user string
 		want int64
+		what string
 	}{
-		"a certificate":            {certificate, certificateEnds},
-		"a token":                  {tokenUntil(tokenEnds), tokenEnds},
-		"both":                     {certificate + ", " + tokenUntil(tokenEnds), tokenEnds},
-		"a token that lives on":    {certificate + ", " + tokenUntil(2100000000), certificateEnds},
-		"a token that says naught": {"token: opaque", 0},
-		"a password":               {"username: a, password: b", 0},
+		"a certificate":            {certificate, certificateEnds, live.ExpiringClientCertificate},
+		"a token":                  {tokenUntil(tokenEnds), tokenEnds, live.ExpiringToken},
+		"both":                     {certificate + ", " + tokenUntil(tokenEnds), tokenEnds, live.ExpiringToken},
+		"a token that lives on":    {certificate + ", " + tokenUntil(2100000000), certificateEnds, live.ExpiringClientCertificate},
+		"a token that says naught": {user: "token: opaque"},
+		"a password":               {user: "username: a, password: b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, kubeconfig("https://127.0.0.1:1", test.user))
@@ -100,8 +129,8 @@ func TestTheCredentialThatEndsFirstCounts(t *testing.T) {
 			if err == nil || got.Version != "" {
 				t.Errorf("nobody listens there, but %+v", got)
 			}
-			if test.want == 0 && !got.Expires.IsZero() || test.want != 0 && got.Expires.Unix() != test.want {
-				t.Errorf("it expires at %s", got.Expires)
+			if test.want == 0 && !got.Expires.IsZero() || test.want != 0 && got.Expires.Unix() != test.want || got.Expiring != test.what {
+				t.Errorf("%q expires at %s", got.Expiring, got.Expires)
 			}
 		})
 	}
@@ -116,10 +145,7 @@ func TestWhyAClusterIsNotReached(t *testing.T) {
 		fmt.Fprint(w, "welcome")
 	}))
 	defer pages.Close()
-	authority := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pages.Certificate().Raw}))
-	at := func(user string) string {
-		return strings.Replace(kubeconfig(pages.URL, user), "server:", "certificate-authority-data: "+authority+", server:", 1)
-	}
+	at := func(user string) string { return trusting(pages, user) }
 	for name, test := range map[string]struct{ kubeconfig, want string }{
 		"nobody is there":  {kubeconfig("https://127.0.0.1:1", "token: pssst"), "unreachable"},
 		"it refuses":       {at("token: pssst"), "does not accept the credential"},
