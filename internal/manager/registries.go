@@ -14,7 +14,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"espalier.dev/internal/artifact"
-	"espalier.dev/internal/component/repository"
 	"espalier.dev/internal/controller/installations"
 )
 
@@ -29,7 +28,7 @@ type RegistryOptions struct {
 	// ComponentsDirectory is where repository contexts of the types local and CommonTransportFormat lead. If it is empty, they lead nowhere.
 	ComponentsDirectory string
 	// DefaultRepositoryContext is where components are looked up for which neither an installation nor its Context names a repository, in
-	// the syntax of repository.ParseContext. If it is empty, such components are nowhere.
+	// the syntax of artifact.ParseDefault. If it is empty, such components are nowhere.
 	DefaultRepositoryContext string
 	// Verification is one of installations.VerificationPolicies: whose signatures of components are checked.
 	Verification string
@@ -55,7 +54,7 @@ func (o *RegistryOptions) addFlags(flags *pflag.FlagSet) {
 	)
 	flags.StringVar(
 		&o.DefaultRepositoryContext,
-		repository.DefaultFlag,
+		artifact.DefaultFlag,
 		o.DefaultRepositoryContext,
 		"repository for components for which neither the installation nor its Context names one: the address of a registry, such as "+
 			"registry.example.com/components, or a repository context in JSON (default: none)",
@@ -76,7 +75,7 @@ func (o *RegistryOptions) validate() error {
 	if o.CacheMebibytes < 1 {
 		return fmt.Errorf("--registry-cache-size is %d: it must be at least 1", o.CacheMebibytes)
 	}
-	_, err := repository.ParseContext(o.DefaultRepositoryContext)
+	_, err := artifact.ParseDefault(o.DefaultRepositoryContext)
 	return err
 }
 
@@ -90,7 +89,7 @@ func (o *RegistryOptions) open(mgr ctrl.Manager) (*artifact.Registries, error) {
 	if err != nil {
 		return nil, err
 	}
-	standard, err := repository.ParseContext(o.DefaultRepositoryContext)
+	standard, err := artifact.ParseDefault(o.DefaultRepositoryContext)
 	if err != nil {
 		return nil, err
 	}

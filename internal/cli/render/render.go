@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/registry"
-	"espalier.dev/internal/component/repository"
 	"espalier.dev/internal/offline"
 )
 
@@ -112,7 +112,7 @@ exports that are not known (all others are printed), 1 for any other error.`,
 	flags.BoolVar(&opts.showSecrets, "show-secrets", false, "print values of Secrets, kubeconfigs and states instead of masking them")
 	flags.StringVar(
 		&opts.standard,
-		repository.DefaultFlag,
+		artifact.DefaultFlag,
 		"",
 		"repository for components for which neither the manifests nor their Contexts name one, as the flag of the controllers (default: none)",
 	)
@@ -190,7 +190,7 @@ func render(ctx context.Context, opts options) (*offline.Result, error) {
 func sources(opts options) (registry.Task, *offline.Library, error) {
 	task := registry.Task{Name: "reading components and blueprints", Directory: ".", Lazy: true}
 	var err error
-	if task.Default, err = repository.ParseContext(opts.standard); err != nil {
+	if task.Default, err = artifact.ParseDefault(opts.standard); err != nil {
 		return task, nil, err
 	}
 	directory := opts.components

@@ -4,7 +4,6 @@
 package repository
 
 import (
-	"strings"
 	"testing"
 
 	"espalier.dev/internal/component"
@@ -12,50 +11,6 @@ import (
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/testkit/registry"
 )
-
-func TestParseContext(t *testing.T) {
-	for text, want := range map[string]map[string]any{
-		"registry.example.com/components":                    {"type": "OCIRegistry", "baseUrl": "registry.example.com/components"},
-		"http://localhost:5000":                              {"type": "OCIRegistry", "baseUrl": "http://localhost:5000"},
-		` {"type": "ociRegistry", "baseUrl": "r.io"}`:        {"type": "ociRegistry", "baseUrl": "r.io"},
-		`{"type": "CommonTransportFormat", "filePath": "a"}`: {"type": "CommonTransportFormat", "filePath": "a"},
-		`{"type": "local", "filePath": "a"}`:                 {"type": "local", "filePath": "a"},
-	} {
-		got, err := ParseContext(text)
-		if err != nil || got != contextOf(t, want) {
-			t.Errorf("%s: got %v, %v", text, got.Object(), err)
-		}
-	}
-	if got, err := ParseContext(""); err != nil || !got.IsZero() {
-		t.Errorf("nothing: got %v, %v", got, err)
-	}
-	for text, want := range map[string]string{
-		"robot:s3cret@r.io/components":          "no user or password",
-		"ftp://r.io":                            "begins with https://",
-		" ":                                     "needs a host",
-		"{}":                                    "needs a type",
-		`{"type": "OCIRegistry"`:                "repository context",
-		`{"type": "OCIRegistry"}`:               "baseUrl",
-		`{"type": "s3"}`:                        `the type "s3" is not known`,
-		`{"type": "local", "filePath": "../a"}`: "filePath",
-		`{"type": "OCIRegistry", "baseUrl": "robot:s3cret@r.io"}`:  "no user or password",
-		`{"type": "OCIRegistry/v7", "baseUrl": "r.io/components"}`: `no version "v7"`,
-	} {
-		_, err := ParseContext(text)
-		if err == nil {
-			t.Errorf("%s: there is no error", text)
-			continue
-		}
-		for _, part := range []string{want, "--default-repository-context: ", "write the address of a registry"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %q does not contain %q", text, err, part)
-			}
-		}
-		if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: the error tells the password: %v", text, err)
-		}
-	}
-}
 
 // What names no repository is in the default one, with everything that belongs to it, and then where resolvers lead.
 func TestDefault(t *testing.T) {
