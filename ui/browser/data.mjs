@@ -34,6 +34,8 @@ function environment(now, name, revision, tone, word, more = {}) {
   };
 }
 
+export const request = (number, state, more = {}) => ({ url: `https://git.example.org/shop/fleet/pulls/${number}`, number, state, ...more });
+
 const hold = (env) => action("hold", `Hold ${env}`, `espalier pipeline hold shop ${env} -n shop`, { confirm: `Hold promotions into ${env}?`, explanation: "Nothing is promoted there until somebody releases it." });
 
 export function pipelineEnvironments(now) {
@@ -240,9 +242,9 @@ export function pipeline(now) {
     environments: pipelineEnvironments(now), leadTime: 352_800,
     lanes: [
       { revision: "1.9.0", ended: "moving", marks: [mark("dev", 19, "failed", { reason: "dev-sa fails" })] },
-      { revision: "1.8.2", ended: "moving", marks: [mark("dev", 4000), mark("staging", 1481), mark("prod", 41, "person", { reason: "needs approval" })] },
-      { revision: "1.8.1", ended: "arrived", marks: [mark("dev", 19_000), mark("staging", 16_000), mark("prod", 13_000, "done", { by: "user" })] },
-      { revision: "1.8.0", ended: "rejected", marks: [mark("dev", 25_000), mark("staging", 23_500), mark("prod", 22_000, "stopped", { by: "Jun", reason: "Rejected, “after the sale”" })] },
+      { revision: "1.8.2", ended: "moving", marks: [mark("dev", 4000), mark("staging", 1481, "done", { request: request(214, "merged", { by: "Jun", time: ago(now, 1500) }) }), mark("prod", 41, "person", { reason: "needs approval" })] },
+      { revision: "1.8.1", ended: "arrived", marks: [mark("dev", 19_000), mark("staging", 16_000), mark("prod", 13_000, "done", { by: "user", request: request(198, "merged", { by: "user", time: ago(now, 13_100) }) })] },
+      { revision: "1.8.0", ended: "rejected", marks: [mark("dev", 25_000), mark("staging", 23_500), mark("prod", 22_000, "stopped", { by: "Jun", reason: "Rejected, “after the sale”", request: request(187, "closed", { by: "Jun", time: ago(now, 21_900) }) })] },
       { revision: "1.7.4", ended: "arrived", marks: [mark("dev", 40_000), mark("staging", 36_000), mark("prod", 31_300, "done", { by: "Jun" })] },
     ],
     actions: [action("hold", "Hold", "espalier pipeline hold shop -n shop", { confirm: "Hold all promotions of shop?" }), action("promote", "Promote", "espalier promote shop -n shop", { denied: "You need patch on pipelines in shop. Ask whoever manages namespace shop." })],
@@ -505,7 +507,7 @@ export const nasty = [
 /** hostile replaces what people can write in a document by nasty strings, and keeps its form. */
 export function hostile(doc) {
   let n = 0;
-  const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "request", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what"]);
+  const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "url", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what"]);
   const walk = (value, key, parent) => {
     if (Array.isArray(value)) return value.map((each) => walk(each, key, parent));
     if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, walk(v, k, value)]));

@@ -360,6 +360,42 @@ describe("long pipelines", () => {
   }
 });
 
+describe("pull requests", () => {
+  const path = "/pipelines/shop/shop";
+  /** withRequest is the page on which the promotion to prod has a pull request. */
+  const withRequest = (verdict, request) => {
+    const doc = fixture.document("pipelines/shop/shop");
+    const environments = doc.environments.map((env) => (env.name === "prod" ? { ...env, approval: undefined, request } : env));
+    const lanes = doc.lanes.map((lane) => (lane.revision === "1.8.2" ? { ...lane, marks: lane.marks.map((mark) => (mark.environment === "prod" ? { ...mark, request } : mark)) } : lane));
+    return { ...doc, verdict, environments, lanes };
+  };
+  it("are links with number and state, at the gates and in the lanes", async () => {
+    await visit(path, async (page) => {
+      const lane = (revision) => page.locator(".lanes tbody tr").filter({ has: page.getByText(revision, { exact: true }) });
+      const merged = lane("1.8.1").getByRole("link", { name: /^#198\s*Pull request #198 merged by user/ });
+      assert.equal(await merged.getAttribute("href"), "https://git.example.org/shop/fleet/pulls/198");
+      assert.equal(await merged.getAttribute("rel"), "noreferrer");
+      await lane("1.8.0").getByRole("link", { name: /#187 closed by Jun/ }).waitFor();
+      const gates = page.getByRole("group", { name: "Gates from staging to prod" });
+      assert.equal(await gates.getByRole("link").count(), 0);
+      fixture.say("pipelines", "snapshot", withRequest("1.8.2 waits to be merged", data.request(221, "open")));
+      const link = gates.getByRole("link", { name: "Pull request #221" });
+      await link.waitFor();
+      assert.equal(await link.getAttribute("href"), "https://git.example.org/shop/fleet/pulls/221");
+      await gates.getByText("open", { exact: true }).waitFor();
+      await lane("1.8.2").getByRole("link", { name: /#221 open$/ }).waitFor();
+      await accessible(page, "pull request that is open");
+      fixture.say("pipelines", "snapshot", withRequest("1.8.2 rolls out", data.request(221, "merged", { by: "Kim", time: new Date().toISOString() })));
+      await gates.getByText("merged by Kim").waitFor();
+      fixture.say("pipelines", "snapshot", withRequest("an address to run", { ...data.request(221, "open"), url: "javascript:document.title='broken'" }));
+      await page.getByRole("heading", { name: "an address to run" }).waitFor();
+      await gates.getByText("Pull request #221").waitFor();
+      assert.equal(await gates.getByRole("link").count() + await lane("1.8.2").getByRole("link", { name: /#221/ }).count(), 0);
+      await harmless(page);
+    });
+  });
+});
+
 describe("readers", () => {
   it("with high contrast see what is chosen, what fails and what changes without tints", async () => {
     await tour([...views.map((view) => view.path), item("payments-api", "log"), `${shop}?diff=on`], async (page, path) => {

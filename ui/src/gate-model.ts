@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Gates, approvals and lanes of a pipeline. All of it is pure.
-import type { FieldShift, Gate, Lane } from "./documents";
+import type { FieldShift, Gate, Lane, Request } from "./documents";
 import { secondsBetween } from "./format";
 
 const order = ["failed", "yours", "others", "held", "counting"];
@@ -23,6 +23,12 @@ export function gateIcon(gate: Gate): string {
 /** safeAddress lets only addresses of the web through: what the cluster says must not run. */
 export function safeAddress(address: string): string | undefined {
   return /^https?:\/\//i.test(address) ? address : undefined;
+}
+
+/** requestWords are the name of a pull request, and how it is doing: "#12" and "merged by user". */
+export function requestWords(request: Request): { name: string; state: string } {
+  const name = request.number ? `#${request.number}` : "Pull request";
+  return { name, state: [request.state, request.by && `by ${request.by}`].filter(Boolean).join(" ") };
 }
 
 interface Changed { name: string; shifts: FieldShift[] }

@@ -252,8 +252,8 @@ func worstCell(cells []TargetCell) TargetCell {
 func (b *board) arrive(i int, before Environment, e *Environment) {
 	recorded := b.p.Status.Environments[e.Name]
 	e.Coming = b.coming(e, before, recorded.Promotion)
-	if p := recorded.Promotion; p != nil && p.PullRequest != nil && p.Revision == e.Coming && isLink(p.PullRequest.URL) {
-		e.Request = p.PullRequest.URL
+	if p := recorded.Promotion; p != nil && p.Revision == e.Coming {
+		e.Request = requestOf(p)
 	}
 	g := b.gatesTo(i, before, *e)
 	e.Gates = g.all()
@@ -264,6 +264,22 @@ func (b *board) arrive(i int, before Environment, e *Environment) {
 		e.Approval = b.consent(i, *e, p, g)
 	}
 	e.Actions = b.actionsAt(e.Name, recorded.Promotion)
+}
+
+// requestOf is the pull request of a promotion, if it has one already.
+func requestOf(p *pipelinesv1alpha1.PromotionStatus) *Request {
+	pr := p.PullRequest
+	if pr == nil || pr.Number == 0 && pr.URL == "" {
+		return nil
+	}
+	request := &Request{Number: pr.Number, State: strings.ToLower(string(pr.State)), By: pr.ClosedBy}
+	if isLink(pr.URL) {
+		request.URL = pr.URL
+	}
+	if pr.ClosedTime != nil {
+		request.Time = timeOf(pr.ClosedTime.Time)
+	}
+	return request
 }
 
 // isLink keeps out what a browser would run instead of opening it.

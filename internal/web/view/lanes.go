@@ -117,7 +117,7 @@ func (b *board) firstMark(revision string, promotions map[string]pipelinesv1alph
 }
 
 func markOf(environment string, p pipelinesv1alpha1.PromotionStatus) Mark {
-	mark := Mark{Environment: environment, Tone: tonesOfPromotions[p.State], Time: startOf(&p)}
+	mark := Mark{Environment: environment, Tone: tonesOfPromotions[p.State], Time: startOf(&p), Request: requestOf(&p)}
 	if p.CompletionTime != nil {
 		mark.Time = timeOf(p.CompletionTime.Time)
 	}

@@ -284,7 +284,34 @@ func TestPullRequestsAreLinks(t *testing.T) {
 				PullRequest: &pipelines.PullRequestStatus{URL: url, Number: 7, State: pipelines.PullRequestOpen},
 			})
 		})
-		expect(t, url, pageOf(p).Environments[2].Request, want)
+		page := pageOf(p)
+		expect(t, url, *page.Environments[2].Request, view.Request{URL: want, Number: 7, State: "open"})
+		expect(t, "lane "+url, *page.Lanes[0].Marks[2].Request, *page.Environments[2].Request)
+	}
+}
+
+// A pull request is told of as the status records it: who has ended it and when, at the gates while the revision is on its way, and in the
+// lane for ever. One that has only a branch is not there yet.
+func TestStatesOfPullRequests(t *testing.T) {
+	request := func(state pipelines.PromotionState, status pipelines.PullRequestStatus) view.Pipeline {
+		return pageOf(line(func(p *pipelines.Pipeline) {
+			promote(p, "production", pipelines.PromotionStatus{
+				Revision: "1.3.0", Run: 4, State: state, StartTime: *ago(time.Hour), PullRequest: &status,
+			})
+		}))
+	}
+	closed := pipelines.PullRequestStatus{
+		URL: "https://git.example.com/pr/7", Number: 7, State: pipelines.PullRequestMerged, ClosedBy: "jo", ClosedTime: ago(time.Minute),
+	}
+	want := view.Request{URL: closed.URL, Number: 7, State: "merged", By: "jo", Time: new(closed.ClosedTime.UTC())}
+	rolling := request(pipelines.PromotionSucceeded, closed)
+	expect(t, "request while it rolls out", *rolling.Environments[2].Request, want)
+	arrived := request(pipelines.PromotionComplete, closed)
+	expect(t, "mark", *arrived.Lanes[0].Marks[2].Request, want)
+	closed.State, want.State = pipelines.PullRequestClosed, "closed"
+	expect(t, "request that was closed", *request(pipelines.PromotionAbandoned, closed).Environments[2].Request, want)
+	if none := request(pipelines.PromotionAttempting, pipelines.PullRequestStatus{Branch: "b"}); none.Environments[2].Request != nil {
+		t.Errorf("a branch is no pull request: %+v", none.Environments[2].Request)
 	}
 }
 

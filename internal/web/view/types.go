@@ -369,9 +369,9 @@ type Environment struct {
 	Progress Progress     `json:"progress"`
 	Targets  []TargetCell `json:"targets"`
 	Gates    []Gate       `json:"gates"`
-	// Coming is the revision that the gates hold, if there is one, and Request where its pull request is.
+	// Coming is the revision that the gates hold, if there is one, and Request its pull request.
 	Coming   string   `json:"coming,omitempty"`
-	Request  string   `json:"request,omitempty"`
+	Request  *Request `json:"request,omitempty"`
 	Approval *Consent `json:"approval,omitempty"`
 	Actions  []Action `json:"actions"`
 }
@@ -433,6 +433,20 @@ type Mark struct {
 	Tone        Tone       `json:"tone"`
 	By          string     `json:"by,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
+	// Request is the pull request by which it got there, or should have.
+	Request *Request `json:"request,omitempty"`
+}
+
+// Request is a pull request as the status of the pipeline records it.
+type Request struct {
+	// URL is empty if a browser could not open it, or would run it.
+	URL    string `json:"url,omitempty"`
+	Number int64  `json:"number,omitempty"`
+	// State is open, merged or closed, and empty while it is not known.
+	State string `json:"state,omitempty"`
+	// By is who has merged or closed it, and Time when.
+	By   string     `json:"by,omitempty"`
+	Time *time.Time `json:"time,omitempty"`
 }
 
 // Targets is the page of targets and clusters.

@@ -367,9 +367,9 @@ export interface Environment {
   progress: Progress;
   targets: TargetCell[];
   gates: Gate[];
-  /** Coming is the revision that the gates hold, if there is one, and Request where its pull request is. */
+  /** Coming is the revision that the gates hold, if there is one, and Request its pull request. */
   coming?: string;
-  request?: string;
+  request?: Request;
   approval?: Consent;
   actions: Action[];
 }
@@ -432,6 +432,20 @@ export interface Mark {
   tone: Tone;
   by?: string;
   reason?: string;
+  /** Request is the pull request by which it got there, or should have. */
+  request?: Request;
+}
+
+/** Request is a pull request as the status of the pipeline records it. */
+export interface Request {
+  /** URL is empty if a browser could not open it, or would run it. */
+  url?: string;
+  number?: number;
+  /** State is open, merged or closed, and empty while it is not known. */
+  state?: string;
+  /** By is who has merged or closed it, and Time when. */
+  by?: string;
+  time?: Time;
 }
 
 /** Targets is the page of targets and clusters. */

@@ -6,9 +6,9 @@ import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ActionButton, Actions, ask, Menu } from "../actions";
 import { useCommands } from "../commands";
-import type { Consent, Environment, FieldShift, Gate, Lane, Mark, Pipeline, TargetCell } from "../documents";
+import type { Consent, Environment, FieldShift, Gate, Lane, Mark, Pipeline, Request, TargetCell } from "../documents";
 import { absolute, clock, count, duration, moment, number } from "../format";
-import { byObject, gateIcon, holding, leadOf, safeAddress } from "../gate-model";
+import { byObject, gateIcon, holding, leadOf, requestWords, safeAddress } from "../gate-model";
 import { useGlide } from "../glide";
 import { cardSpot, gateSpot } from "../glide-model";
 import { Icon } from "../icons";
@@ -162,8 +162,23 @@ function Gates({ env, from }: { env: Environment; from: string | undefined }) {
           ))}
         </ul>
       )}
-      {env.request && <a class="link request" href={safeAddress(env.request)} target="_blank" rel="noreferrer"><Icon name="pr" />Pull request</a>}
+      {env.request && <RequestLink request={env.request} />}
     </div>
+  );
+}
+
+/** RequestLink leads to a pull request at its Git server, and says how it is doing. */
+function RequestLink({ request, brief }: { request: Request; brief?: boolean }) {
+  const { name, state } = requestWords(request);
+  const address = request.url ? safeAddress(request.url) : undefined;
+  const title = ["Pull request", request.number ? name : "", state, request.time ? absolute(request.time) : ""].filter(Boolean).join(" ");
+  const text = brief ? <>{request.number ? name : <Icon name="pr" />}<span class="sr">{title}</span></> : <>{request.number ? `Pull request ${name}` : name}</>;
+  return (
+    <span class={`request ${request.state ?? ""}`} title={title}>
+      {!brief && <Icon name="pr" />}
+      {address ? <a class="link any" href={address} target="_blank" rel="noreferrer">{text}</a> : <span class="any">{text}</span>}
+      {!brief && state && <span class="muted any">{state}</span>}
+    </span>
   );
 }
 
@@ -272,7 +287,7 @@ function LaneCell({ lane, env, at, last }: { lane: Lane; env: string; at: number
           {!first && <line class={into} x1="0" x2="20" y1="23" y2="23" />}
           {at < last && <line class={before} x1="20" x2="100%" y1="23" y2="23" />}
         </svg>
-        {mark && <><StatusIcon status={{ tone: mark.tone, word: mark.reason ?? "" }} /><MarkWords mark={mark} env={env} /></>}
+        {mark && <><StatusIcon status={{ tone: mark.tone, word: mark.reason ?? "" }} /><MarkWords mark={mark} env={env} />{mark.request && <RequestLink request={mark.request} brief />}</>}
       </div>
     </td>
   );
