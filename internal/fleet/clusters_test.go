@@ -110,11 +110,11 @@ func TestPIP05_AGitopsClusterFromNothingToReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.await(t, app, "told which Secret", func(s State) bool { return strings.Contains(s.Problem.Message, w.namespace+"/capi-kubeconfig") })
-	testkit.Create(t, w.host, secretWith(w.namespace, "capi-kubeconfig", kubeconfigKey, "wrong key"))
+	testkit.Create(t, w.host, secretWith(w.namespace, "capi-kubeconfig", "kubeconfig", "wrong key"))
 	w.await(t, app, "told which key", func(s State) bool { return strings.Contains(s.Problem.Message, "has no key value") })
-	w.setSecret(t, "capi-kubeconfig", capiKey, "exec: {command: touch}")
+	w.setSecret(t, "capi-kubeconfig", "value", "exec: {command: touch}")
 	step(ReasonKubeconfigInvalid, "cannot be connected to")
-	w.setSecret(t, "capi-kubeconfig", capiKey, l.kubeconfig(t, l.account(t, "follower", mayFollow())))
+	w.setSecret(t, "capi-kubeconfig", "value", l.kubeconfig(t, l.account(t, "follower", mayFollow())))
 	w.awaitHealthy(t, app, "1.0.0")
 	if c, err := w.fleet.Client(app.Cluster); err != nil || c == nil {
 		t.Errorf("no client of a connected cluster: %v", err)
@@ -178,7 +178,7 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	w.awaitHealthy(t, app, "1.0.0")
 
 	// Another credential for the same cluster.
-	w.setSecret(t, "leaf", kubeconfigKey, first.kubeconfig(t, first.account(t, "next", mayFollow())))
+	w.setSecret(t, "leaf", "kubeconfig", first.kubeconfig(t, first.account(t, "next", mayFollow())))
 	first.relay.AwaitAccepted(t, 2)
 	first.relay.AwaitConnections(t, 1)
 	first.server.EventuallyWatches(t, "helmreleases", 1)
@@ -186,7 +186,7 @@ func TestPIP02_ARotatedKubeconfigRebuildsTheConnection(t *testing.T) {
 	w.awaitHealthy(t, app, "1.1.0")
 
 	// Another cluster. Nothing that was seen in the old one may appear as its state.
-	w.setSecret(t, "leaf", kubeconfigKey, second.kubeconfig(t, second.account(t, "leaf", mayFollow(), mayReadNamespaces())))
+	w.setSecret(t, "leaf", "kubeconfig", second.kubeconfig(t, second.account(t, "leaf", mayFollow(), mayReadNamespaces())))
 	w.awaitHealthy(t, app, "2.0.0")
 	if state := w.awaitProblem(t, only, ReasonNamespaceNotFound); state.Revision != "" || !state.UnreadableSince.IsZero() {
 		t.Errorf("the state of another cluster is remembered: %+v", state)
@@ -204,7 +204,7 @@ func TestPIP02_ARefusedCredentialIsTriedAgainUntilItIsRenewed(t *testing.T) {
 	w := newWorld(t)
 	l := w.leafAtHome(t)
 	token := l.account(t, "old", mayFollow())
-	testkit.Create(t, w.host, secretWith(w.namespace, "leaf", kubeconfigKey, l.kubeconfig(t, token)))
+	testkit.Create(t, w.host, secretWith(w.namespace, "leaf", "kubeconfig", l.kubeconfig(t, token)))
 	w.gitopsCluster(t, "leaf", leafSpec())
 	deploy(t, l.server, l.namespace, "app", "1.0.0")
 	app := helmReleaseIn(w.clusterKey("leaf"), l.namespace, "app")
@@ -227,7 +227,7 @@ func TestPIP02_ARefusedCredentialIsTriedAgainUntilItIsRenewed(t *testing.T) {
 	if after := w.bell.count(pipeline("a")); after != woken {
 		t.Errorf("the pipeline is woken %d times although nothing changes", after-woken)
 	}
-	w.setSecret(t, "leaf", kubeconfigKey, l.kubeconfig(t, l.account(t, "renewed", mayFollow())))
+	w.setSecret(t, "leaf", "kubeconfig", l.kubeconfig(t, l.account(t, "renewed", mayFollow())))
 	w.awaitHealthy(t, app, "1.0.0")
 }
 
@@ -241,9 +241,9 @@ func TestPIP02_ASecretThatCannotBeWatchedIsReadAgain(t *testing.T) {
 	app := helmReleaseIn(cluster, l.namespace, "app")
 	w.fleet.Refer(pipeline("a"), []Application{app})
 	w.awaitHealthy(t, app, "1.0.0")
-	w.setSecret(t, "leaf", kubeconfigKey, "nothing of use")
+	w.setSecret(t, "leaf", "kubeconfig", "nothing of use")
 	w.awaitProblem(t, app, ReasonKubeconfigInvalid)
-	w.setSecret(t, "leaf", kubeconfigKey, l.kubeconfig(t, l.account(t, "renewed", mayFollow())))
+	w.setSecret(t, "leaf", "kubeconfig", l.kubeconfig(t, l.account(t, "renewed", mayFollow())))
 	w.awaitHealthy(t, app, "1.0.0")
 }
 
@@ -276,7 +276,7 @@ func TestSecretsAreNeverPartOfAProblem(t *testing.T) {
 		secretWith(
 			w.namespace,
 			"leaf",
-			kubeconfigKey,
+			"kubeconfig",
 			"users: [{name: a, user: {token: "+canary+", exec: {command: "+canary+"}}}]\ncurrent-context: "+canary,
 		),
 	)

@@ -24,14 +24,6 @@ import (
 	"espalier.dev/internal/target"
 )
 
-const (
-	// kubeconfigKey is where the Secret of a GitopsCluster has its kubeconfig.
-	kubeconfigKey = "kubeconfig"
-	// Cluster API keeps the kubeconfig of a cluster in a Secret that is named after it, under this key.
-	capiSuffix = "-kubeconfig"
-	capiKey    = "value"
-)
-
 var (
 	secretKind        = corev1.SchemeGroupVersion.WithKind("Secret")
 	gitopsClusterKind = gitops.SchemeGroupVersion.WithKind(string(pipelines.ClusterKindGitopsCluster))
@@ -112,10 +104,15 @@ func (r *resolver) gitopsCluster(ctx context.Context, key ClusterKey) (place, er
 	if ready := meta.FindStatusCondition(cluster.Status.Conditions, "Ready"); ready == nil || ready.Status != metav1.ConditionTrue {
 		return found, refuse(ReasonClusterNotReady, "%s", notReady(key, ready))
 	}
-	secret, dataKey, err := kubeconfigSecret(key, cluster)
-	if err != nil {
-		return found, err
+	secretName, dataKey, ok := target.KubeconfigSecret(cluster)
+	if !ok {
+		return found, refuse(
+			ReasonKubeconfigMissing,
+			"%s names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them",
+			key,
+		)
 	}
+	secret := types.NamespacedName{Namespace: key.Namespace, Name: secretName}
 	found.objects = append(found.objects, objectName{gvk: secretKind, NamespacedName: secret})
 	raw, err := r.kubeconfig(ctx, key, secret, dataKey)
 	if err != nil {
@@ -133,24 +130,6 @@ func notReady(key ClusterKey, ready *metav1.Condition) string {
 		return fmt.Sprintf("%s has no condition Ready yet", key)
 	}
 	return shorten(explain(key.String()+" is not ready", ready.Reason, ready.Message))
-}
-
-// kubeconfigSecret says where the kubeconfig of a GitopsCluster is.
-func kubeconfigSecret(key ClusterKey, cluster *gitops.GitopsCluster) (name types.NamespacedName, dataKey string, err error) {
-	name.Namespace = cluster.Namespace
-	switch spec := cluster.Spec; {
-	case spec.SecretRef != nil && spec.SecretRef.Name != "":
-		name.Name = spec.SecretRef.Name
-		return name, kubeconfigKey, nil
-	case spec.CAPIClusterRef != nil && spec.CAPIClusterRef.Name != "":
-		name.Name = spec.CAPIClusterRef.Name + capiSuffix
-		return name, capiKey, nil
-	}
-	return name, "", refuse(
-		ReasonKubeconfigMissing,
-		"%s names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them",
-		key,
-	)
 }
 
 func (r *resolver) kubeconfig(ctx context.Context, key ClusterKey, name types.NamespacedName, dataKey string) ([]byte, error) {

@@ -280,7 +280,7 @@ func (w *world) enrol(t testing.TB, l *leaf, name string) ClusterKey {
 	testkit.Create(
 		t,
 		w.host,
-		secretWith(w.namespace, name, kubeconfigKey, l.kubeconfig(t, l.account(t, name, mayFollow(), mayReadNamespaces()))),
+		secretWith(w.namespace, name, "kubeconfig", l.kubeconfig(t, l.account(t, name, mayFollow(), mayReadNamespaces()))),
 	)
 	w.gitopsCluster(t, name, gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: name}})
 	return w.clusterKey(name)

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
@@ -23,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/target"
 )
@@ -51,19 +53,41 @@ var errRefused = errors.New("the cluster does not accept the credential: it may 
 
 // Reach looks whether the cluster of a Target answers, with the rights of whoever asks to read the Target and its Secret. What it has
 // found out until something failed is returned with the error, which contains no value of the Target.
-func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (found Reach, err error) {
+func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (Reach, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var t lsv1alpha1.Target
 	if err := r.Host.Get(ctx, key, &t); err != nil {
-		return found, fmt.Errorf("read Target %s: %w", key, err)
+		return Reach{}, fmt.Errorf("read Target %s: %w", key, err)
 	}
 	content, err := r.Clusters.Content(ctx, &t)
 	if err != nil {
-		return found, err
+		return Reach{}, err
 	}
+	return ask(ctx, content, func() (*target.Cluster, error) { return r.Clusters.For(ctx, &t) })
+}
+
+// ReachGitopsCluster does the same for a GitopsCluster.
+func (r Reader) ReachGitopsCluster(ctx context.Context, key client.ObjectKey) (Reach, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var c gitops.GitopsCluster
+	if err := r.Host.Get(ctx, key, &c); err != nil {
+		return Reach{}, fmt.Errorf("read GitopsCluster %s: %w", key, err)
+	}
+	content, err := r.kubeconfigOf(ctx, &c)
+	if err != nil {
+		return Reach{}, err
+	}
+	return ask(ctx, content, func() (*target.Cluster, error) {
+		return r.Clusters.ForKubeconfig(ctx, "GitopsCluster "+key.String(), content)
+	})
+}
+
+// ask connects to the cluster that a content leads to, and asks it for its version.
+func ask(ctx context.Context, content []byte, connect func() (*target.Cluster, error)) (found Reach, err error) {
 	found.expire(credentialsIn(content)...)
-	cluster, err := r.Clusters.For(ctx, &t)
+	cluster, err := connect()
 	if err != nil {
 		return found, err
 	}
@@ -73,6 +97,21 @@ func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (found Reach, e
 	found.Took = time.Since(began)
 	found.expire(ending{server, ExpiringServerCertificate})
 	return found, err
+}
+
+func (r Reader) kubeconfigOf(ctx context.Context, c *gitops.GitopsCluster) ([]byte, error) {
+	name, key, found := target.KubeconfigSecret(c)
+	if !found {
+		return nil, errors.New("it names neither a Secret in spec.secretRef nor a cluster in spec.capiClusterRef: set one of them")
+	}
+	var secret corev1.Secret
+	if err := r.Host.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &secret); err != nil {
+		return nil, fmt.Errorf("read Secret %s/%s: %w", c.Namespace, name, err)
+	}
+	if len(secret.Data[key]) == 0 {
+		return nil, fmt.Errorf("the Secret %s/%s has no key %s: add it", c.Namespace, name, key)
+	}
+	return secret.Data[key], nil
 }
 
 // ending is when something expires; the zero time is never.

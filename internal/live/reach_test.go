@@ -14,14 +14,19 @@ import (
 	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/live"
+	"espalier.dev/internal/testkit"
 )
 
 // reach looks at the cluster of the stage.
@@ -174,5 +179,48 @@ func TestWhyAClusterIsNotReached(t *testing.T) {
 	}
 	if _, err := s.reader.Reach(t.Context(), s.key()); err == nil || !strings.Contains(err.Error(), "no Kubernetes cluster") {
 		t.Errorf("a Target of another type: %v", err)
+	}
+}
+
+func TestAGitopsClusterIsReached(t *testing.T) {
+	s := newStage(t, "")
+	raw, err := os.ReadFile(s.server.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]map[string][]byte{
+		"good": {"kubeconfig": raw}, "capi-kubeconfig": {"value": raw}, "keyless": {"value": raw}, "bad": {"kubeconfig": []byte("pssst")},
+	} {
+		testkit.Create(t, s.server, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data})
+	}
+	named := func(secret string) gitops.GitopsClusterSpec {
+		return gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: secret}}
+	}
+	for name, test := range map[string]struct {
+		spec gitops.GitopsClusterSpec
+		want string
+	}{
+		"by-secret":      {spec: named("good")},
+		"by-cluster":     {spec: gitops.GitopsClusterSpec{CAPIClusterRef: &gitops.LocalObjectReference{Name: "capi"}}},
+		"of-nothing":     {want: "spec.secretRef"},
+		"without-secret": {spec: named("missing"), want: "Secret " + s.namespace + "/missing"},
+		"without-key":    {spec: named("keyless"), want: "has no key kubeconfig"},
+		"of-nonsense":    {spec: named("bad"), want: "kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := client.ObjectKey{Namespace: s.namespace, Name: name}
+			testkit.Create(t, s.server, &gitops.GitopsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}, Spec: test.spec})
+			got, err := s.reader.ReachGitopsCluster(t.Context(), key)
+			if test.want == "" {
+				if err != nil || !strings.HasPrefix(got.Version, "v1.") || got.Expires.IsZero() {
+					t.Errorf("%+v, %v", got, err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "pssst") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+	if _, err := s.reader.ReachGitopsCluster(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "lost"}); err == nil {
+		t.Error("a GitopsCluster that does not exist is reached")
 	}
 }
