@@ -157,6 +157,15 @@ const words = { done: "Succeeded", failed: "Failed", waits: "Init", "not-yet": "
 
 const value = (name, state, more = {}) => ({ name, kind: "data", state, ...more });
 
+/** exportsOf are what a part of the shop exports, with those who take it. */
+function exportsOf(name) {
+  const holder = (reference) => ({ source: ref("DataObject", "shop-dev-sa", `${reference.toLowerCase()}-2fq7x`), reference });
+  const shop = (...names) => names.map((each) => ref("Installation", "shop-dev-sa", each));
+  if (name === "payments") return [value("apiUrl", "not-written", { type: "string", ...holder("apiUrl"), takers: shop("orders") })];
+  if (name === "postgres") return [value("url", "there", { type: "string", ...holder("dbUrl"), takers: shop("catalog", "identity", "payments"), otherTakers: 2 })];
+  return [];
+}
+
 export function installation(now) {
   const began = now - 19 * 60_000;
   const t = (minutes) => new Date(began + minutes * 60_000).toISOString();
@@ -181,9 +190,9 @@ export function installation(now) {
       imports: payments ? [
         value("dbCredentials", "there", { type: "object", source: ref("Secret", "shop-dev-sa", "db-credentials"), giver: ref("Installation", "shop-dev-sa", "postgres"), key: "value", secret: true }),
         value("brokers", "there", { type: "list of string", source: ref("DataObject", "shop-dev-sa", "brokers"), giver: ref("Installation", "shop-dev-sa", "kafka") }),
-        value("replicas", "default", { type: "integer" }),
+        value("replicas", "default", { type: "integer", default: "3" }),
       ] : name === "mail" ? [value("smtpCredentials", "missing", { type: "object", source: ref("Secret", "shop-dev-sa", "smtp-credentials") })] : [],
-      exports: payments ? [value("apiUrl", "not-written", { type: "string" })] : [], objects: [], ...(payments ? { target: "dev-sa" } : {}),
+      exports: exportsOf(name), objects: [], ...(payments ? { target: "dev-sa" } : {}),
     });
     if (payments) {
       rows.push({ id: "Execution/shop-dev-sa/payments", ref: ref("Execution", "shop-dev-sa", "payments"), depth: 2, parent: id(name), title: "payments", status: status("failed", "Failed", t(15)), waitsFor: "deploy item api failed", spans: [{ what: "works", tone: "failed", start: t(4.3), end: t(15) }], waitedFor: [], imports: [], exports: [], objects: [] });
@@ -507,7 +516,7 @@ export const nasty = [
 /** hostile replaces what people can write in a document by nasty strings, and keeps its form. */
 export function hostile(doc) {
   let n = 0;
-  const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "url", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what"]);
+  const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "url", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what", "reference", "default"]);
   const walk = (value, key, parent) => {
     if (Array.isArray(value)) return value.map((each) => walk(each, key, parent));
     if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, walk(v, k, value)]));

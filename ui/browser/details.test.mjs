@@ -144,6 +144,32 @@ describe("what a job would change", () => {
   });
 });
 
+describe("values", () => {
+  const part = (name) => `${shop}?sel=Installation%2Fshop-dev-sa%2F${name}&tab=values`;
+  const line = (page, name) => page.locator(".drawer .val").filter({ has: page.getByText(name, { exact: true }) });
+  it("have a type, say where an import comes from, and that it is the default of its blueprint", async () => {
+    await visit(part("payments"), async (page) => {
+      assert.match(await line(page, "brokers").innerText(), /list of string[^]*from\s+kafka/);
+      const replicas = (await line(page, "replicas").innerText()).split("\n").map((each) => each.trim()).filter(Boolean);
+      assert.deepEqual(replicas, ["replicas", "integer", "3", "default of the blueprint"]);
+      await page.getByText("3 of 3 are there").waitFor();
+      assert.match(await line(page, "apiUrl").innerText(), /string[^]*Not written: payments failed[^]*into\s+apiUrl[^]*for orders/);
+    });
+  });
+  it("say what an export goes into and who takes it, and lead there", async () => {
+    await visit(part("postgres"), async (page) => {
+      const url = line(page, "url");
+      await url.getByText("dbUrl").waitFor();
+      assert.match(await url.innerText(), /into\s+dbUrl[^]*for catalog, identity, payments and 2 more/);
+      assert.doesNotMatch(await url.innerText(), /from/);
+      await accessible(page, "an export");
+      await url.getByRole("button", { name: "Show the value of url" }).waitFor();
+      await url.getByRole("button", { name: "identity" }).click();
+      await page.getByRole("complementary", { name: "Installation identity" }).waitFor();
+    });
+  });
+});
+
 describe("the graph of a blueprint", () => {
   const path = "/blueprints/shop-dev-sa/shop";
   it("leads from imports over parts to exports, with targets set off, by pointer and keys", async () => {

@@ -246,6 +246,7 @@ func (d *drawing) laidOut() Graph {
 // NewEdge is a line of a drawing, of a target or of anything else.
 func NewEdge(line diagram.Line, target bool) Edge {
 	return Edge{
-		From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path, LabelX: line.LabelX, LabelY: line.LabelY, Target: target,
+		From: line.From, To: line.To, Label: line.Label, State: line.State, Path: line.Path, LabelX: line.LabelX, LabelY: line.LabelY,
+		Target: target,
 	}
 }

@@ -5,6 +5,7 @@ package view_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli/why"
@@ -112,6 +114,72 @@ func TestValues(t *testing.T) {
 	expect(t, "an import without a source", rowOf(t, page, "Installation", "shop-mail").Imports[0].State, "missing")
 	target := rowOf(t, page, "DeployItem", "shop-payments-api").Imports[0]
 	expect(t, "target", target.Kind+" "+target.Source.Name, "target cluster")
+}
+
+// What a blueprint in the installation says of values is told with them: types, and defaults of imports that nobody provides.
+func TestTypesAndDefaults(t *testing.T) {
+	const blueprint = `apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+imports:
+- {name: replicas, type: data, schema: {type: integer}}
+- {name: at, targetType: landscaper.gardener.cloud/kubernetes-cluster}
+- {name: size, type: data, required: false, schema: {type: string}, default: {value: small}}
+- {name: mapped, type: data, required: false, schema: {type: string}, default: {value: small}}
+- {name: optional, type: data, required: false, schema: {type: string}}
+- name: extra
+  type: data
+  required: false
+  schema: {type: object}
+  imports:
+  - {name: below, type: data, required: false, schema: {type: array, items: {type: integer}}, default: {value: [1, 2]}}
+- name: other
+  type: data
+  required: false
+  schema: {type: object}
+  imports:
+  - {name: idle, type: data, required: false, schema: {type: integer}, default: {value: 1}}
+exports:
+- {name: url, type: data, schema: {type: string}}
+- {name: host, type: target, targetType: landscaper.gardener.cloud/kubernetes-cluster}
+`
+	giver := testkit.Installation("a", "giver").Blueprint(blueprint).ImportData("replicas", "count").ImportData("extra", "more").
+		ImportTarget("at", "cluster").ExportData("url", "shopUrl").ExportTarget("host", "shopHost").ExportData("unknown", "nowhere").Build()
+	giver.Spec.ImportDataMappings = map[string]lsv1alpha1.AnyJSON{"mapped": {Raw: []byte(`"large"`)}}
+	objects := []client.Object{giver, testkit.Installation("a", "onlooker").ImportTarget("at", "shopHost").Build()}
+	for i := range 7 {
+		objects = append(objects, testkit.Installation("a", fmt.Sprintf("taker-%d", i)).ImportData("address", "shopUrl").Build())
+	}
+	row := rowOf(t, view.NewInstallation(sceneOf(objects...), "a", "giver"), "Installation", "giver")
+	var imports, exports []string
+	for _, value := range row.Imports {
+		imports = append(imports, strings.Join([]string{value.Name, value.Type, value.State, value.Default}, " "))
+	}
+	for _, value := range row.Exports {
+		var takers []string
+		for _, taker := range value.Takers {
+			takers = append(takers, taker.Name)
+		}
+		exports = append(exports, fmt.Sprintf("%s %s into %s for %v and %d", value.Name, value.Type, value.Reference, takers, value.OtherTakers))
+	}
+	expect(t, "imports", strings.Join(imports, "; "),
+		"replicas integer missing ; extra object missing ; at kubernetes-cluster missing ; "+
+			`size string default "small"; below list of integer default [1,2]`)
+	expect(t, "exports", strings.Join(exports, "; "),
+		"url string into shopUrl for [taker-0 taker-1 taker-2 taker-3 taker-4] and 2; unknown  into nowhere for [] and 0; "+
+			"host kubernetes-cluster into shopHost for [onlooker] and 0")
+}
+
+// A blueprint that cannot be read, or is elsewhere, keeps no page from being made.
+func TestBlueprintsThatCannotBeRead(t *testing.T) {
+	broken := testkit.Installation("a", "broken").Blueprint("imports: [").ImportData("size", "size").Build()
+	odd := testkit.Installation("a", "odd").Build()
+	odd.Spec.Blueprint = lsv1alpha1.BlueprintDefinition{Inline: &lsv1alpha1.InlineBlueprint{Filesystem: lsv1alpha1.AnyJSON{Raw: []byte("[]")}}}
+	far := testkit.Installation("a", "far").BlueprintRef("blueprint").Component("example.com/far", "1.0.0").ImportData("size", "size").Build()
+	for _, name := range []string{"broken", "odd", "far"} {
+		for _, value := range rowOf(t, view.NewInstallation(sceneOf(broken, odd, far), "a", name), "Installation", name).Imports {
+			expect(t, name, value.Name+value.Type, "size")
+		}
+	}
 }
 
 func TestTheGraph(t *testing.T) {

@@ -228,6 +228,12 @@ type Value struct {
 	Source *Ref   `json:"source,omitempty"`
 	Giver  *Ref   `json:"giver,omitempty"`
 	Key    string `json:"key,omitempty"`
+	// Default is the value of the blueprint, as JSON that may be cut, of an import that nobody has given another one.
+	Default string `json:"default,omitempty"`
+	// Reference is the name by which others import an export, Takers are some installations that do, and OtherTakers is how many more.
+	Reference   string `json:"reference,omitempty"`
+	Takers      []Ref  `json:"takers,omitempty"`
+	OtherTakers int    `json:"otherTakers,omitempty"`
 	// Secret says that it is shown only when it is asked for.
 	Secret bool `json:"secret,omitempty"`
 }

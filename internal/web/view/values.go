@@ -15,6 +15,7 @@ import (
 // States of values.
 const (
 	valueThere      = "there"
+	valueDefault    = "default"
 	valueMissing    = "missing"
 	valueNotWritten = "not-written"
 )
@@ -24,10 +25,14 @@ type values struct {
 	scene     Scene
 	relations *relations
 	present   map[Ref]bool
+	// needs are what installations import, each found once.
+	needs map[*objecttree.Node]dataflow.Needs
 }
 
 func newValues(s Scene, r *relations) *values {
-	v := &values{scene: s, relations: r, present: make(map[Ref]bool, len(s.DataObjects)+len(s.Targets))}
+	v := &values{
+		scene: s, relations: r, present: make(map[Ref]bool, len(s.DataObjects)+len(s.Targets)), needs: map[*objecttree.Node]dataflow.Needs{},
+	}
 	for _, object := range s.DataObjects {
 		v.present[Ref{"DataObject", object.Namespace, object.Name}] = true
 	}
@@ -67,13 +72,19 @@ func ofItem(item *lsv1alpha1.DeployItem) (imports, exports []Value) {
 
 func (v *values) imports(node *objecttree.Node, object *lsv1alpha1.Installation, known objecttree.Explanation) []Value {
 	all := []Value{}
+	blueprint := declaredBy(object)
 	for _, data := range object.Spec.Imports.Data {
-		all = append(all, v.dataImport(node, data, known))
+		value := v.dataImport(node, data, known)
+		value.Type = blueprint.typeOfImport(data.Name)
+		all = append(all, value)
 	}
 	for _, target := range object.Spec.Imports.Targets {
-		all = append(all, v.targetImport(node, target, known)...)
+		for _, value := range v.targetImport(node, target, known) {
+			value.Type = blueprint.typeOfImport(target.Name)
+			all = append(all, value)
+		}
 	}
-	return all
+	return append(all, blueprint.defaults(provides(object))...)
 }
 
 func (v *values) dataImport(node *objecttree.Node, data lsv1alpha1.DataImport, known objecttree.Explanation) Value {
@@ -194,20 +205,58 @@ func (v *values) unlisted(kind dataflow.ObjectKind, namespace string) bool {
 
 func (v *values) exports(node *objecttree.Node, object *lsv1alpha1.Installation) []Value {
 	all := []Value{}
-	add := func(name, kind string, id dataflow.ObjectID, secret bool) {
+	scope, blueprint := scopeOf(node), declaredBy(object)
+	add := func(name, kind string, holder dataflow.ObjectKind, reference string) {
+		id := dataflow.ObjectID{Kind: holder, Name: scope.ObjectName(reference)}
 		source := Ref{string(id.Kind), node.Namespace(), id.Name}
-		value := Value{Name: name, Kind: kind, State: valueNotWritten, Source: &source, Secret: secret}
+		value := Value{
+			Name: name, Kind: kind, Type: blueprint.typeOfExport(name), State: valueNotWritten, Source: &source, Secret: kind == "target",
+			Reference: reference,
+		}
 		if v.present[source] || v.unlisted(id.Kind, node.Namespace()) && node.State() == objecttree.Succeeded {
 			value.State = valueThere
 		}
+		value.Takers, value.OtherTakers = v.takers(node, id)
 		all = append(all, value)
 	}
-	scope := scopeOf(node)
 	for _, export := range object.Spec.Exports.Data {
-		add(export.Name, "data", dataflow.ObjectID{Kind: dataflow.KindDataObject, Name: scope.ObjectName(export.DataRef)}, false)
+		add(export.Name, "data", dataflow.KindDataObject, export.DataRef)
 	}
 	for _, export := range object.Spec.Exports.Targets {
-		add(export.Name, "target", dataflow.ObjectID{Kind: dataflow.KindTarget, Name: scope.ObjectName(export.Target)}, true)
+		add(export.Name, "target", dataflow.KindTarget, export.Target)
 	}
 	return all
+}
+
+// mostTakers is how many installations that take an export are named.
+const mostTakers = 5
+
+// takers are the installations that import an object, and how many of them are not named.
+func (v *values) takers(node *objecttree.Node, id dataflow.ObjectID) (named []Ref, others int) {
+	siblings := v.relations.siblings(node)
+	if siblings == nil {
+		return nil, 0
+	}
+	for _, taker := range v.relations.named(node.Namespace(), siblings.Successors(node.Name())) {
+		switch {
+		case !v.takes(taker, id):
+		case len(named) == mostTakers:
+			others++
+		default:
+			named = append(named, refOf(taker))
+		}
+	}
+	return named, others
+}
+
+func (v *values) takes(node *objecttree.Node, id dataflow.ObjectID) bool {
+	needs, known := v.needs[node]
+	if object, ok := node.Installation(); ok && !known {
+		needs = dataflow.NeedsOf(scopeOf(node), object.Spec.Imports)
+		v.needs[node] = needs
+	}
+	if id.Kind == dataflow.KindTarget {
+		return slices.Contains(needs.Targets, id.Name)
+	}
+	return slices.Contains(needs.DataObjects, id.Name)
 }

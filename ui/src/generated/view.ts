@@ -224,6 +224,12 @@ export interface Value {
   source?: Ref;
   giver?: Ref;
   key?: string;
+  /** Default is the value of the blueprint, as JSON that may be cut, of an import that nobody has given another one. */
+  default?: string;
+  /** Reference is the name by which others import an export, Takers are some installations that do, and OtherTakers is how many more. */
+  reference?: string;
+  takers?: Ref[];
+  otherTakers?: number;
   /** Secret says that it is shown only when it is asked for. */
   secret?: boolean;
 }

@@ -62,7 +62,7 @@ function Values({ row, onGo }: { row: Row; onGo: (ref: Ref) => void }) {
   return (
     <>
       {row.imports.length > 0 && <section><h3><Icon name="in" class="faint" />Imports <span class="faint">{there} of {row.imports.length} {there === 1 && row.imports.length === 1 ? "is" : "are"} there</span></h3>{row.imports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} />)}</section>}
-      {row.exports.length > 0 && <section><h3><Icon name="out" class="faint" />Exports <span class="faint">{written} of {row.exports.length} {written === 1 && row.exports.length === 1 ? "is" : "are"} written</span></h3>{row.exports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} />)}</section>}
+      {row.exports.length > 0 && <section><h3><Icon name="out" class="faint" />Exports <span class="faint">{written} of {row.exports.length} {written === 1 && row.exports.length === 1 ? "is" : "are"} written</span></h3>{row.exports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} out />)}</section>}
       {row.target && <section><h3><Icon name="box" class="faint" />Runs on</h3><div class="val"><span class="nm">{row.target}</span><span class="ty">Target</span></div></section>}
       {row.imports.length + row.exports.length === 0 && !row.target && <p class="nothing">It has neither imports nor exports.</p>}
     </>
@@ -71,7 +71,7 @@ function Values({ row, onGo }: { row: Row; onGo: (ref: Ref) => void }) {
 
 const mask = "••••••••";
 
-function ValueLine({ value, row, onGo }: { value: Value; row: Row; onGo: (ref: Ref) => void }) {
+function ValueLine({ value, row, onGo, out }: { value: Value; row: Row; onGo: (ref: Ref) => void; out?: boolean }) {
   const [shown, set] = useState<{ text: string; cut: boolean } | Refusal | "asking">();
   const show = () => {
     if (!value.source || shown === "asking") return;
@@ -84,18 +84,23 @@ function ValueLine({ value, row, onGo }: { value: Value; row: Row; onGo: (ref: R
   const there = value.state === "there" || value.state === "default";
   return (
     <div class="val">
-      <span class="nm" title={value.name}>{value.name}</span><span class="ty">{value.type || value.kind}</span>
+      <span class="nm" title={value.name}>{value.name}</span><span class="ty" title={value.type ? `${value.kind}, ${value.type}` : value.kind}>{value.type || kindWords[value.kind] || value.kind}</span>
       <div class={`v${value.state === "missing" ? " miss" : value.state === "not-written" && row.status.tone === "failed" ? " bad" : ""}`}>
         {value.state === "missing" && <><Icon name="waiting" class="s-waiting" />Missing</>}
         {value.state === "not-written" && <><Icon name={row.status.tone === "failed" ? "failed" : "pending"} class={row.status.tone === "failed" ? "s-failed" : "s-idle"} />Not written{row.status.tone === "failed" ? `: ${row.title} failed` : " yet"}</>}
-        {there && !value.source && <span>{value.state === "default" ? "default of the blueprint" : "there"}</span>}
+        {value.state === "default" && value.default && <code class="any">{value.default}</code>}
+        {there && !value.source && value.state !== "default" && <span>there</span>}
         {there && value.source && shown === undefined && (
           <button type="button" class="masked" onClick={show} aria-label={`Show the value of ${value.name}`}><Icon name={value.secret ? "lock" : "search"} /><code>{value.secret ? mask : "show"}</code></button>
         )}
         {shown === "asking" && <span class="faint" role="status">asking…</span>}
-        {from && <span class="src"><Source value={value} from={from} onGo={onGo} /></span>}
-        {!from && value.state === "default" && <span class="src">default</span>}
+        {out && <span class="src"><Into value={value} /></span>}
+        {!out && from && <span class="src"><Source value={value} from={from} onGo={onGo} /></span>}
+        {!from && value.state === "default" && <span class="src">default of the blueprint</span>}
       </div>
+      {out && value.takers && value.takers.length > 0 && (
+        <div class="v takers"><span>for</span> {value.takers.map((taker, i) => <span key={key(taker)}>{i > 0 && ", "}<button type="button" class="linkish any" onClick={() => onGo(taker)}>{taker.name}</button></span>)}{value.otherTakers ? <span> and {number(value.otherTakers)} more</span> : null}</div>
+      )}
       {shown instanceof Refusal && <div class="v bad" role="alert"><Icon name="lock" /><span>{shown.message}</span></div>}
       {shown instanceof Refusal && shown.command && <CommandLine text={shown.command} />}
       {shown !== undefined && shown !== "asking" && !(shown instanceof Refusal) && (
@@ -106,8 +111,17 @@ function ValueLine({ value, row, onGo }: { value: Value; row: Row; onGo: (ref: R
   );
 }
 
+const kindWords: Record<string, string> = { targetList: "target" };
+
+/** Into says where an export goes: the name by which others import it, and the object that holds it on hover. */
+function Into({ value }: { value: Value }) {
+  const holder = value.source && `${value.source.kind} ${value.source.namespace}/${value.source.name}`;
+  if (!value.reference) return holder ? <>into <span class="cutoff" title={holder}>{value.source?.kind} {value.source?.name}</span></> : null;
+  return <>into <span class="mono cutoff" title={holder}>{value.reference}</span></>;
+}
+
 function Source({ value, from, onGo }: { value: Value; from: Ref; onGo: (ref: Ref) => void }) {
-  const word = value.state === "missing" ? "needs" : value.state === "not-written" ? "into" : "from";
+  const word = value.state === "missing" ? "needs" : "from";
   const named = from.kind === "Installation" || from.kind === "Execution" || from.kind === "DeployItem";
   return <>{word} {named ? <button type="button" class="linkish cutoff" onClick={() => onGo(from)}>{from.name}</button> : <span class="cutoff" title={`${from.kind} ${from.namespace}/${from.name}`}>{from.kind} {from.name}</span>}</>;
 }

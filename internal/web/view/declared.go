@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/blueprint"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/lru"
+)
+
+// declared is what a blueprint says of its imports and exports.
+type declared struct {
+	imports []lsv1alpha1.ImportDefinition
+	exports []lsv1alpha1.ExportDefinition
+}
+
+// inlineBlueprints keeps what was read, since a page is made anew with each change of anything on it.
+var inlineBlueprints = lru.NewCache[declared](16 << 20)
+
+// declaredBy reads the blueprint of an installation if the installation contains it. Others are in registries and repositories, where a
+// page that is made ten times in a second cannot look; of these, and of one that cannot be read, nothing is known.
+func declaredBy(object *lsv1alpha1.Installation) declared {
+	if object.Spec.Blueprint.Inline == nil {
+		return declared{}
+	}
+	tree := object.Spec.Blueprint.Inline.Filesystem
+	known, err := inlineBlueprints.Get(lru.KeyOf(tree.Raw), func() (declared, int, error) {
+		return readDeclared(tree), len(tree.Raw), nil
+	})
+	if err != nil {
+		return declared{}
+	}
+	return known
+}
+
+func readDeclared(tree lsv1alpha1.AnyJSON) declared {
+	files, err := blueprint.InlineFiles(tree)
+	if err != nil {
+		return declared{}
+	}
+	var b lsv1alpha1.Blueprint
+	if yaml.Unmarshal(files[lsv1alpha1.BlueprintFileName], &b) != nil {
+		return declared{}
+	}
+	return declared{imports: b.Imports, exports: b.Exports}
+}
+
+// typeOfImport looks for an import, also among those that depend on others.
+func (d declared) typeOfImport(name string) string {
+	for i := range d.imports {
+		if d.imports[i].Name == name {
+			return TypeWords(&d.imports[i].FieldValueDefinition)
+		}
+		if found := (declared{imports: d.imports[i].ConditionalImports}).typeOfImport(name); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+func (d declared) typeOfExport(name string) string {
+	i := slices.IndexFunc(d.exports, func(e lsv1alpha1.ExportDefinition) bool { return e.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return TypeWords(&d.exports[i].FieldValueDefinition)
+}
+
+// defaults are the imports that an installation does not provide, and that have a value nevertheless. Those that depend on another one
+// count only if that is provided.
+func (d declared) defaults(provided func(name string) bool) []Value {
+	var all []Value
+	for i := range d.imports {
+		definition := &d.imports[i]
+		switch {
+		case provided(definition.Name):
+			all = append(all, declared{imports: definition.ConditionalImports}.defaults(provided)...)
+		case hasDefault(definition):
+			all = append(all, Value{
+				Name: definition.Name, Kind: "data", Type: TypeWords(&definition.FieldValueDefinition), State: valueDefault,
+				Default: shortJSON(definition.Default.Value.Raw),
+			})
+		}
+	}
+	return all
+}
+
+func hasDefault(d *lsv1alpha1.ImportDefinition) bool {
+	return !d.IsRequired() && d.Default != nil && dataflow.TypeOf(&d.FieldValueDefinition) == lsv1alpha1.ImportTypeData
+}
+
+// longestDefault is how many bytes of a default are told.
+const longestDefault = 200
+
+func shortJSON(raw []byte) string {
+	if len(raw) <= longestDefault {
+		return string(raw)
+	}
+	cut := longestDefault
+	for cut > 0 && raw[cut]&0xC0 == 0x80 { // in the midst of a character
+		cut--
+	}
+	return string(raw[:cut]) + "…"
+}
+
+// provides reports whether an installation gives an import a value itself.
+func provides(object *lsv1alpha1.Installation) func(name string) bool {
+	return func(name string) bool {
+		_, mapped := object.Spec.ImportDataMappings[name]
+		return mapped || slices.ContainsFunc(object.Spec.Imports.Data, func(d lsv1alpha1.DataImport) bool { return d.Name == name }) ||
+			slices.ContainsFunc(object.Spec.Imports.Targets, func(t lsv1alpha1.TargetImport) bool { return t.Name == name })
+	}
+}
