@@ -148,7 +148,7 @@ type InstallOptions struct {
 	// atomic undoes an installation or upgrade that fails.
 	Atomic bool `json:"atomic,omitempty"`
 
-	// force replaces objects that cannot be changed.
+	// force writes objects as a whole, so that what others have added to them goes.
 	Force bool `json:"force,omitempty"`
 
 	// skipSchemaValidation does not check the values against the chart's schema.
