@@ -12,10 +12,8 @@ const ns = "acts";
 const endless = { items: [mock("endless", { phase: "Progressing" })] };
 
 /** asks does something and waits until the operation was written to the installation, which the controllers take away again. */
-async function asks(world, name, value, act) {
-  const since = await world.cluster.now("Installation", ns);
-  await act();
-  await world.cluster.until("Installation", ns, name, `asked to ${value}`, (found) => found?.metadata.annotations?.[operation] === value, since);
+function asks(world, name, value, act) {
+  return world.cluster.during("Installation", ns, name, `asked to ${value}`, (found) => found?.metadata.annotations?.[operation] === value, act);
 }
 
 /** twice does an action in the page, and then by its command; again brings the installation back to where it makes sense. */
@@ -30,27 +28,31 @@ async function twice(world, page, { name, label, value, settles, again }) {
 const phase = (...wanted) => (found) => wanted.includes(found?.status?.phase);
 const runs = (found) => found?.status?.phase === "Progressing";
 
-/** unlocked waits until the page offers an action. */
-async function unlocked(page, label) {
-  await page.locator(`button:not([aria-disabled]):has(:text-is("${label}"))`).first().waitFor();
+/** shows waits until the page shows a job, and no former one. */
+async function shows(page, { status: { jobID } }) {
+  await page.getByRole("heading", { name: `Job ${jobID.slice(0, 8)}`, exact: true }).waitFor();
+}
+
+/** told waits until the page tells the phase of the installation that it shows. */
+async function told(page, name, word) {
+  await page.getByRole("row", { name: new RegExp(`^(Fold|Unfold) ${name} ${name} ${word}`) }).waitFor();
 }
 
 async function jobs(world) {
   const { cluster } = world;
   const name = "job";
   await cluster.apply(installation(ns, name, endless));
-  const { status: { jobID } } = await cluster.until("Installation", ns, name, "running", runs);
+  const first = await cluster.until("Installation", ns, name, "running", runs);
   await world.visit(`/installations/${ns}/${name}`, async (page) => {
     const begin = async () => {
       await choose(page, "Reconcile");
       await agree(page);
-      await cluster.until("Installation", ns, name, "running again", (found) => runs(found) && !isDone(found));
-      await unlocked(page, "Interrupt");
+      await shows(page, await cluster.until("Installation", ns, name, "running again", (found) => runs(found) && !isDone(found)));
     };
-    await unlocked(page, "Interrupt");
+    await shows(page, first);
     await twice(world, page, { name, label: "Interrupt", value: "interrupt", settles: (found) => isDone(found) && found.status.phase === "Failed", again: begin });
     const after = await cluster.get("Installation", ns, name);
-    assert.notEqual(after.status.jobID, jobID, "the page has started no job");
+    assert.notEqual(after.status.jobID, first.status.jobID, "the page has started no job");
     await choose(page, "Reconcile");
     await world.accepted(await instead(page));
     const third = await cluster.until("Installation", ns, name, "running for the third time", (found) => runs(found) && !isDone(found));
@@ -65,13 +67,14 @@ async function continuous(world) {
   await cluster.apply(installation(ns, name, { ...endless, annotations: {}, spec: { flow: "Continuous" } }));
   await cluster.until("Installation", ns, name, "running", runs);
   await world.visit(`/installations/${ns}/${name}`, async (page) => {
-    await unlocked(page, "Abort");
+    await told(page, name, "Progressing");
     await twice(world, page, {
       name, label: "Abort", value: "abort", settles: phase("Aborted"),
       again: async () => {
+        await told(page, name, "Aborted");
         await asks(world, name, "reconcile", async () => { await choose(page, "Reconcile"); await agree(page); });
         await cluster.until("Installation", ns, name, "running again", runs);
-        await unlocked(page, "Abort");
+        await told(page, name, "Progressing");
       },
     });
     await twice(world, page, { name, label: "Force", value: "force-reconcile", settles: (found) => !found.metadata.annotations?.[operation], again: async () => {} });

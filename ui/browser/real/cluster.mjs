@@ -33,6 +33,13 @@ export class Cluster {
     this.agent.destroy();
   }
 
+  /** kubeconfigAt leads to the cluster by another port of this machine. */
+  kubeconfigAt(port) {
+    const config = structuredClone(this.config);
+    config.clusters[0].cluster.server = `https://127.0.0.1:${port}`;
+    return JSON.stringify(config);
+  }
+
   #open(method, path, body, type) {
     return new Promise((resolve, reject) => {
       const headers = body === undefined ? {} : { "Content-Type": type };
@@ -82,47 +89,71 @@ export class Cluster {
     return this.call("DELETE", pathOf(kind, namespace, name));
   }
 
-  /**
-   * until watches an object until something holds of it, and returns it; an object that is not there is undefined. With the version of a
-   * list, it sees everything that has happened since, also what was undone meanwhile.
-   */
-  async until(kind, namespace, name, what, holds, since) {
-    let last;
-    const stop = {};
-    const late = () => `${kind} ${namespace}/${name} is not ${what}: ${JSON.stringify(last && { annotations: last.metadata.annotations, status: last.status })}`;
+  /** until watches an object until something holds of it, and returns it; an object that is not there is undefined. */
+  async until(kind, namespace, name, what, holds) {
+    const { first, watch, look, late } = await this.#watch(kind, namespace, name, what, holds);
     try {
-      return await limit(patience, late, this.#watch({ path: pathOf(kind, namespace), name, stop, since }, (object) => {
-        last = object;
-        return Boolean(holds(object));
-      }));
+      return look(first) ? first : await limit(patience, late, read(watch, look));
     } finally {
-      stop.now?.();
+      watch.destroy();
     }
   }
 
-  /** now is the version of everything of a kind at present. */
-  async now(kind, namespace) {
-    return (await this.call("GET", pathOf(kind, namespace))).metadata.resourceVersion;
+  /** during watches an object while something is done to it, and until something has held of it, be it for a moment only. */
+  async during(kind, namespace, name, what, holds, act) {
+    const { watch, look, late } = await this.#watch(kind, namespace, name, what, holds);
+    const seen = read(watch, look);
+    seen.catch(() => {}); // Whatever went wrong, it is told below, unless the act itself fails.
+    try {
+      await act();
+      return await limit(patience, late, seen);
+    } finally {
+      watch.destroy();
+    }
   }
 
-  async #watch({ path, name, stop, since }, holds) {
-    const query = `?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
-    const { items: [first], metadata } = await this.call("GET", path + query);
-    if (!since && holds(first)) return first;
-    const answer = await this.#open("GET", `${path}${query}&watch=1&resourceVersion=${since ?? metadata.resourceVersion}`);
-    stop.now = () => answer.destroy();
-    let text = "";
-    for await (const part of answer.setEncoding("utf8")) {
-      const lines = (text + part).split("\n");
-      text = lines.pop();
-      for (const line of lines) {
-        const event = JSON.parse(line);
-        const object = event.type === "DELETED" ? undefined : event.object;
-        if (holds(object)) return object;
-      }
+  /** versions are all that an object has had while something was done, by what a function says of each; an object that is gone is undefined. */
+  async versions(kind, namespace, name, of, act) {
+    const all = [];
+    const { watch } = await this.#watch(kind, namespace, name);
+    const reading = read(watch, (object) => { all.push(of(object)); }).catch(() => {}); // It ends when nobody listens any more.
+    try {
+      await act();
+    } finally {
+      watch.destroy();
     }
-    throw new Error(`the watch of ${path} ended`);
+    await reading;
+    return all;
   }
+
+  /** #watch opens a watch of one object; look notes what it has seen last, for late to tell. */
+  async #watch(kind, namespace, name, what, holds) {
+    let last;
+    const path = `${pathOf(kind, namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
+    const { items: [first], metadata } = await this.call("GET", path);
+    const watch = await this.#open("GET", `${path}&watch=1&resourceVersion=${metadata.resourceVersion}`);
+    const look = (object) => {
+      last = object;
+      return Boolean(holds(object));
+    };
+    return { first, watch, look, late: () => `${kind} ${namespace}/${name} is not ${what}: ${JSON.stringify(last && { annotations: last.metadata.annotations, status: last.status })}` };
+  }
+}
+
+/** read reads a watch until something holds of the object, and returns that. */
+async function read(watch, holds) {
+  let text = "";
+  for await (const part of watch.setEncoding("utf8")) {
+    const lines = (text + part).split("\n");
+    text = lines.pop();
+    for (const line of lines) {
+      const event = JSON.parse(line);
+      if (event.type === "ERROR") throw new Error(`the watch failed: ${event.object.message}`);
+      const object = event.type === "DELETED" ? undefined : event.object;
+      if (holds(object)) return object;
+    }
+  }
+  throw new Error("the watch ended");
 }
 
 /** isDone is for installations and deploy items whose job has ended. */

@@ -8,19 +8,12 @@ import path from "node:path";
 import { succeeded } from "./cluster.mjs";
 import { Door } from "./door.mjs";
 import { dataObject, installation, mock, namespace, place, target, writer } from "./objects.mjs";
-import { agree, choose, question } from "./press.mjs";
+import { agree, inMenu, opened, question } from "./press.mjs";
+import { eventually } from "./wait.mjs";
 import { example, notReloaded } from "./world.mjs";
 
 /** withoutAge takes out for how long something has been so, which the page shows elsewhere. */
 const withoutAge = (text) => text.replace(/ \(for [^)]*\)/, "");
-
-/** says waits until a page and the status of an object say the same: each try may meet the cluster at another step. */
-async function says(said, message) {
-  for (;;) {
-    const wanted = withoutTry(await message());
-    if (withoutTry(await said.innerText()).endsWith(wanted)) return;
-  }
-}
 
 export const deliveries = {
   "J1: from nothing to an example that has succeeded": async (world) => {
@@ -43,7 +36,7 @@ export const deliveries = {
     await world.visit("/", async (page) => {
       await page.getByRole("heading", { name: "greeter waits for import text" }).waitFor();
       await page.getByLabel("Needs you").getByText("DataObject missing/greeting does not exist").waitFor();
-      await page.getByRole("link", { name: /^See why/ }).click();
+      await page.getByRole("link", { name: /^See why ?: greeter waits for import text$/ }).click();
       await page.getByText("Why is this not done?").waitFor();
       const { stdout } = await world.espalier("why", "greeter", "-n", "missing");
       assert.equal(await page.locator("#answer").innerText(), withoutAge(stdout.split("\n")[0]));
@@ -67,13 +60,16 @@ export const deliveries = {
       await notReloaded(page);
       await page.getByRole("row", { name: /^Unfold many many Execution/ }).getByRole("button").click();
       await page.getByRole("row", { name: /item-29 DeployItem/ }).waitFor();
-      assert.deepEqual(await rowsOf(page), await treeOf(world, "many", "many"));
+      const tree = await treeOf(world, "many", "many");
+      assert.equal(tree.length, 32);
+      assert.ok(tree.every((each) => each.endsWith(" Succeeded")), tree.join("\n"));
+      await eventually(async () => assert.deepEqual(await rowsOf(page), tree)); // The server hears of each kind by a watch of its own.
     }, { height: 3000 });
   },
 
   "J6: a cluster that is down is told of, disturbs nobody, and is used once it is back": async (world) => {
     const door = await Door.closed(new URL(world.cluster.server).port);
-    await world.cluster.apply(place("far"), target("far", "away", { kubeconfig: kubeconfigAt(world, door.port) }));
+    await world.cluster.apply(place("far"), target("far", "away", { kubeconfig: world.cluster.kubeconfigAt(door.port) }));
     await world.cluster.apply(writer("far", "traveller", { into: "away" }), writer("far", "neighbour"));
     try {
       const { metadata: { name } } = await itemOf(world, "far", "traveller");
@@ -82,7 +78,10 @@ export const deliveries = {
       await world.visit("/installations/far/traveller", async (page) => {
         const said = page.locator("#answer").filter({ hasText: "connection refused" });
         await said.waitFor();
-        await says(said, async () => (await world.cluster.get("DeployItem", "far", name)).status.lastError.message);
+        await eventually(async () => {
+          const { status: { lastError } } = await world.cluster.get("DeployItem", "far", name);
+          assert.ok(withoutTry(await said.innerText()).endsWith(withoutTry(lastError.message)), `the page does not say ${lastError.message}`);
+        });
         await world.cluster.until("Installation", "far", "neighbour", "succeeded", succeeded);
         await door.open();
         await page.getByRole("heading", { name: "traveller is done." }).waitFor();
@@ -97,18 +96,21 @@ export const deliveries = {
   "J9: a deletion shows what it takes along, and takes it": async (world) => {
     await world.cluster.apply(place("going"), writer("going", "leaver"), writer("going", "stayer"));
     for (const name of ["leaver", "stayer"]) await world.cluster.until("Installation", "going", name, "succeeded", succeeded);
-    await remove(world, "leaver", /uninstalls what was deployed/);
+    await remove(world, "leaver", "what it has deployed is uninstalled", /uninstalls what was deployed/);
     assert.equal(await world.cluster.get("ConfigMap", "going", "leaver"), undefined);
     await world.cluster.patch("Installation", "going", "stayer", { metadata: { annotations: { "landscaper.gardener.cloud/delete-without-uninstall": "true" } } });
-    await remove(world, "stayer", /What was deployed stays where it is/);
+    await remove(world, "stayer", "what it has deployed stays", /What was deployed stays where it is/);
     assert.equal((await world.cluster.get("ConfigMap", "going", "stayer")).data.text, "hello");
   },
 };
 
-async function remove(world, name, says) {
+/** remove deletes an installation once the menu says what comes of it: the server may hear late of an annotation. */
+async function remove(world, name, explanation, says) {
   const below = (await world.cluster.list("DeployItem", "going")).filter((item) => item.metadata.name.startsWith(name));
+  assert.equal(below.length, 1);
   await world.visit(`/installations/going/${name}`, async (page) => {
-    await choose(page, "Delete");
+    await opened(page);
+    await inMenu(page, "Delete").filter({ hasText: explanation }).click();
     await question(page).getByText(says).waitFor();
     await question(page).locator("summary").click();
     for (const item of below) await question(page).getByText(item.metadata.name).waitFor();
@@ -143,10 +145,4 @@ async function treeOf(world, ns, name) {
   const { stdout } = await world.espalier("tree", name, "-n", ns, "-o", "json");
   const flat = (node) => [`${node.kind} ${node.namespace}/${node.name} ${node.phase}`, ...(node.below ?? []).flatMap(flat)];
   return JSON.parse(stdout).trees.flatMap(flat).sort();
-}
-
-function kubeconfigAt(world, port) {
-  const config = structuredClone(world.cluster.config);
-  config.clusters[0].cluster.server = `https://127.0.0.1:${port}`;
-  return JSON.stringify(config);
 }

@@ -3,6 +3,18 @@
 
 import net from "node:net";
 
+/** freePort finds a port that nobody listens at, among those that the system gives to nobody by itself: so it stays free until it is used. */
+export async function freePort() {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = net.createServer();
+    const free = await new Promise((resolve) => server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true)));
+    if (!free) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+}
+
 /** Door is a port of this machine that leads to another one while it is open. Nobody listens there while it is closed. */
 export class Door {
   #connections = new Set();
@@ -20,19 +32,11 @@ export class Door {
 
   /** closed finds a port for the door, and leaves it closed. */
   static async closed(to) {
-    const door = new Door(to);
-    await door.#listen(0);
-    door.port = door.server.address().port;
-    await door.close();
-    return door;
+    return Object.assign(new Door(to), { port: await freePort() });
   }
 
   open() {
-    return this.#listen(this.port);
-  }
-
-  #listen(port) {
-    return new Promise((resolve, reject) => this.server.once("error", reject).listen(port, "127.0.0.1", resolve));
+    return new Promise((resolve, reject) => this.server.once("error", reject).listen(this.port, "127.0.0.1", resolve));
   }
 
   /** close cuts everybody off. */

@@ -45,15 +45,17 @@ async function hostileLine(world) {
   const { cluster } = world;
   await cluster.apply(line("evil", "evil"), ...["dev", "prod"].map((env) => application(`evil-${env}`, "evil", image)));
   await cluster.until("Pipeline", "evil", "evil", "settled", (found) => found?.status?.run?.completionTime);
-  await cluster.patch("Installation", "evil-dev", "evil", { spec: { importDataMappings: { text: `${script}${backwards}` } } });
-  await cluster.until("Pipeline", "evil", "evil", "waiting", (found) => found.status.environments.prod.waitingApproval?.revision);
+  const revision = `${script}${backwards}`;
+  await cluster.patch("Installation", "evil-dev", "evil", { spec: { importDataMappings: { text: revision } } });
+  await cluster.until("Pipeline", "evil", "evil", "waiting", (found) => found.status.environments.prod.waitingApproval?.revision === revision);
   await world.visit("/pipelines/evil/evil", async (page) => {
     await choose(page, "Hold all environments");
     await agree(page, all);
-    await page.locator("#main").getByText(/onerror/).first().waitFor();
-    await page.getByRole("button", { name: /^Reject / }).first().click();
-    await agree(page, image + backwards + "w".repeat(1200));
+    await page.locator("#main").getByText(link).first().waitFor();
+    await page.getByRole("button", { name: /^Reject / }).click();
+    await agree(page, `${image} no ${backwards}${"w".repeat(1200)}`);
     await cluster.until("Pipeline", "evil", "evil", "rejected", (found) => found.status.environments.prod.promotion.state === "Rejected");
+    await page.locator("#main").getByText(`${image} no `).first().waitFor();
     await nothingRan(page, "a pipeline with hostile reasons");
   });
 }
@@ -61,16 +63,28 @@ async function hostileLine(world) {
 const inTree = (name) => `/installations/${ns}/${name}?sel=${encodeURIComponent(`Installation/${ns}/${name}`)}`;
 const hostilePages = ["/", "/installations", "/pipelines", "/targets", "/blueprints", ...["broken", "odd", "failing", "lost", longName].map(inTree), ...["odd", longName].map((name) => `/blueprints/${ns}/${name}`), "/pipelines/evil/evil"];
 
-/** unfold opens what a page hides at first. */
+/** unfold opens what the drawer of a page hides at first. */
 async function unfold(page) {
   for (const tab of ["Values", "Objects", "Events"]) {
-    const opener = page.getByRole("tab", { name: new RegExp(`^${tab}`) });
-    if (await opener.count() === 0) return;
-    await opener.click();
+    await page.getByRole("tab", { name: new RegExp(`^${tab}`) }).click();
+    await page.getByRole("tabpanel", { name: new RegExp(`^${tab}`) }).waitFor();
     const hidden = page.locator("main button").filter({ hasText: /^(show|show all|••+|Show YAML.*)$/ });
-    for (let i = 0; i < 30 && await hidden.count() > 0; i++) await hidden.first().click();
-    await page.locator('[role="tabpanel"] [aria-label="Loading"], [role="tabpanel"] :text("asking…")').first().waitFor({ state: "detached" });
+    for (let left = 60; await answered(page) && await hidden.count() > 0; left--) {
+      assert.ok(left > 0, `there is no end of what ${tab} hides`);
+      await hidden.first().click();
+    }
   }
+}
+
+/** answered waits until the drawer has the answers to all that it has asked. */
+async function answered(page) {
+  await page.locator('[role="tabpanel"] [aria-label="Loading"], [role="tabpanel"] :text("asking…")').first().waitFor({ state: "detached" });
+  return true;
+}
+
+/** drawn waits until a page has drawn itself for a screen of another size. */
+async function drawn(page) {
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
 async function stands(page, what) {
@@ -81,9 +95,10 @@ async function stands(page, what) {
 /** harmless looks at a page with much room and with little. */
 async function harmless(world, where) {
   await world.visit(where, async (page) => {
-    await unfold(page);
+    if (where.includes("sel=")) await unfold(page);
     await stands(page, where);
     await page.setViewportSize({ width: 360, height: 740 });
+    await drawn(page);
     await stands(page, `${where} on a phone`);
   });
 }

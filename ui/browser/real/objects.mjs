@@ -52,19 +52,24 @@ export const mock = (name, config = {}, rest = {}) => ({
   config: { apiVersion: "mock.deployer.landscaper.gardener.cloud/v1alpha1", kind: "ProviderConfiguration", ...config },
 });
 
-const clusterImport = { name: "cluster", type: "target", targetType: clusterType };
+/** map is a deploy item that writes a ConfigMap of its name into the cluster of a Target that the blueprint imports. */
+export const map = (ns, name, text, into = "cluster", rest = {}) => ({
+  name, type: "landscaper.gardener.cloud/kubernetes-manifest", target: { import: into }, ...rest,
+  config: {
+    apiVersion: "manifest.deployer.landscaper.gardener.cloud/v1alpha2", kind: "ProviderConfiguration", updateStrategy: "update",
+    manifests: [{ policy: "manage", manifest: { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: ns, name }, data: { text } } }],
+  },
+});
+
+/** cluster is the import of a Target. */
+export const clusterImport = (name) => ({ name, type: "target", targetType: clusterType });
 
 /** writer writes a ConfigMap of its name, with a text that it may import, into the cluster of a Target. */
 export function writer(ns, name, { text = "hello", textFrom, into = "here", spec = {}, annotations = asked } = {}) {
-  const manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: ns, name }, data: { text: "TEXT" } };
-  const item = {
-    name, type: "landscaper.gardener.cloud/kubernetes-manifest", target: { import: "cluster" },
-    config: { apiVersion: "manifest.deployer.landscaper.gardener.cloud/v1alpha2", kind: "ProviderConfiguration", updateStrategy: "update", manifests: [{ policy: "manage", manifest }] },
-  };
   const value = textFrom || spec.importDataMappings ? "{{ toJson .imports.text }}" : JSON.stringify(text);
   return installation(ns, name, {
-    annotations, imports: [clusterImport, ...(value.startsWith("{{") ? [{ name: "text", type: "data", schema: { type: "string" } }] : [])],
-    template: JSON.stringify({ deployItems: [item] }).replace('"TEXT"', value),
+    annotations, imports: [clusterImport("cluster"), ...(value.startsWith("{{") ? [{ name: "text", type: "data", schema: { type: "string" } }] : [])],
+    template: JSON.stringify({ deployItems: [map(ns, name, "TEXT")] }).replace('"TEXT"', value),
     spec: { imports: { targets: [{ name: "cluster", target: into }], ...(textFrom ? { data: [{ name: "text", dataRef: textFrom }] } : {}) }, ...spec },
   });
 }
@@ -74,15 +79,17 @@ export const application = (ns, name, revision) => writer(ns, name, {
   annotations: {}, spec: { flow: "Continuous", revisionField: "importDataMappings.text", importDataMappings: { text: revision }, imports: { targets: [{ name: "cluster", target: "here" }] } },
 });
 
+/** grant lets pipelines of a namespace read and write installations of another one. */
+export const grant = (ns, other) => ({
+  apiVersion: "espalier.dev/v1alpha1", kind: "ReferenceGrant", metadata: { namespace: other, name: `pipelines-of-${ns}` },
+  spec: { from: [{ group: "pipelines.weave.works", kind: "Pipeline", namespace: ns }], to: [{ group: "landscaper.gardener.cloud", kind: "Installation" }] },
+});
+
 /** line is a pipeline from dev to prod, each in a namespace of its own; prod needs an approval. */
 export function line(ns, name) {
-  const grant = (other) => ({
-    apiVersion: "espalier.dev/v1alpha1", kind: "ReferenceGrant", metadata: { namespace: other, name: `pipelines-of-${ns}` },
-    spec: { from: [{ group: "pipelines.weave.works", kind: "Pipeline", namespace: ns }], to: [{ group: "landscaper.gardener.cloud", kind: "Installation" }] },
-  });
   const strategy = { installation: {} };
   return [
-    namespace(ns), place(`${ns}-dev`), place(`${ns}-prod`), grant(`${ns}-dev`), grant(`${ns}-prod`),
+    namespace(ns), place(`${ns}-dev`), place(`${ns}-prod`), grant(ns, `${ns}-dev`), grant(ns, `${ns}-prod`),
     {
       apiVersion: "pipelines.weave.works/v1alpha1", kind: "Pipeline", metadata: { namespace: ns, name },
       spec: {

@@ -6,22 +6,34 @@ import assert from "node:assert/strict";
 
 const decision = /^(Approve|Reject) /;
 
+/** inMenu is an action in the menu that is open. */
+export const inMenu = (page, label) => page.locator(".sheet button.item").filter({ has: page.getByText(label, { exact: true }) });
+
+/** opened opens a menu, unless it is open. */
+export async function opened(page, menu = "More actions") {
+  const opener = page.getByRole("button", { name: menu, exact: true });
+  if (await opener.getAttribute("aria-expanded") !== "true") await opener.click();
+}
+
 /** choose presses an action, among the buttons of the page or in the menu that has it, once it is not locked any more; force presses it at once. */
 export async function choose(page, label, menu = "More actions", force = false) {
   const button = page.getByRole("button", { name: label, exact: true });
-  const item = page.locator(".sheet button.item").filter({ has: page.locator("b", { hasText: label }) });
-  const opener = page.getByRole("button", { name: menu, exact: true });
-  if (decision.test(label)) return button.first().click({ force }); // It comes with its panel, and no menu has it.
-  await button.or(opener).first().waitFor();
-  if (await button.count() === 0) await opener.click();
-  await (await button.count() > 0 ? button : item).first().click({ force });
+  if (decision.test(label)) return button.click({ force }); // It comes with its panel, and no menu has it.
+  await button.or(page.getByRole("button", { name: menu, exact: true })).first().waitFor();
+  if (await button.count() > 0) return button.click({ force });
+  await opened(page, menu);
+  await inMenu(page, label).click({ force });
 }
 
 /** question is the dialog in front of an action. */
 export const question = (page) => page.locator("dialog.ask");
 
-/** commandIn is what the dialog says to run in a terminal instead. */
-export const commandIn = (page) => question(page).locator(".also code").innerText();
+/** commandIn is what the dialog says to run in a terminal instead, once it also says what the action would affect, and moves no more. */
+async function commandIn(page) {
+  const command = await question(page).locator(".also code").innerText();
+  await question(page).getByRole("status", { name: "Loading" }).waitFor({ state: "detached" });
+  return command;
+}
 
 /** agree does what the dialog asks about, and returns the command that it shows. */
 export async function agree(page, reason) {
@@ -40,12 +52,18 @@ export async function instead(page) {
   return command;
 }
 
+/** starting matches what begins with a text. */
+export const starting = (text) => new RegExp(`^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}`);
+
 /** tabTo presses Tab until something of that name has the focus. */
 export async function tabTo(page, name) {
   const seen = [];
   for (let i = 0; i < 120; i++) {
     await page.keyboard.press("Tab");
-    const at = await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim() ?? "");
+    const at = await page.evaluate(() => {
+      const { activeElement: on } = document;
+      return on?.getAttribute("aria-label") ?? on?.labels?.[0]?.textContent ?? on?.textContent?.trim() ?? "";
+    });
     if (name.test(at)) return;
     seen.push(at);
   }

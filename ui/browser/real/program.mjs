@@ -16,9 +16,9 @@ export class Program {
   output = "";
   #listeners = new Set();
 
-  constructor(args, env) {
+  constructor(file, args, env) {
     this.args = args;
-    this.process = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.process = spawn(file, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.ended = new Promise((resolve) => this.process.once("exit", (code, signal) => resolve({ code, signal })));
     this.ended.then(() => this.#tell());
     for (const stream of [this.process.stdout, this.process.stderr]) {
@@ -39,7 +39,7 @@ export class Program {
       const look = () => {
         const match = pattern.exec(this.output);
         if (match) resolve(match);
-        else if (this.process.exitCode !== null) reject(new Error(`${this.args.join(" ")} has ended:\n${this.output}`));
+        else if (this.process.exitCode !== null || this.process.signalCode !== null) reject(new Error(`${this.args.join(" ")} has ended:\n${this.output}`));
       };
       this.#listeners.add(look);
       look();
@@ -60,5 +60,5 @@ export class Program {
 
 /** run runs a program to its end, and returns its exit code and output. */
 export function run(file, args, env) {
-  return new Promise((resolve) => execFile(file, args, { env, timeout: 120_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => resolve({ code: error ? error.code ?? 1 : 0, stdout, stderr })));
+  return new Promise((resolve) => execFile(file, args, { env, timeout: 600_000, maxBuffer: 64 << 20 }, (error, stdout, stderr) => resolve({ code: error ? error.code ?? 1 : 0, stdout, stderr })));
 }

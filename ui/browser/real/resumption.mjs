@@ -3,7 +3,7 @@
 
 // What becomes of an open page whose server goes away, and comes back.
 import assert from "node:assert/strict";
-import { Door } from "./door.mjs";
+import { Door, freePort } from "./door.mjs";
 import { installation, mock, namespace } from "./objects.mjs";
 import { logIn, Service } from "./tenants.mjs";
 import { notReloaded } from "./world.mjs";
@@ -20,8 +20,9 @@ async function isStale(page, name) {
   await row(page, name).waitFor();
 }
 
-/** isLive waits until the page has what happened meanwhile. */
+/** isLive waits until the page has what happened meanwhile. A list under the pointer keeps new rows back, so the pointer goes away. */
 async function isLive(page, name) {
+  await page.mouse.move(0, 0);
   await row(page, name).waitFor();
   await page.getByText(/Not live since/).first().waitFor({ state: "detached" });
   await notReloaded(page);
@@ -63,7 +64,7 @@ export const resumption = {
       const ui = world.program("ui", "--address", at);
       return { ui, address: (await ui.says(/(http:\S+code=\S+)/))[1] };
     };
-    const first = await start("127.0.0.1:0");
+    const first = await start(`127.0.0.1:${await freePort()}`);
     const as = await world.enter(first.address);
     await world.visit(`/installations?q=${ns}&group=nothing`, async (page) => {
       await row(page, "before-kill").waitFor();
@@ -73,7 +74,7 @@ export const resumption = {
       const second = await start(new URL(first.address).host);
       const login = page.getByRole("heading", { name: /Log in/ });
       await tryNow(page, login);
-      assert.match(await page.locator("main").innerText(), /For a new one, start the command again/, "it does not say what to do");
+      await page.locator("main").getByText(/For a new one, start the command again/).waitFor();
       assert.equal(await page.getByLabel("Token of Kubernetes").count(), 0, "it asks for a token that would be of no use");
       await page.goto(second.address);
       await page.goto(`${as.address}/installations?q=${ns}&group=nothing`);

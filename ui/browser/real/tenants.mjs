@@ -8,15 +8,17 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { live } from "../chromium.mjs";
 import { succeeded } from "./cluster.mjs";
-import { account, application, dataObject, namespace, place, role, writer } from "./objects.mjs";
-import { choose } from "./press.mjs";
+import { freePort } from "./door.mjs";
+import { account, application, dataObject, grant, namespace, place, role, writer } from "./objects.mjs";
+import { inMenu, opened } from "./press.mjs";
+import { run } from "./program.mjs";
 
 const mine = "tenant-a";
 const other = "tenant-b";
 /** canary stands in everything of the other tenant that has a text. */
 const canary = "canary-7f3a91";
 const groups = ["landscaper.gardener.cloud", "pipelines.weave.works", "events.k8s.io"];
-const notAllowed = (text) => /40[134]/.test(text);
+const notAllowed = (text) => /40[1349]/.test(text);
 
 /** Service is "espalier ui serve" with the rights that docs/ui.md names, and a key for its sessions. */
 export class Service {
@@ -33,7 +35,7 @@ export class Service {
     service.key = path.join(world.folder, "session-key");
     await writeFile(service.key, randomBytes(32).toString("hex"), { mode: 0o600 });
     service.kubeconfig = await world.kubeconfig("ui", await world.token("ui", "espalier-ui"));
-    await service.run("127.0.0.1:0");
+    await service.run(`127.0.0.1:${await freePort()}`);
     return service;
   }
 
@@ -73,7 +75,9 @@ async function prepare(world) {
   for (const ns of [mine, other]) await cluster.apply(place(ns), application(ns, "app", "1.0.0"), pipelineOf(ns));
   await cluster.apply(dataObject(other, "plans", canary), writer(other, canary), writer(other, "failing", { textFrom: `${canary}-missing` }));
   await cluster.apply(account(mine, "reader"), role(mine, "reader", { namespace: mine, name: "reader" }, [{ apiGroups: groups, resources: ["*"], verbs: ["get", "list", "watch"] }]));
-  await cluster.until("Installation", mine, "app", "succeeded", succeeded);
+  await cluster.apply(writer(mine, "job"), place(`${mine}-prod`), application(`${mine}-prod`, "app", "0.9.0"), grant(mine, `${mine}-prod`));
+  for (const name of ["app", "job"]) await cluster.until("Installation", mine, name, "succeeded", succeeded);
+  await cluster.until("Pipeline", mine, "app", "waiting for an approval", (found) => found?.status?.environments?.prod?.waitingApproval?.revision === "1.0.0");
   await cluster.until("Installation", other, canary, "succeeded", succeeded);
 }
 
@@ -96,9 +100,9 @@ async function looksAround(world, as) {
       await page.locator("main h1, main .empty h3").first().waitFor();
     }
     await page.goto(`${as.address}/installations`);
-    await page.getByRole("row", { name: new RegExp(`app ${mine}`) }).waitFor();
+    for (const name of ["app", "job"]) await page.getByRole("row", { name: new RegExp(`${name} ${mine}`) }).waitFor();
     await page.getByRole("region", { name: "Not shown to you" }).getByText(/You may not list installations.* in all namespaces/).waitFor();
-    assert.equal(await page.locator(".rows-body .row").count(), 1);
+    assert.equal(await page.locator(".rows-body .row").count(), 2);
   }, { as });
   const text = heard.join("\n");
   assert.match(text, new RegExp(`"namespace":"${mine}"`), "nothing was heard");
@@ -125,32 +129,87 @@ async function asksForOthers(world, as) {
   }, { as, allowed: notAllowed });
 }
 
-/** explained fails if an action can be pressed, or does not say why not. */
-async function explained(page, buttons) {
-  for (const [label, menu] of buttons) {
-    await choose(page, label, menu, true);
-    await page.locator(".toast").getByText(/You may not (patch|delete) \S+ in namespace tenant-a\. To check: kubectl auth can-i/).waitFor();
-    assert.equal(await page.locator("dialog[open]").count(), 0, `${label} can be pressed`);
-    await page.locator(".toast").getByRole("button", { name: "Close" }).click();
+const held = ["Hold", "Release"];
+const decided = ["Promote 1.0.0 to prod now", "Try 1.0.0 again in prod"];
+
+/** denied is every action of every page that has some: those of the page itself, and those of its menus. */
+const denied = [
+  { page: `/installations/${mine}/app`, buttons: ["Reconcile", "Abort"], menus: { "More actions": ["Force", "Delete"] } },
+  { page: `/installations/${mine}/job`, buttons: ["Reconcile", "Interrupt"], menus: { "More actions": ["Delete"] } },
+  {
+    page: `/pipelines/${mine}/app`, buttons: ["Hold all environments", "Reject 1.0.0 for prod", "Approve 1.0.0 for prod"],
+    menus: { "More actions": ["Release all environments"], "Actions on prod": [...decided, ...held.map((word) => `${word} prod`)] },
+  },
+];
+
+/** missing is what a button says that the reader has no right to press. */
+function missing(page, label) {
+  const [verb, resource] = page.startsWith("/pipelines") ? ["patch", "pipelines.pipelines.weave.works"] : [label === "Delete" ? "delete" : "patch", "installations.landscaper.gardener.cloud"];
+  const check = `kubectl auth can-i ${verb} ${resource} -n ${mine}`;
+  return { check, text: `You may not ${verb} ${resource} in namespace ${mine}. To check: ${check}. Whoever manages the roles of this cluster can grant it.` };
+}
+
+/** explains presses a button, which has to say why nothing happens, also to those who only hear it. */
+async function explains(page, button, text) {
+  const heard = await button.evaluate((element) => {
+    const id = element.getAttribute("aria-describedby");
+    return [element.getAttribute("aria-disabled"), (id ? document.getElementById(id) : element.querySelector("small")).textContent];
+  });
+  assert.deepEqual(heard, ["true", text]);
+  await button.click({ force: true });
+  const toast = page.locator(".toast");
+  await toast.getByText(text, { exact: true }).waitFor();
+  assert.equal(await page.locator("dialog[open]").count(), 0, `${await button.innerText()} can be pressed`);
+  await toast.getByRole("button", { name: "Close" }).click({ timeout: 5000 }).catch(() => {}); // It goes by itself as well.
+  await toast.waitFor({ state: "detached" });
+}
+
+/** locked fails if a page has other actions than these, or one that does not explain itself. */
+async function locked(page, where, { buttons, menus }) {
+  for (const label of buttons) await page.getByRole("button", { name: label, exact: true }).waitFor();
+  assert.deepEqual(await page.locator("main .joined button.btn").allInnerTexts(), buttons);
+  assert.deepEqual(await page.locator("main .menu > button").evaluateAll((all) => all.map((each) => each.getAttribute("aria-label"))), Object.keys(menus));
+  for (const label of buttons) await explains(page, page.getByRole("button", { name: label, exact: true }), missing(where, label).text);
+  for (const [menu, labels] of Object.entries(menus)) {
+    for (const label of labels) {
+      await opened(page, menu);
+      await inMenu(page, label).waitFor();
+      assert.deepEqual(await page.locator(".sheet button.item b").allInnerTexts(), labels);
+      await explains(page, inMenu(page, label), missing(where, label).text);
+    }
   }
 }
 
+/** refused sends what the buttons would send. What makes no sense now is answered with that, and does nothing either. */
+async function refused(page, where) {
+  const kind = where.startsWith("/pipelines") ? "Pipeline" : "Installation";
+  const actions = kind === "Pipeline" ? ["approve", "reject", "promote", "hold", "retry", "release"] : ["reconcile", "force", "delete", "interrupt", "abort"];
+  for (const action of actions) {
+    const said = await page.evaluate(async (body) => {
+      const answer = await fetch("/api/v1/actions", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+      return { status: answer.status, ...(await answer.json()) };
+    }, { action, ref: { kind, namespace: mine, name: "app" }, environment: kind === "Pipeline" ? "prod" : "", revision: "1.0.0", reason: "" });
+    const senseless = ["interrupt", "abort", "retry", "release"].includes(action) && [200, 409].includes(said.status);
+    assert.ok(senseless || said.status === 403 && said.command?.startsWith("kubectl auth can-i"), `${action}: ${JSON.stringify(said)}`);
+  }
+}
+
+const unchanged = ({ metadata: { annotations, generation, deletionTimestamp } }) => ({ annotations, generation, deletionTimestamp });
+
 async function mayDoNothing(world, as) {
-  const before = await world.cluster.get("Installation", mine, "app");
-  await world.visit(`/installations/${mine}/app`, (page) => explained(page, ["Reconcile", "Abort", "Force", "Delete"].map((label) => [label])), { as });
-  await world.visit(`/pipelines/${mine}/app`, async (page) => {
-    await explained(page, [["Hold all environments"], ["Release all environments"], ...["Hold prod", "Release prod"].map((label) => [label, "Actions on prod"])]);
-    for (const [action, kind] of [["reconcile", "Installation"], ["force", "Installation"], ["delete", "Installation"], ["hold", "Pipeline"]]) {
-      const said = await page.evaluate(async (body) => {
-        const answer = await fetch("/api/v1/actions", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-        return { status: answer.status, ...(await answer.json()) };
-      }, { action, ref: { kind, namespace: mine, name: "app" }, environment: kind === "Pipeline" ? "prod" : "", revision: "1.0.0", reason: "" });
-      assert.ok(said.status === 403 && said.command?.startsWith("kubectl auth can-i"), `${action}: ${JSON.stringify(said)}`);
-    }
-  }, { as, allowed: notAllowed });
-  const after = await world.cluster.get("Installation", mine, "app");
-  assert.deepEqual([after.metadata.annotations, after.metadata.generation, after.metadata.deletionTimestamp], [before.metadata.annotations, before.metadata.generation, undefined]);
-  assert.equal(Object.keys((await world.cluster.get("Pipeline", mine, "app")).metadata.annotations).length, 1);
+  const objects = async () => (await Promise.all(["Installation", "Pipeline"].map((kind) => world.cluster.list(kind, mine)))).flat().map(unchanged);
+  const before = await objects();
+  for (const { page: where, ...actions } of denied) {
+    await world.visit(where, async (page) => {
+      await locked(page, where, actions);
+      await refused(page, where);
+    }, { as, allowed: notAllowed });
+  }
+  assert.deepEqual(await objects(), before);
+  const env = { ...world.env, KUBECONFIG: await world.kubeconfig("reader", await world.token(mine, "reader")) };
+  for (const check of new Set(denied.flatMap(({ page }) => ["Delete", "Other"].map((label) => missing(page, label).check)))) {
+    assert.equal((await run("/bin/sh", ["-c", check], env)).stdout, "no\n", check);
+  }
 }
 
 export const tenants = {

@@ -14,5 +14,17 @@ export async function limit(seconds, what, promise) {
   }
 }
 
-/** patience is how many seconds something may take on a slow machine. */
-export const patience = 180;
+/** patience is how many seconds something may take on a slow machine; PATIENCE says otherwise. */
+export const patience = Number(process.env.PATIENCE ?? 180);
+
+/** eventually looks again and again until a look finds nothing wrong; when patience has come to an end, its last complaint counts. */
+export async function eventually(look) {
+  for (const end = Date.now() + patience * 1000; ;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

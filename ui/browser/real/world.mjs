@@ -58,7 +58,12 @@ export class World {
 
   /** program starts espalier with arguments; it is stopped with the world. */
   program(...args) {
-    const started = new Program(args, this.env);
+    return this.start(program, args);
+  }
+
+  /** start starts a build of espalier, perhaps in an environment of its own; it is stopped with the world. */
+  start(file, args, env = this.env) {
+    const started = new Program(file, args, env);
     this.#programs.push(started);
     return started;
   }
@@ -102,6 +107,9 @@ export class World {
       await page.evaluate(() => { window.loadedOnce = true; });
       await test(page);
       assert.deepEqual(wrong, [], `something was wrong on ${where}`);
+    } catch (error) {
+      const said = await page.locator("body").innerText({ timeout: 10_000 }).catch(() => "nothing that could be read");
+      throw new Error(`${error.message}\nThe page ${page.url()} complained of ${JSON.stringify(wrong)} and said:\n${said}`, { cause: error });
     } finally {
       await page.close();
     }
