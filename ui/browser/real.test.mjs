@@ -7,18 +7,24 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { actions } from "./real/actions.mjs";
+import { ci } from "./real/ci.mjs";
 import { deliveries } from "./real/deliveries.mjs";
 import { hostility } from "./real/hostility.mjs";
+import { inspection } from "./real/inspection.mjs";
 import { promotions } from "./real/promotions.mjs";
 import { resumption } from "./real/resumption.mjs";
+import { speech } from "./real/speech.mjs";
 import { tenants } from "./real/tenants.mjs";
+import { upgrade } from "./real/upgrade.mjs";
 import { World } from "./real/world.mjs";
 
 let world;
 before(async () => { world = await World.start(); });
 after(async () => { await world?.stop(); });
 
-const journeys = { ...deliveries, ...promotions, ...actions, ...tenants, ...resumption, ...hostility };
+const journeys = {
+  ...deliveries, ...ci, ...inspection, ...promotions, ...speech, ...actions, ...tenants, ...resumption, ...upgrade, ...hostility,
+};
 const wanted = new RegExp(process.env.JOURNEYS ?? "");
 
 describe("against the real product", () => {

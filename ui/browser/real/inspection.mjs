@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What pages find out when somebody asks: what values would render, what a job would change, what a deployer has said, what clusters answer.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { isDone, succeeded } from "./cluster.mjs";
+import { Door } from "./door.mjs";
+import { dataObject, place, target, writer } from "./objects.mjs";
+import { agree, choose } from "./press.mjs";
+import { notReloaded } from "./world.mjs";
+
+/** greeter writes a text that it imports, and has done so. */
+async function greeter(world, ns) {
+  await world.cluster.apply(place(ns), dataObject(ns, "greeting", "good morning"), writer(ns, "greeter", { textFrom: "greeting" }));
+  return world.cluster.until("Installation", ns, "greeter", "succeeded", succeeded);
+}
+
+/** everything are the versions of all that a look could have changed. */
+async function everything(world, ns) {
+  const lists = await Promise.all(["Installation", "Execution", "DeployItem", "DataObject", "Target", "ConfigMap", "Secret"].map((kind) => world.cluster.list(kind, ns)));
+  return lists.flat().map(({ metadata }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`).sort();
+}
+
+/** tries renders values on the page of a blueprint. */
+async function tries(page, values) {
+  await page.getByRole("textbox", { name: "Values, as YAML" }).fill(values);
+  await page.getByRole("button", { name: "Render", exact: true }).click();
+}
+
+const nothing = "The next job would change none of the objects that the blueprint makes.";
+const changes = (page) => page.getByRole("region", { name: "What would a job change?" });
+
+export const inspection = {
+  "a blueprint is rendered with values that somebody tries, and nothing is changed": async (world) => {
+    const ns = "tried";
+    await greeter(world, ns);
+    const before = await everything(world, ns);
+    await world.visit(`/blueprints/${ns}/greeter`, async (page) => {
+      const rendered = async (text) => {
+        await page.getByRole("button", { name: "Execution greeter", exact: true }).click();
+        await page.getByLabel("YAML of Execution greeter").filter({ hasText: text }).waitFor();
+      };
+      await tries(page, "text: bonjour\n");
+      await rendered("text: bonjour");
+      await tries(page, "text: [1, 2]\n");
+      await page.locator(".rendered").getByText(/text.*string/).waitFor();
+      assert.equal(await page.locator(".rendered").getByText("bonjour").count(), 0, "what other values make is still there");
+      await tries(page, "text: buona sera\n");
+      await rendered("text: buona sera");
+      await notReloaded(page);
+    }, { allowed: (text) => /422/.test(text) });
+    assert.deepEqual(await everything(world, ns), before);
+  },
+
+  "the page says what a job would change, and then that it would change nothing": async (world) => {
+    const ns = "changed";
+    const first = await greeter(world, ns);
+    await world.visit(`/installations/${ns}/greeter`, async (page) => {
+      await changes(page).getByRole("button", { name: "Show the changes" }).click();
+      await changes(page).getByText(nothing).waitFor();
+      await world.cluster.apply(dataObject(ns, "greeting", "good night"));
+      const before = await everything(world, ns);
+      await changes(page).getByRole("button", { name: "Compare again" }).click();
+      const lines = changes(page).getByRole("group", { name: "Changes of greeter" }).locator(".ln");
+      await lines.filter({ hasText: /removed:\s+text: good morning/ }).waitFor();
+      await lines.filter({ hasText: /added:\s+text: good night/ }).waitFor();
+      assert.deepEqual(await everything(world, ns), before);
+      await choose(page, "Reconcile");
+      await agree(page);
+      const second = await world.cluster.until("Installation", ns, "greeter", "done again", (found) => isDone(found) && found.status.jobID !== first.status.jobID);
+      assert.ok(succeeded(second));
+      assert.equal((await world.cluster.get("ConfigMap", ns, "greeter")).data.text, "good night");
+      await changes(page).getByText(nothing).waitFor();
+      await notReloaded(page);
+    });
+  },
+
+  "the log of a deploy item has what its deployer has said": async (world) => {
+    const ns = "logged";
+    const door = await Door.closed(new URL(world.cluster.server).port);
+    await world.cluster.apply(place(ns), target(ns, "away", { kubeconfig: world.cluster.kubeconfigAt(door.port) }), writer(ns, "traveller", { into: "away" }));
+    await world.visit(`/installations/${ns}/traveller`, async (page) => {
+      await page.getByRole("row", { name: /^Unfold traveller traveller Execution/ }).getByRole("button").click();
+      await page.getByRole("row", { name: /traveller DeployItem/ }).click();
+      await page.getByRole("tab", { name: "Log" }).click();
+      const line = page.getByRole("list", { name: "Lines about traveller" }).getByRole("listitem").filter({ hasText: "connection refused" }).last();
+      await line.waitFor();
+      const [, item] = /DeployItem\/logged\/([^&]+)/.exec(decodeURIComponent(page.url()));
+      const log = await readFile(path.join(world.folder, "data", "espalier.log"), "utf8");
+      assert.ok(log.split("\n").some((each) => each.includes(item) && each.includes("connection refused")), "the controllers have logged no such line");
+      await notReloaded(page);
+    });
+  },
+
+  "targets are looked at: which version answers, which cannot be reached, and that it is back": async (world) => {
+    const ns = "looked";
+    const door = await Door.closed(new URL(world.cluster.server).port);
+    const { gitVersion } = await world.cluster.call("GET", "/version");
+    await world.cluster.apply(place(ns), target(ns, "there", { kubeconfig: world.cluster.kubeconfigAt(new URL(world.cluster.server).port) }), target(ns, "away", { kubeconfig: world.cluster.kubeconfigAt(door.port) }));
+    try {
+      await world.visit(`/targets?q=${ns}`, async (page) => {
+        const row = (name, words) => page.getByRole("row", { name: new RegExp(`^${name} ?${ns} ${words}`) });
+        await row("there", `Reachable ${gitVersion}`).waitFor();
+        await row("away", "Unreachable").filter({ hasText: "connection refused" }).waitFor();
+        await door.open();
+        await again(page, row("away", `Reachable ${gitVersion}`));
+        await notReloaded(page);
+      });
+    } finally {
+      await door.close();
+    }
+  },
+};
+
+/** again asks for another look until there is one: a look counts for some seconds before there can be another. */
+async function again(page, until) {
+  while (!(await until.isVisible())) {
+    await page.getByRole("button", { name: /^Check(ing…| now)$/ }).click();
+    await until.waitFor({ timeout: 3000 }).catch(() => {});
+  }
+}
