@@ -18,6 +18,8 @@ var (
 	idleFlag     = flag.Duration("idle", idleTime, "how long BenchmarkRoots looks for writes when all is done")
 	churnFlag    = flag.Int("churn", 100, "how many installations BenchmarkChurn creates and deletes in each cycle")
 	cyclesFlag   = flag.Int("cycles", 20, "how many cycles BenchmarkChurn has")
+	shownFlag    = flag.Int("shown", 10000, "how many installations BenchmarkPages shows")
+	pagesFlag    = flag.Int("pages", 200, "how many pages BenchmarkPages has open")
 	heapFlag     = flag.String("heap", "", "folder for a heap profile after each cycle of BenchmarkChurn")
 )
 
