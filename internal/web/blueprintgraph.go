@@ -82,9 +82,10 @@ func allImports(definitions []lsv1alpha1.ImportDefinition) []*lsv1alpha1.FieldVa
 	return all
 }
 
-func (f *flow) add(id, kind, title, detail string, side diagram.Side) {
-	f.kinds[id] = kind
-	f.graph.Nodes = append(f.graph.Nodes, diagram.Node{ID: id, Title: title, Detail: detail, State: string(view.NotYet), Side: side})
+func (f *flow) add(kind string, node diagram.Node) {
+	f.kinds[node.ID] = kind
+	node.State = string(view.NotYet)
+	f.graph.Nodes = append(f.graph.Nodes, node)
 }
 
 // join draws what goes from one node to another. All data between two nodes share one line, and so do all targets.
@@ -119,7 +120,7 @@ func (f *flow) addImport(d *lsv1alpha1.FieldValueDefinition) {
 	if isTarget(d) {
 		kind = "target"
 	}
-	f.add(id, kind, d.Name, parameterWords(d), diagram.Start)
+	f.add(kind, diagram.Node{ID: id, Title: d.Name, Detail: parameterWords(d), Side: diagram.Start})
 	f.imports[d.Name] = isTarget(d)
 	f.givers[reference{isTarget(d), d.Name}] = id
 }
@@ -129,7 +130,7 @@ func (f *flow) addInstallations(all []lsv1alpha1.SubinstallationTemplate) {
 	all = slices.DeleteFunc(slices.Clone(all), func(s lsv1alpha1.SubinstallationTemplate) bool { return s.InstallationTemplate == nil })
 	for _, sub := range all {
 		id := "installation/" + sub.Name
-		f.add(id, "installation", sub.Name, "installation", diagram.Anywhere)
+		f.add("installation", diagram.Node{ID: id, Title: sub.Name, Detail: "installation", Side: diagram.Anywhere})
 		for _, export := range sub.Exports.Data {
 			f.givers[reference{false, export.DataRef}] = id
 		}
@@ -179,7 +180,8 @@ func (f *flow) addTemplates(list, detail string, executors []lsv1alpha1.Template
 	var all []templateText
 	for i, executor := range executors {
 		t := templateText{id: fmt.Sprintf("%s/%d", list, i), text: textOf(executor, files)}
-		f.add(t.id, "template", cmp.Or(executor.Name, fmt.Sprintf("template %d", i+1)), detail, diagram.Anywhere)
+		title := cmp.Or(executor.Name, fmt.Sprintf("template %d", i+1))
+		f.add("template", diagram.Node{ID: t.id, Title: title, Detail: detail, Side: diagram.Anywhere})
 		all = append(all, t)
 	}
 	return all
@@ -291,7 +293,7 @@ func mentions(text, name string) bool {
 // addExport draws an export, and lines from the templates that give it: those that name it, or the only one that there is.
 func (f *flow) addExport(d *lsv1alpha1.FieldValueDefinition, exported []templateText) {
 	id := "export/" + d.Name
-	f.add(id, "export", d.Name, parameterWords(d), diagram.End)
+	f.add("export", diagram.Node{ID: id, Title: d.Name, Detail: parameterWords(d), Side: diagram.End})
 	for _, t := range exported {
 		if len(exported) == 1 || mentions(t.text, d.Name) {
 			f.join(t.id, id, "", isTarget(d))

@@ -32,7 +32,7 @@ var pipelines = []Mutant{
 		New: "",
 	},
 	{
-		ID: "PIP-05", Breaks: "the Secret of a cluster is not found by the convention of Cluster API", File: "internal/fleet/resolve.go",
+		ID: "PIP-05", Breaks: "the Secret of a cluster is not found by the convention of Cluster API", File: "internal/target/gitops.go",
 		Old: "spec.CAPIClusterRef.Name + capiSuffix",
 		New: "spec.CAPIClusterRef.Name",
 	},
