@@ -5,11 +5,13 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	eventsv1 "k8s.io/api/events/v1"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/web/mirror"
 	"espalier.dev/internal/web/rights"
 )
 
@@ -22,6 +24,9 @@ type call struct {
 	What string `json:"what"`
 	// Rights are those that the reader needs, as in "get secrets"; none if a session is enough.
 	Rights []string `json:"rights"`
+	// Server says that it is no call of the pages: the server itself makes it to the API server, with its own rights. Path is then the
+	// resource, and Method its verbs.
+	Server bool `json:"server,omitempty"`
 
 	do http.HandlerFunc
 }
@@ -71,22 +76,24 @@ func both(lists ...[]string) []string {
 
 // calls is the table of all calls.
 func (s *Server) calls() []call {
+	post := func(path, what string, needs []string, do http.HandlerFunc) call {
+		return call{Path: path, Method: http.MethodPost, What: what, Rights: needs, do: do}
+	}
 	return append(s.readingCalls(), []call{
-		{"/api/v1/login", "POST", "Log in with a token", inWords(), s.login},
-		{"/api/v1/logout", "POST", "Log out", inWords(), s.logout},
-		{
-			"/api/v1/actions", "POST", "Reconcile, interrupt, abort, force and delete installations; decide on promotions, hold and release them",
-			inWords(patchInstallations, deleteInstallation, patchPipelines), s.private(s.act),
-		},
-		{"/api/v1/checks", "POST", "Look at target clusters", both(listing("targets"), ofClusters), s.private(s.check)},
-		{"/api/v1/render", "POST", "Render a blueprint with other values", ofImports, s.private(s.render)},
+		post("/api/v1/login", "Log in with a token", inWords(), s.login),
+		post("/api/v1/logout", "Log out", inWords(), s.logout),
+		post("/api/v1/actions",
+			"Reconcile, interrupt, abort, force and delete installations; decide on promotions, hold and release them",
+			inWords(patchInstallations, deleteInstallation, patchPipelines), s.private(s.act)),
+		post("/api/v1/checks", "Look at target clusters", both(listing("targets"), ofClusters), s.private(s.check)),
+		post("/api/v1/render", "Render a blueprint with other values", ofImports, s.private(s.render)),
 	}...)
 }
 
 // readingCalls are those with GET.
 func (s *Server) readingCalls() []call {
 	get := func(path, what string, needs []string, do http.HandlerFunc) call {
-		return call{path, http.MethodGet, what, needs, do}
+		return call{Path: path, Method: http.MethodGet, What: what, Rights: needs, do: do}
 	}
 	item := inWords(getRight(lsv1alpha1.GroupName, "deployitems"))
 	return []call{
@@ -109,5 +116,33 @@ func (s *Server) readingCalls() []call {
 	}
 }
 
-// access shows all calls with the rights that they need.
-func (s *Server) access(*http.Request, caller) (any, error) { return s.calls(), nil }
+// ownCalls are what the server asks of the API server with its own rights, for all readers: what it mirrors, and who may see what of it.
+// Where it serves only whoever started it, his rights are its own, and it asks about nobody else.
+func (s *Server) ownCalls() []call {
+	own := func(what string, rights ...rights.Right) call {
+		made := call{What: what, Rights: inWords(rights...), Server: true}
+		var verbs []string
+		for _, right := range rights {
+			made.Path = strings.Trim(right.Resource+"."+right.Group, ".")
+			verbs = append(verbs, right.Verb)
+		}
+		made.Method = strings.Join(verbs, ", ")
+		return made
+	}
+	var all []call
+	for _, r := range mirror.Resources() {
+		all = append(all, own("The "+r.Resource+" that pages are made of, without what they contain",
+			rights.Right{Verb: "list", Group: r.Group, Resource: r.Resource}, rights.Right{Verb: "watch", Group: r.Group, Resource: r.Resource}))
+	}
+	if s.options.Mode == Local {
+		return all
+	}
+	return append(all,
+		own("Who a token belongs to", rights.Right{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}),
+		own("What a reader may see", rights.Right{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}))
+}
+
+// access shows all calls with the rights that they need, those of the server itself at the end.
+func (s *Server) access(*http.Request, caller) (any, error) {
+	return append(s.calls(), s.ownCalls()...), nil
+}

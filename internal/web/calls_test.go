@@ -7,8 +7,12 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"espalier.dev/internal/testkit"
 )
@@ -23,6 +27,7 @@ func TestEveryCallIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := map[string]bool{"/api/v1/login": true, "/api/v1/logout": true, "/api/v1/me": true, "/api/v1/access": true}
+	told = slices.DeleteFunc(told, func(c call) bool { return c.Server })
 	if len(told) != len(s.calls()) || len(told) < 18 {
 		t.Errorf("%d calls are told", len(told))
 	}
@@ -37,6 +42,48 @@ func TestEveryCallIsTold(t *testing.T) {
 		if answer.StatusCode == http.StatusNotFound || !open[c.Path] && answer.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s %s without a session: %s", c.Method, c.Path, answer.Status)
 		}
+	}
+}
+
+// What the server asks with its own rights is told as well: it is what the documentation has its account be given, and no more.
+func TestTheServersOwnCallsAreTold(t *testing.T) {
+	cluster := testkit.Server(t)
+	page, err := os.ReadFile("../../docs/ui.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, role, _ := strings.Cut(string(page), "kind: ClusterRole\n")
+	role, _, _ = strings.Cut(role, "```")
+	var documented struct {
+		Rules []rbacv1.PolicyRule `json:"rules"`
+	}
+	if err := yaml.Unmarshal([]byte(role), &documented); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, rule := range documented.Rules {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				want = append(want, verb+" "+resource+"."+rule.APIGroups[0])
+			}
+		}
+	}
+	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
+	var told []call
+	s.login(t, tokenFor(t, cluster, cluster.Namespace(t), looking())).get("/api/v1/access").into(t, &told)
+	var have []string
+	for _, c := range told {
+		if c.Server {
+			have = append(have, c.Rights...)
+			if c.What == "" || c.Path == "" || c.Method == "" {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if len(want) == 0 || !slices.Equal(have, want) {
+		t.Errorf("the server tells %v, the documentation has %v", have, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -240,5 +241,16 @@ func TestAPlaceIsFreeAgainWhenAStreamEnds(t *testing.T) {
 		} else if last.Body.Close(); last.StatusCode == http.StatusOK {
 			return
 		}
+	}
+}
+
+// The fixture that the pages are tried with forbids the browser as much as the server does, so that nothing works there only.
+func TestTheFixtureHasTheSamePolicy(t *testing.T) {
+	fixture, err := os.ReadFile("../../ui/browser/serve.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if policy := headers["Content-Security-Policy"]; !strings.Contains(string(fixture), `policy = "`+policy+`"`) {
+		t.Errorf("ui/browser/serve.mjs has another policy than %s", policy)
 	}
 }

@@ -454,6 +454,8 @@ export const access = [
   { path: "/api/v1/live", method: "GET", what: "What a deploy item has in its target", rights: ["get on targets.landscaper.gardener.cloud", "get on secrets"] },
   { path: "/api/v1/checks", method: "POST", what: "Look at the targets", rights: ["get on targets.landscaper.gardener.cloud"] },
   { path: "/api/v1/actions", method: "POST", what: "Approve a promotion", rights: ["patch on pipelines.pipelines.weave.works"] },
+  { path: "installations.landscaper.gardener.cloud", method: "list, watch", what: "Installations, for all readers", rights: ["list installations.landscaper.gardener.cloud", "watch installations.landscaper.gardener.cloud"], server: true },
+  { path: "subjectaccessreviews.authorization.k8s.io", method: "create", what: "What a reader may see", rights: ["create subjectaccessreviews.authorization.k8s.io"], server: true },
 ];
 
 const stages = ["dev", "test", "integration", "staging", "performance", "preprod", "canary", "prod-ap", "prod-eu", "prod-sa", "prod-us", "prod-gov"];
@@ -516,12 +518,12 @@ export const nasty = [
 /** hostile replaces what people can write in a document by nasty strings, and keeps its form. */
 export function hostile(doc) {
   let n = 0;
-  const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "url", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what", "reference", "default"]);
+  const free = new Set(["verdict", "title", "message", "reason", "answer", "quote", "quotedBy", "next", "word", "detail", "label", "waitsFor", "command", "confirm", "explanation", "denied", "revision", "coming", "url", "text", "object", "field", "before", "after", "by", "component", "version", "error", "cluster", "type", "button", "source", "what", "reference", "default", "user", "yaml"]);
   const walk = (value, key, parent) => {
     if (Array.isArray(value)) return value.map((each) => walk(each, key, parent));
     if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, walk(v, k, value)]));
     const isName = key === "name" && parent && !("kind" in parent && "namespace" in parent);
-    if (typeof value === "string" && (free.has(key) || isName || ["commands", "others", "soon", "hidden"].includes(key))) return nasty[n++ % nasty.length];
+    if (typeof value === "string" && (free.has(key) || isName || ["commands", "others", "soon", "hidden", "groups", "rights"].includes(key))) return nasty[n++ % nasty.length];
     return value;
   };
   const out = walk(doc);

@@ -23,11 +23,42 @@ function changed(tone, word) {
   return doc;
 }
 
+/** unseen makes a page one that nobody sees, and what it does each few seconds is left out; a page that is told closes its stream, too. */
+const unseen = (page, hidden, told = true) => page.evaluate(([is, tell]) => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => is });
+  if (tell) document.dispatchEvent(new Event("visibilitychange"));
+}, [hidden, told]);
+
 describe("live objects", () => {
+  it("are looked at again every ten seconds while the drawer is open and can be seen", async () => {
+    await visit(item("payments-api", "objects"), async (page) => {
+      const drawer = page.getByRole("complementary", { name: "DeployItem payments-api" });
+      await drawer.getByText("ImagePullBackOff").first().waitFor();
+      fixture.answers.live = [200, data.live(Date.now(), "something")];
+      await page.clock.fastForward(11_000);
+      await drawer.getByText("2 of 2 ready").waitFor();
+      await unseen(page, true);
+      await drawer.locator('.again [aria-busy="false"]').waitFor();
+      const before = asked("live").length;
+      await page.clock.fastForward(60_000);
+      await page.evaluate(() => fetch("/api/v1/me"));
+      assert.equal(asked("live").length, before, "nobody sees it, but it was looked at");
+      await unseen(page, false);
+      await until(() => asked("live").length > before);
+      fixture.answers.live = [403, { message: "You need get on secrets in shop-dev-sa." }];
+      await page.clock.fastForward(11_000);
+      await page.getByRole("alert").getByText("You need get on secrets").waitFor();
+      const refused = asked("live").length;
+      await page.clock.fastForward(60_000);
+      await page.evaluate(() => fetch("/api/v1/me"));
+      assert.equal(asked("live").length, refused, "what was refused was asked for again");
+    }, { prepare: (page) => page.clock.install(), allowed: (text) => text.includes("403") });
+  });
   it("are a tree down to pods in the drawer, asked for when it is opened, when the row changes and by a button", async () => {
     await visit(item("payments-api", "values"), async (page) => {
       const drawer = page.getByRole("complementary", { name: "DeployItem payments-api" });
       await drawer.waitFor();
+      await unseen(page, true, false);
       assert.equal(asked("live").length, 0);
       await drawer.getByRole("tab", { name: /^Objects/ }).click();
       const tree = drawer.getByRole("list", { name: "Objects of payments-api in its target" });
@@ -220,10 +251,6 @@ describe("past jobs", () => {
 });
 
 describe("looks at targets", () => {
-  const hide = (page, hidden) => page.evaluate((is) => {
-    Object.defineProperty(document, "hidden", { configurable: true, get: () => is });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }, hidden);
   for (const path of ["/targets", "/"]) {
     it(`are asked for by ${path} when it opens and each minute, but not while it is hidden`, async () => {
       await visit(path, async (page) => {
@@ -231,11 +258,11 @@ describe("looks at targets", () => {
         assert.deepEqual(asked("checks").map(({ method, body, type }) => ({ method, body, type })), [{ method: "POST", body: {}, type: "application/json" }]);
         await page.clock.fastForward(61_000);
         await until(() => asked("checks").length === 2);
-        await hide(page, true);
+        await unseen(page, true);
         await page.clock.fastForward(180_000);
         await page.evaluate(() => fetch("/api/v1/me"));
         assert.equal(asked("checks").length, 2);
-        await hide(page, false);
+        await unseen(page, false);
         await until(() => asked("checks").length === 3);
       }, { prepare: (page) => page.clock.install() });
     });
@@ -501,9 +528,39 @@ describe("session", () => {
     await visit("/access", async (page) => {
       await page.getByRole("row", { name: /Approve a promotion POST \/api\/v1\/actions patch on pipelines/ }).waitFor();
       await page.getByRole("region", { name: "Calls that read" }).getByText("POST /api/v1/checks").waitFor();
+      const own = page.getByRole("region", { name: "What the server reads with its own rights" });
+      await own.getByRole("row", { name: /Installations, for all readers list, watch installations\.landscaper\.gardener\.cloud/ }).waitFor();
+      assert.equal(await own.getByRole("button").count(), 0);
     });
     fixture.answers.access = [404, { message: "There is no access." }];
     await visit("/access", (page) => page.getByText("Delete an installation").waitFor(), { allowed: (text) => text.includes("404") });
+  });
+  it("takes nothing that the server says of a person, an action or a rendering for anything but text", async () => {
+    fixture.scene = "hostile";
+    await tour(["/access", shop, "/blueprints/shop-dev-sa/shop"], async (page, path) => {
+      if (path === shop) {
+        await page.keyboard.press("r");
+        const dialog = page.getByRole("dialog");
+        await until(() => asked("preview").length > 0);
+        await dialog.locator("summary").click();
+        await dialog.getByText("Installation").first().waitFor();
+        assert.equal(await page.locator("dialog script, dialog img").count(), 0, "text of a preview has become elements");
+        await noSidewaysScrolling(page, "question");
+        await accessible(page, "hostile question");
+        await dialog.locator("button[type=submit]").click();
+        await page.locator(".toast").waitFor();
+        await dialog.waitFor({ state: "detached" });
+      } else if (path.startsWith("/blueprints")) {
+        await page.getByLabel("Values, as YAML").fill("replicas: 3");
+        await page.getByRole("button", { name: "Render" }).click();
+        await page.locator(".rendered pre").waitFor();
+      } else {
+        await page.getByRole("heading", { name: /^You are / }).waitFor();
+      }
+      await noSidewaysScrolling(page, path);
+      await accessible(page, path);
+      await harmless(page);
+    });
   });
   it("shows what an action would affect before it is done", async () => {
     await visit(shop, async (page) => {

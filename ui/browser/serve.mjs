@@ -10,7 +10,7 @@ import * as data from "./data.mjs";
 
 const site = new URL("../dist/site", import.meta.url).pathname;
 const types = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml" };
-export const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+export const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /** Fixture is a running server. Tests look at what it was asked, and make it say things. */
 export class Fixture {
@@ -112,14 +112,14 @@ export class Fixture {
       case "diff": return made(this.scene === "empty" ? { message: "The next job would change nothing.", objects: [] } : data.diff());
       case "checks": return json(204);
       case "access": return made(data.access);
-      case "me": return json(200, { user: "user@example.com", groups: ["approvers", "system:authenticated"], mode: "cluster", version: "v1.4.0", cluster: "garden-eu", loginWith: ["token"] });
+      case "me": return made({ user: "user@example.com", groups: ["approvers", "system:authenticated"], mode: "cluster", version: "v1.4.0", cluster: "garden-eu", loginWith: ["token"] });
       case "logout": this.loggedIn = false; return json(204);
-      case "actions": return this.answerAction ? json(...this.answerAction) : json(200, { message: `${body.action} of ${body.ref.name} was asked for.` });
-      case "preview": return query.get("action") !== "delete" ? json(200, { text: `${query.get("action")} affects 2 objects of ${query.get("name")}.`, objects: [{ kind: "Installation", namespace: "shop-dev-sa", name: "payments" }, { kind: "DeployItem", namespace: "shop-dev-sa", name: "payments-api" }] }) : json(200, { text: "shop and 41 objects on dev-sa are deleted.", objects: Array.from({ length: 41 }, (_, i) => ({ kind: "ConfigMap", namespace: "shop", name: `object-${i}` })) });
+      case "actions": return this.answerAction ? json(...this.answerAction) : made({ message: `${body.action} of ${body.ref.name} was asked for.` });
+      case "preview": return query.get("action") !== "delete" ? made({ text: `${query.get("action")} affects 2 objects of ${query.get("name")}.`, objects: [{ kind: "Installation", namespace: "shop-dev-sa", name: "payments" }, { kind: "DeployItem", namespace: "shop-dev-sa", name: "payments-api" }] }) : made({ text: "shop and 41 objects on dev-sa are deleted.", objects: Array.from({ length: 41 }, (_, i) => ({ kind: "ConfigMap", namespace: "shop", name: `object-${i}` })) });
       case "values": return query.get("kind") === "Secret" && this.scene !== "little" ? json(403, { message: "You need get on secrets in shop-dev-sa.", command: "kubectl auth can-i get secrets -n shop-dev-sa" }) : json(200, { value: this.scene === "hostile" ? data.nasty.join("\n") : "username: shop\npassword: not-so-secret\n", truncated: false });
       case "objects": return json(200, { yaml: this.scene === "hostile" ? data.nasty.join("\n") : `apiVersion: landscaper.gardener.cloud/v1alpha1\nkind: ${query.get("kind")}\nmetadata:\n  name: ${query.get("name")}\n  namespace: ${query.get("namespace")}\nspec:\n  blueprint:\n    ref:\n      resourceName: blueprint\n` });
       case "blueprints": return json(200, this.scene === "hostile" ? data.hostile(data.blueprint()) : data.blueprint());
-      case "render": return body.values.includes("wrong") ? json(422, { message: "replicas must be an integer, but is a string." }) : json(200, { items: [{ name: "api", yaml: "kind: Deployment\nspec:\n  replicas: 3\n" }, { name: "web", yaml: "kind: Service\n" }], message: "" });
+      case "render": return body.values.includes("wrong") ? json(422, { message: "replicas must be an integer, but is a string." }) : made({ items: [{ name: "api", yaml: "kind: Deployment\nspec:\n  replicas: 3\n" }, { name: "web", yaml: "kind: Service\n" }], message: "" });
       default: return json(404, { message: `There is no ${path}.` });
     }
   }

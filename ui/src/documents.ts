@@ -9,8 +9,8 @@ export interface Me { user: string; groups: string[]; mode: string; version: str
 export interface Problem { message: string; since: string }
 export interface Preview { text: string; objects: Ref[] }
 export interface ValueText { value: string; truncated: boolean }
-/** Call is something that the server can be asked for, and the rights that it takes. */
-export interface Call { path: string; method: string; what: string; rights: string[] | string }
+/** Call is something that the server can be asked for, and the rights that it takes; or what the server itself asks for with its own. */
+export interface Call { path: string; method: string; what: string; rights: string[] | string; server?: boolean }
 export interface Parameter { name: string; type: string; schema?: unknown }
 export interface Blueprint { name: string; imports: Parameter[]; exports: Parameter[]; graph: Graph; source: string }
 export interface Rendered { items: { name: string; yaml: string }[]; message: string }

@@ -43,27 +43,29 @@ export function AccessView() {
           {who.mode !== "local" && <footer><button type="button" class="btn" onClick={() => void api.logout().finally(() => { me.set(undefined); go("/login"); })}>Log out</button></footer>}
         </Panel>
       )}
-      <Calls title="Calls that change something" calls={calls.filter((call) => changes(call))} />
-      <Calls title="Calls that read" calls={calls.filter((call) => !changes(call))} />
+      <Calls title="Calls that change something" calls={calls.filter((call) => !call.server && changes(call))} />
+      <Calls title="Calls that read" calls={calls.filter((call) => !call.server && !changes(call))} />
+      <Calls title="What the server reads with its own rights" calls={calls.filter((call) => call.server)} note="It does so once for everybody. You see of it what you may list yourself." own />
     </>
   );
 }
 
-function Calls({ title, calls }: { title: string; calls: Call[] }) {
+function Calls({ title, calls, note, own }: { title: string; calls: Call[]; note?: string; own?: boolean }) {
   if (calls.length === 0) return null;
   return (
     <Panel title={title} count={String(calls.length)}>
       <table class="tbl stack calls">
-        <thead><tr><th scope="col">What for</th><th scope="col">Call</th><th scope="col">Rights</th><th scope="col">Check it</th></tr></thead>
+        <thead><tr><th scope="col">What for</th><th scope="col">{own ? "Of the API server" : "Call"}</th><th scope="col">{own ? "Rights of the server" : "Rights"}</th>{!own && <th scope="col">Check it</th>}</tr></thead>
         <tbody>{calls.map((call, i) => {
           const rights = rightsOf(call);
           return (
             <tr key={i}><th scope="row" class="any">{call.what}</th><td class="mono any">{call.method} {call.path}</td>
               <td class="any">{rights.length === 0 ? <span class="faint">none</span> : rights.map((right) => <div key={right}>{right}</div>)}</td>
-              <td class="wide">{rights.flatMap((right) => checkOf(right) ?? []).map((command) => <span key={command} class="nx"><code class="cutoff">{command}</code><CopyButton text={command} label={`Copy command: ${command}`} /></span>)}</td></tr>
+              {!own && <td class="wide">{rights.flatMap((right) => checkOf(right) ?? []).map((command) => <span key={command} class="nx"><code class="cutoff">{command}</code><CopyButton text={command} label={`Copy command: ${command}`} /></span>)}</td>}</tr>
           );
         })}</tbody>
       </table>
+      {note && <footer>{note}</footer>}
     </Panel>
   );
 }

@@ -61,6 +61,28 @@ function useLooks(rows: Row[], open: ReadonlySet<string>): { looks: Looks; again
   return { looks: useStore(book.pages), again: (id) => book.again(id) };
 }
 
+/** looksEvery is how old what is shown of a target becomes while its drawer is open and can be seen, in milliseconds. */
+const looksEvery = 10_000;
+
+/** useLookAgain asks again for what is in a target. What was refused is asked for only by the button. */
+function useLookAgain(id: string, look: Asked<Live> | undefined, again: (id: string) => void): void {
+  const latest = useRef(look);
+  latest.current = look;
+  useEffect(() => {
+    if (id === "") return;
+    const check = () => {
+      const known = latest.current;
+      if (!document.hidden && known?.at !== undefined && !known.asking && !known.refused && Date.now() - known.at >= looksEvery) again(id);
+    };
+    const timer = window.setInterval(check, looksEvery / 10);
+    document.addEventListener("visibilitychange", check);
+    return () => {
+      window.clearInterval(timer);
+      document.removeEventListener("visibilitychange", check);
+    };
+  }, [id]);
+}
+
 function Page({ doc }: { doc: Installation }) {
   const [selected, select] = useQuery("sel");
   const [tab, setTab] = useQuery("tab", "values");
@@ -69,6 +91,7 @@ function Page({ doc }: { doc: Installation }) {
   const looked = row && tab === "objects" ? row.id : "";
   const items = useMemo(() => new Set([...[...set].filter(([, is]) => is).map(([id]) => id), ...(looked ? [looked] : [])]), [set, looked]);
   const { looks, again } = useLooks(doc.rows, items);
+  useLookAgain(row?.ref.kind === "DeployItem" ? looked : "", looks.get(looked), again);
   const whyCommand = doc.why?.commands[0] ?? `espalier why ${doc.ref.name} -n ${doc.ref.namespace}`;
   const goTo = (ref: Ref) => {
     const there = doc.rows.find((each) => key(each.ref) === key(ref));
