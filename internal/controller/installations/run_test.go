@@ -4,6 +4,7 @@
 package installations_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -123,6 +125,8 @@ func TestJOB28_PhasesAndTheirTimesAreVisible(t *testing.T) {
 	}
 }
 
+var waitingWords = regexp.MustCompile(`"message":"waiting for [^"]*"`)
+
 func TestJOB21_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T) {
 	w := newWorld(t)
 	recorder := testkit.Record(t, w.server, w.namespace, testkit.Groups(lsv1alpha1.GroupName))
@@ -142,8 +146,14 @@ func TestJOB21_APredecessorIsAwaitedQuietlyAndItsFailureNamed(t *testing.T) {
 	w.create(testkit.DataObject(w.namespace, "seed", "s").Build())
 	w.finished("first", lsv1alpha1.PhaseSucceeded)
 	w.finished("second", lsv1alpha1.PhaseSucceeded)
-	if writes := recorder.Of(w.named("second")).Writes(); writes > 9 {
-		t.Errorf("the second installation took %d writes: waiting made a noise", writes)
+	// On a slow machine more is seen of the first one, and each write may tell of it, but only once.
+	history, reasons := recorder.Of(w.named("second")), sets.New[string]()
+	for _, revision := range history {
+		reasons.Insert(waitingWords.FindString(revision.Field("status.conditions")))
+	}
+	reasons.Delete("")
+	if own := history.Writes() - reasons.Len(); own > 7 {
+		t.Errorf("the second installation took %d writes beside those for %q: waiting made a noise", own, sets.List(reasons))
 	}
 
 	w.create(
