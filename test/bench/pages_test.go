@@ -154,15 +154,17 @@ func (s *stand) logIn(b *testing.B, address, name string) *browser {
 	for _, object := range []client.Object{
 		&corev1.ServiceAccount{ObjectMeta: meta},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}},
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}},
 		},
 	} {
 		check(b, s.client.Create(b.Context(), object))
 	}
 	set, err := kubernetes.NewForConfig(s.server.Config())
 	check(b, err)
-	token, err := set.CoreV1().ServiceAccounts(namespace).CreateToken(b.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	accounts := set.CoreV1().ServiceAccounts(namespace)
+	token, err := accounts.CreateToken(b.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	check(b, err)
 	r := &browser{address: address}
 	response, err := r.post(b.Context(), "login", fmt.Sprintf(`{"token":%q}`, token.Status.Token))
