@@ -9,6 +9,7 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/web/mirror"
@@ -32,10 +33,13 @@ type call struct {
 }
 
 var (
-	ofInstallations = listing("installations", "executions", "deployitems", "dataobjects", "targets")
-	ofPipelines     = append(listing("installations"), inWords(rights.Right{Verb: "list", Group: pipelines.GroupName, Resource: "pipelines"})...)
-	ofEvents        = inWords(rights.Right{Verb: "list", Group: eventsv1.GroupName, Resource: "events"})
-	ofClusters      = inWords(getRight(lsv1alpha1.GroupName, "targets"), getRight("", "secrets"))
+	ofInstallations  = listing("installations", "executions", "deployitems", "dataobjects", "targets")
+	ofPipelines      = append(listing("installations"), inWords(rights.Right{Verb: "list", Group: pipelines.GroupName, Resource: "pipelines"})...)
+	ofEvents         = inWords(rights.Right{Verb: "list", Group: eventsv1.GroupName, Resource: "events"})
+	ofClusters       = inWords(getRight(lsv1alpha1.GroupName, "targets"), getRight("", "secrets"))
+	ofGitopsClusters = inWords(
+		rights.Right{Verb: "list", Group: pipelines.GroupName, Resource: "pipelines"}, getRight(gitops.GroupName, "gitopsclusters"),
+	)
 	// ofBlueprints are the rights to read a blueprint: those beside the first are for what is in registries and at Git servers.
 	ofBlueprints = inWords(
 		getRight(lsv1alpha1.GroupName, "installations"), getRight(lsv1alpha1.GroupName, "contexts"),
@@ -85,7 +89,7 @@ func (s *Server) calls() []call {
 		post("/api/v1/actions",
 			"Reconcile, interrupt, abort, force and delete installations; decide on promotions, hold and release them",
 			inWords(patchInstallations, deleteInstallation, patchPipelines), s.private(s.act)),
-		post("/api/v1/checks", "Look at target clusters", both(listing("targets"), ofClusters), s.private(s.check)),
+		post("/api/v1/checks", "Look at target clusters", both(listing("targets"), ofClusters, ofGitopsClusters), s.private(s.check)),
 		post("/api/v1/render", "Render a blueprint with other values", ofImports, s.private(s.render)),
 	}...)
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/live"
 	"espalier.dev/internal/web/mirror"
 	"espalier.dev/internal/web/rights"
@@ -138,8 +139,8 @@ func (c checks) of(refs []view.Ref) map[view.Ref]*view.TargetCheck {
 	return found
 }
 
-// checksFor are the results that the documents of a reader show: those about targets that he may list.
-func (s *Server) checksFor(key string, targets []*lsv1alpha1.Target) map[view.Ref]*view.TargetCheck {
+// checksFor are the results that the documents of a reader show: those about the clusters in them.
+func (s *Server) checksFor(key string, clusters []view.Ref) map[view.Ref]*view.TargetCheck {
 	if key == "" {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (s *Server) checksFor(key string, targets []*lsv1alpha1.Target) map[view.Re
 	if r == nil {
 		return nil
 	}
-	return r.checks.of(view.Lookable(targets))
+	return r.checks.of(clusters)
 }
 
 // check looks at the targets that the caller may read. It does not wait: results come with the streams.
@@ -175,7 +176,7 @@ func (s *Server) lookAround(ctx context.Context, r *reader, class *rights.Class)
 	if !s.awaitReady(ctx) {
 		return
 	}
-	due := r.checks.due(view.Lookable(s.targetsFor(class)), s.options.Now())
+	due := r.checks.due(s.clustersFor(class), s.options.Now())
 	s.hub.ChangedFor(r.key)
 	var group errgroup.Group
 	group.SetLimit(lookAtOnce)
@@ -208,28 +209,40 @@ func (s *Server) awaitReady(ctx context.Context) bool {
 	return true
 }
 
-// targetsFor are the Targets that readers of a class may list.
-func (s *Server) targetsFor(class *rights.Class) []*lsv1alpha1.Target {
+// clustersFor are the clusters of the Targets and Pipelines that readers of a class may list.
+func (s *Server) clustersFor(class *rights.Class) []view.Ref {
 	var targets []*lsv1alpha1.Target
+	var lines []*pipelines.Pipeline
 	see := func(r mirror.Resource, namespace string) bool {
+		if r.Resource != "targets" && r.Resource != "pipelines" {
+			return false
+		}
 		allowed, _ := class.May(toList(r), namespace)
-		return r.Resource == "targets" && allowed
+		return allowed
 	}
 	s.mirror.Each("", see, func(object client.Object) {
-		if target, ok := object.(*lsv1alpha1.Target); ok {
-			targets = append(targets, target)
+		switch object := object.(type) {
+		case *lsv1alpha1.Target:
+			targets = append(targets, object)
+		case *pipelines.Pipeline:
+			lines = append(lines, object)
 		}
 	})
-	return targets
+	return view.Lookable(targets, lines)
 }
 
 // lookAt looks at one cluster with the rights of the reader.
 func (s *Server) lookAt(ctx context.Context, r *reader, ref view.Ref) *view.TargetCheck {
 	key := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
-	found, err := live.Reader{Host: r.client, Clusters: r.clustersOf()}.Reach(ctx, key)
-	result := &view.TargetCheck{At: s.options.Now().UTC(), Reachable: err == nil, Version: found.Version}
+	reader := live.Reader{Host: r.client, Clusters: r.clustersOf()}
+	reach := reader.Reach
+	if ref.Kind == string(pipelines.ClusterKindGitopsCluster) {
+		reach = reader.ReachGitopsCluster
+	}
+	found, err := reach(ctx, key)
+	result := &view.TargetCheck{At: s.options.Now().UTC(), Reachable: err == nil, Version: found.Version, Expiring: found.Expiring}
 	if err != nil {
-		result.Error = whyNotRead(key, err)
+		result.Error = whyNotRead(ref, err)
 	} else {
 		result.Milliseconds = int(max(found.Took, time.Millisecond).Milliseconds())
 	}

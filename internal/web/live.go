@@ -11,7 +11,6 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dial"
@@ -126,21 +125,21 @@ func whyNotLooked(item *lsv1alpha1.DeployItem, err error) string {
 	if item.Spec.Target == nil {
 		return "It names no target."
 	}
-	return whyNotRead(client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.Target.Name}, err)
+	return whyNotRead(view.Ref{Kind: "Target", Namespace: item.Namespace, Name: item.Spec.Target.Name}, err)
 }
 
-// whyNotRead says why a Target cannot be used by a reader.
-func whyNotRead(key client.ObjectKey, err error) string {
+// whyNotRead says why a Target or a GitopsCluster cannot be used by a reader.
+func whyNotRead(ref view.Ref, err error) string {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return fmt.Sprintf("The cluster of Target %s does not answer.", key.Name)
+			return fmt.Sprintf("The cluster of %s %s does not answer.", ref.Kind, ref.Name)
 		}
-		return fmt.Sprintf("Target %s cannot be used: %s.", key.Name, masking.Words(err))
+		return fmt.Sprintf("%s %s cannot be used: %s.", ref.Kind, ref.Name, masking.Words(err))
 	}
 	refused := status.Status().Details
 	right := getRight(refused.Group, refused.Kind)
-	return fmt.Sprintf("You may not use Target %s: that needs the right to %s %s in namespace %s. To check: %s. "+
+	return fmt.Sprintf("You may not use %s %s: that needs the right to %s %s in namespace %s. To check: %s. "+
 		"Whoever manages the roles of this cluster can grant it.",
-		key.Name, right.Verb, right.Resource, key.Namespace, right.Command(key.Namespace))
+		ref.Kind, ref.Name, right.Verb, right.Resource, ref.Namespace, right.Command(ref.Namespace))
 }

@@ -13,10 +13,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 	"espalier.dev/internal/web/view"
@@ -153,6 +155,35 @@ func TestTargetsAreLookedAt(t *testing.T) {
 	})
 }
 
+// A pipeline names a cluster, and who may read it and its Secret sees whether it answers. Others are told which right they lack.
+func TestGitopsClustersAreLookedAt(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace := cluster.Namespace(t)
+	west := &gitops.GitopsCluster{Spec: gitops.GitopsClusterSpec{SecretRef: &gitops.LocalObjectReference{Name: "west"}}}
+	west.Namespace, west.Name = namespace, "west"
+	testkit.Create(t, cluster, west, testkit.Pipeline(namespace, "line").EnvironmentOn("west", "prod", "shop").Build(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "west"},
+		Data:       map[string][]byte{"kubeconfig": []byte(kubeconfigOf(t, cluster))},
+	})
+	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
+	for _, reader := range []struct {
+		may  []rbacv1.PolicyRule
+		want string
+	}{
+		{[]rbacv1.PolicyRule{looking(), rule("get", "secrets", "gitopsclusters")}, ""},
+		{[]rbacv1.PolicyRule{looking(), rule("get", "gitopsclusters")}, "get secrets in"},
+		{[]rbacv1.PolicyRule{looking()}, "get gitopsclusters in"},
+	} {
+		v := s.login(t, tokenFor(t, cluster, namespace, reader.may...))
+		stream := v.follow("targets")
+		v.post("/api/v1/checks", struct{}{})
+		looked := checkIn(t, stream.until(func(e event) bool { return checkIn(t, e, "west") != nil }), "west")
+		if looked.Reachable != (reader.want == "") || !strings.Contains(looked.Error, reader.want) || looked.Reachable == (looked.Expires == nil) {
+			t.Errorf("with %+v: %+v", reader.may, looked)
+		}
+	}
+}
+
 // readerNamed is the reader who has a result.
 func (s *site) readerNamed(t *testing.T, result *view.TargetCheck) *reader {
 	t.Helper()
@@ -184,7 +215,7 @@ func TestTheOverviewTellsOfCredentialsThatEnd(t *testing.T) {
 	v := serve(t, cluster, Options{Namespaces: []string{namespace}}).local(t)
 	stream := v.follow("overview")
 	v.post("/api/v1/checks", struct{}{})
-	told := stream.until(func(e event) bool { return strings.Contains(e.data, "target short") })
+	told := stream.until(func(e event) bool { return strings.Contains(e.data, "token of Target short") })
 	if !strings.Contains(told.data, "expires within a day") || strings.Contains(told.data, token) {
 		t.Errorf("%s", told.data)
 	}

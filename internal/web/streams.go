@@ -115,7 +115,7 @@ func (s *Server) Make(topic hub.Topic, before any) (hub.Document, bool) {
 	}
 	scene := s.scene(class, topic.Namespace)
 	scene.Rights = s.rightsOf(class, topic.Name)
-	scene.Checks = s.checksFor(topic.Reader, scene.Targets)
+	scene.Checks = s.checksFor(topic.Reader, view.Lookable(scene.Targets, scene.Pipelines))
 	switch topic.View {
 	case viewOverview:
 		return overview(scene, before)

@@ -267,7 +267,7 @@ export function targets(now) {
     return {
       ref: ref("Target", `shop-${env}-${c}`, `${env}-${c}`), type: "landscaper.gardener.cloud/kubernetes-cluster", status: bad ? status("failed", "Unreachable", ago(now, 12)) : status("done", "Reachable"),
       runs: [ref("Installation", `shop-${env}-${c}`, "shop"), ref("Installation", `ingress-${env}-${c}`, "ingress")],
-      check: { at: ago(now, 1), reachable: !bad, ...(bad ? { error: "x509: certificate has expired or is not yet valid: current time is after 12 Nov" } : { version: "1.36.2" }), expires: at(now, (bad ? -3 : env === "staging" && c === "sa" ? 6 : 200) * 1440), milliseconds: 14 },
+      check: { at: ago(now, 1), reachable: !bad, ...(bad ? { error: "x509: certificate has expired or is not yet valid: current time is after 12 Nov" } : { version: "1.36.2" }), expires: at(now, (bad ? -3 : env === "staging" && c === "sa" ? 6 : 200) * 1440), expiring: bad ? "server certificate" : "token", milliseconds: 14 },
     };
   }));
   return { now: new Date(now).toISOString(), verdict: "1 of 12 targets cannot be read", rows, hidden: [] };

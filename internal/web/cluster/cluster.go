@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/api"
+	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -58,6 +59,7 @@ func mapper() meta.RESTMapper {
 	}
 	m.Add(eventsv1.SchemeGroupVersion.WithKind("Event"), meta.RESTScopeNamespace)
 	m.Add(pipelines.SchemeGroupVersion.WithKind("Pipeline"), meta.RESTScopeNamespace)
+	m.Add(gitops.SchemeGroupVersion.WithKind("GitopsCluster"), meta.RESTScopeNamespace)
 	for _, kind := range []string{"SelfSubjectReview", "TokenReview"} {
 		m.Add(authenticationv1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeRoot)
 	}

@@ -106,7 +106,7 @@ func componentOf(node *objecttree.Node) (component, version string) {
 // soonest is how long before its end a certificate is worth a word.
 const soonest = 14 * 24 * time.Hour
 
-// EndsSoon reports whether the credential of a target has ended, or will before long.
+// EndsSoon reports whether a certificate or token of a target has ended, or will before long.
 func (c *TargetCheck) EndsSoon(now time.Time) bool {
 	return c.Expires != nil && c.Expires.Sub(now) <= soonest
 }
@@ -120,7 +120,7 @@ func (s Scene) soon() []string {
 		if check == nil || !check.EndsSoon(s.Now) {
 			continue
 		}
-		what := fmt.Sprintf("The certificate or token of target %s in namespace %s", ref.Name, ref.Namespace)
+		what := fmt.Sprintf("The %s of %s %s in namespace %s", cmp.Or(check.Expiring, "certificate or token"), ref.Kind, ref.Name, ref.Namespace)
 		if days := int(check.Expires.Sub(s.Now) / (24 * time.Hour)); check.Expires.After(s.Now) {
 			told = append(told, fmt.Sprintf("%s expires %s.", what, inDays(days)))
 		} else {

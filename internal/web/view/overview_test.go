@@ -152,8 +152,9 @@ func TestCertificatesThatEndSoon(t *testing.T) {
 		{Kind: "Target", Namespace: "a", Name: "today"}: at(time.Hour),
 		{Kind: "Target", Namespace: "a", Name: "was"}:   at(-time.Hour),
 	}
-	expect(t, "soon", strings.Join(view.NewOverview(s).Soon, " "), "The certificate or token of target soon in namespace a expires in 6 days. "+
-		"The certificate or token of target today in namespace a expires within a day. The certificate or token of target was in namespace a has expired.")
+	s.Checks[view.Ref{Kind: "Target", Namespace: "a", Name: "soon"}].Expiring = "server certificate"
+	expect(t, "soon", strings.Join(view.NewOverview(s).Soon, " "), "The server certificate of Target soon in namespace a expires in 6 days. "+
+		"The certificate or token of Target today in namespace a expires within a day. The certificate or token of Target was in namespace a has expired.")
 }
 
 func TestChanges(t *testing.T) {

@@ -6,6 +6,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -39,18 +40,45 @@ func NewTargets(s Scene) Targets {
 	return page
 }
 
-// Lookable are the Targets that lead to clusters, without those that installations have copied: they lead where their originals do.
-func Lookable(targets []*lsv1alpha1.Target) []Ref {
+// Lookable are the Targets that lead to clusters, without those that installations have copied: they lead where their originals do. With
+// them are the GitopsClusters of pipelines.
+func Lookable(targets []*lsv1alpha1.Target, pipelines []*pipelinesv1alpha1.Pipeline) []Ref {
 	var refs []Ref
 	for _, target := range targets {
 		if !isCopy(target) && isCluster(string(target.Spec.Type)) {
 			refs = append(refs, Ref{"Target", target.Namespace, target.Name})
 		}
 	}
+	known := map[Ref]bool{}
+	for _, p := range pipelines {
+		for ref := range clustersOf(p) {
+			if isCluster(ref.Kind) && !known[ref] {
+				known[ref] = true
+				refs = append(refs, ref)
+			}
+		}
+	}
 	return refs
 }
 
-func isCluster(kind string) bool { return kind == string(lsv1alpha1.TargetTypeKubernetesCluster) }
+// isCluster reports whether a type of Targets, or the kind of another object, leads to a cluster.
+func isCluster(kind string) bool {
+	return kind == string(lsv1alpha1.TargetTypeKubernetesCluster) || kind == string(pipelinesv1alpha1.ClusterKindGitopsCluster)
+}
+
+// clustersOf are the clusters that a pipeline names.
+func clustersOf(p *pipelinesv1alpha1.Pipeline) iter.Seq[Ref] {
+	return func(yield func(Ref) bool) {
+		for _, e := range p.Spec.Environments {
+			for _, target := range e.Targets {
+				c := target.ClusterRef
+				if c != nil && !yield(Ref{string(c.Kind), cmp.Or(c.Namespace, p.Namespace), c.Name}) {
+					return
+				}
+			}
+		}
+	}
+}
 
 func (s Scene) targetRow(ref Ref, kind string, runs map[Ref]map[Ref]bool) TargetRow {
 	row := TargetRow{Ref: ref, Type: kind, Runs: []Ref{}, Check: s.Checks[ref]}
@@ -124,12 +152,8 @@ func (s Scene) runs() map[Ref]map[Ref]bool {
 		})
 	}
 	for _, p := range s.Pipelines {
-		for _, e := range p.Spec.Environments {
-			for _, target := range e.Targets {
-				if c := target.ClusterRef; c != nil {
-					use(Ref{string(c.Kind), cmp.Or(c.Namespace, p.Namespace), c.Name}, Ref{"Pipeline", p.Namespace, p.Name})
-				}
-			}
+		for cluster := range clustersOf(p) {
+			use(cluster, Ref{"Pipeline", p.Namespace, p.Name})
 		}
 	}
 	return used

@@ -45,8 +45,8 @@ func TestTargetsAreFollowedToTheirOrigin(t *testing.T) {
 		told = append(told, row.Ref.Kind+" "+row.Ref.Name+" "+row.Status.Word+" ["+strings.Join(runs, " ")+"]")
 	}
 	expect(t, "rows", strings.Join(told, ", "), "Target east Reachable [Installation/shop], Target idle NotReadable [], "+
-		"GitopsCluster west NotLookedAt [Pipeline/line]")
-	expect(t, "verdict", page.Verdict, "1 of 2 targets cannot be read.")
+		"GitopsCluster west NotChecked [Pipeline/line]")
+	expect(t, "verdict", page.Verdict, "1 of 3 targets cannot be read.")
 	expect(t, "error", page.Rows[1].Status.Message, "no route <b>")
 }
 

@@ -472,12 +472,13 @@ type TargetRow struct {
 	Check  *TargetCheck `json:"check,omitempty"`
 }
 
-// TargetCheck is what a look at a cluster has shown. Expires is when its certificate or token does, whichever comes first.
+// TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, and Expiring which it is.
 type TargetCheck struct {
 	At           time.Time  `json:"at"`
 	Reachable    bool       `json:"reachable"`
 	Error        string     `json:"error,omitempty"`
 	Version      string     `json:"version,omitempty"`
 	Expires      *time.Time `json:"expires,omitempty"`
+	Expiring     string     `json:"expiring,omitempty"`
 	Milliseconds int        `json:"milliseconds"`
 }

@@ -471,12 +471,13 @@ export interface TargetRow {
   check?: TargetCheck;
 }
 
-/** TargetCheck is what a look at a cluster has shown. Expires is when its certificate or token does, whichever comes first. */
+/** TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, and Expiring which it is. */
 export interface TargetCheck {
   at: Time;
   reachable: boolean;
   error?: string;
   version?: string;
   expires?: Time;
+  expiring?: string;
   milliseconds: number;
 }

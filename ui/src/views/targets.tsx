@@ -52,7 +52,7 @@ function Table({ rows }: { rows: TargetRow[] }) {
     <Panel title="Targets" count={shown.length === rows.length ? number(rows.length) : `${number(shown.length)} of ${number(rows.length)}`} head={head}>
       {shown.length === 0 ? <Empty icon="search" title={`Nothing matches “${text}”`} text={`${count(rows.length, "target")} hidden by the search.`}><button type="button" class="btn" onClick={() => setText("")}>Clear search</button></Empty> : (
         <table class="tbl stack targets">
-          <thead><tr><th scope="col" class="t-n">Name</th><th scope="col" class="t-s">State</th><th scope="col" class="t-v">Version</th><th scope="col" class="t-l">Answers in</th><th scope="col" class="t-c">Certificate</th><th scope="col">Last look</th><th scope="col" class="t-r">Runs there</th></tr></thead>
+          <thead><tr><th scope="col" class="t-n">Name</th><th scope="col" class="t-s">State</th><th scope="col" class="t-v">Version</th><th scope="col" class="t-l">Answers in</th><th scope="col" class="t-c">Expires</th><th scope="col">Last look</th><th scope="col" class="t-r">Runs there</th></tr></thead>
           <tbody>{shown.slice(0, rowsAtMost).map((row) => <Line key={key(row.ref)} row={row} />)}</tbody>
         </table>
       )}
@@ -69,7 +69,7 @@ function Line({ row }: { row: TargetRow }) {
       <td class="t-s"><State status={reach(row)} /></td>
       <td class="t-v num">{check?.version ?? (check ? "" : <span class="faint any">{row.type.split("/").pop()}</span>)}</td>
       <td class="t-l num">{check?.reachable ? <><span class="only-s faint">answers in </span>{latency(check.milliseconds)}</> : ""}</td>
-      <td class="t-c"><Certificate expires={check?.expires} /></td>
+      <td class="t-c"><Certificate expires={check?.expires} what={check?.expiring} /></td>
       <td class={`msg${check && !check.error ? "" : " wide"}`}><span class={check?.error ? "s-failed any" : "muted any"} title={check?.error}>{check?.error || (check ? <Age since={check.at} after=" ago" /> : row.status.message || "nobody has looked")}</span></td>
       <td class="t-r wide"><Runs refs={row.runs} /></td>
     </tr>
@@ -79,10 +79,10 @@ function Line({ row }: { row: TargetRow }) {
 const expiryLook = { fine: "muted", soon: "s-waiting", expired: "s-failed" };
 const expiryIcon = { fine: "", soon: "warn", expired: "failed" };
 
-function Certificate({ expires }: { expires: string | undefined }) {
+function Certificate({ expires, what }: { expires: string | undefined; what: string | undefined }) {
   if (!expires) return null;
   const { state, text } = expiry(expires, serverNow());
-  return <span class={`num certificate ${expiryLook[state]}`} title={absolute(expires)}>{expiryIcon[state] && <Icon name={expiryIcon[state]} />}{text}</span>;
+  return <><span class={`num certificate ${expiryLook[state]}`} title={absolute(expires)}>{expiryIcon[state] && <Icon name={expiryIcon[state]} />}{text}</span>{what && <> <span class="faint cutoff">{what}</span></>}</>;
 }
 
 function Runs({ refs }: { refs: Ref[] }) {
