@@ -16,6 +16,7 @@ import (
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
+	"espalier.dev/internal/component"
 	"espalier.dev/internal/component/credentials"
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/lru"
@@ -35,13 +36,14 @@ const (
 // the caller may read. It lasts for one request, because whoever comes next may have other credentials.
 type outside struct {
 	rules      dial.Rules
+	standard   component.RepositoryContext
 	directory  string
 	registries *artifact.Registries
 	git        *artifact.Git
 }
 
 func (s *Server) newOutside() *outside {
-	return &outside{rules: dial.Rules{AllowLoopback: target.OnLoopback(s.options.Config)}}
+	return &outside{rules: dial.Rules{AllowLoopback: target.OnLoopback(s.options.Config)}, standard: s.options.DefaultRepository}
 }
 
 // prepare makes the folder for what is read, once. Most blueprints need none.
@@ -54,7 +56,7 @@ func (o *outside) prepare() (err error) {
 	}
 	o.git = artifact.NewGit(o.rules)
 	o.registries, err = artifact.NewRegistries(artifact.RegistryOptions{
-		Rules: o.rules, CacheDirectory: o.directory, CacheBytes: outsideBytes,
+		Rules: o.rules, CacheDirectory: o.directory, CacheBytes: outsideBytes, Default: o.standard,
 	})
 	return err
 }

@@ -14,8 +14,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/oci"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/components"
@@ -85,6 +87,35 @@ func TestBlueprintsOfRegistries(t *testing.T) {
 	}
 	if len(shelf.Requests()) != before {
 		t.Error("the registry was asked for somebody who may not read its password")
+	}
+}
+
+// Where neither the installation nor its Context says where components are, pages look where the controllers do.
+func TestBlueprintsOfTheDefaultRepository(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace := cluster.Namespace(t)
+	shelf := stock(t, cluster, namespace)
+	var place lsv1alpha1.Context
+	if err := cluster.Client().Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "shelf"}, &place); err != nil {
+		t.Fatal(err)
+	}
+	place.RepositoryContext = nil
+	if err := cluster.Client().Update(t.Context(), &place); err != nil {
+		t.Fatal(err)
+	}
+	standard, err := artifact.ParseDefault(shelf.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/api/v1/blueprints?name=far&namespace=" + namespace
+	var shown shownBlueprint
+	serve(t, cluster, Options{Namespaces: []string{namespace}, DefaultRepository: standard}).local(t).get(at).into(t, &shown)
+	if len(shown.Imports) != 2 {
+		t.Errorf("%+v", shown)
+	}
+	answer := serve(t, cluster, Options{Namespaces: []string{namespace}}).local(t).get(at)
+	if answer.StatusCode == http.StatusOK || !strings.Contains(answer.text, "no repository is named") {
+		t.Errorf("without a default: %s %s", answer.Status, answer.text)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"espalier.dev/internal/component"
 	"espalier.dev/internal/taskgroup"
 	"espalier.dev/internal/version"
 	"espalier.dev/internal/web/cluster"
@@ -61,6 +62,8 @@ type Options struct {
 	Key []byte
 	// OIDC is the identity provider that people may log in with, in cluster mode; nil if there is none.
 	OIDC *oidc.Options
+	// DefaultRepository is where the controllers look for components for which neither an installation nor its Context names a repository.
+	DefaultRepository component.RepositoryContext
 	// ClusterName is what the pages call the cluster.
 	ClusterName string
 	// Pages are the files to serve; nil is those that are built in.

@@ -19,8 +19,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	"espalier.dev/internal/web"
@@ -39,6 +41,13 @@ type options struct {
 	access  *connect.Access
 	cmd     *cobra.Command
 	address string
+	// standard is a repository context in the syntax of artifact.ParseDefault.
+	standard string
+}
+
+// addDefault adds the flag for what the controllers know by theirs, of which nothing in the cluster tells.
+func addDefault(flags *pflag.FlagSet, into *string) {
+	flags.StringVar(into, artifact.DefaultFlag, "", "what the controllers have been told by the same flag, so that pages find the same components (default: none)")
 }
 
 // New returns the command "espalier ui".
@@ -63,6 +72,7 @@ The command prints an address that opens the pages once; that browser stays logg
 	}
 	opts.cmd = cmd
 	cmd.Flags().StringVar(&opts.address, "address", localAddress, "where to listen, on this machine only; port 0 takes a free one")
+	addDefault(cmd.Flags(), &opts.standard)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.AddCommand(newServe(env))
 	return cmd
@@ -71,6 +81,10 @@ The command prints an address that opens the pages once; that browser stays logg
 func (o *options) run(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	standard, err := artifact.ParseDefault(o.standard)
+	if err != nil {
+		return err
+	}
 	config, err := o.access.Config()
 	if err != nil {
 		return err
@@ -79,7 +93,9 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := web.New(web.Options{Config: config, Mode: web.Local, Namespaces: namespaces, Log: logr.Discard()})
+	server, err := web.New(web.Options{
+		Config: config, Mode: web.Local, Namespaces: namespaces, DefaultRepository: standard, Log: logr.Discard(),
+	})
 	if err != nil {
 		return err
 	}
@@ -128,6 +144,7 @@ type serveOptions struct {
 	address           string
 	hosts, namespaces []string
 	clusterName       string
+	standard          string
 	keyFile           string
 	certFile, tlsKey  string
 	provider          oidcFlags
@@ -166,6 +183,7 @@ or put it behind something that has one.
 	flags.StringVar(&opts.keyFile, "session-key-file", "", "file with at least 32 bytes that sign sessions (default: a key that ends with the process)")
 	flags.StringVar(&opts.certFile, "tls-cert-file", "", "file with the certificate for https")
 	flags.StringVar(&opts.tlsKey, "tls-key-file", "", "file with the key of the certificate")
+	addDefault(flags, &opts.standard)
 	opts.provider.add(flags)
 	opts.access = connect.AddFlags(cmd, env)
 	return cmd
@@ -185,13 +203,18 @@ func (o *serveOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	standard, err := artifact.ParseDefault(o.standard)
+	if err != nil {
+		return err
+	}
 	config, err := o.access.Config()
 	if err != nil {
 		return err
 	}
 	server, err := web.New(web.Options{
 		Config: config, Mode: web.Cluster, Hosts: o.hosts, Namespaces: o.namespaces, Key: key, ClusterName: o.clusterName, OIDC: provider,
-		Log: logr.FromSlogHandler(slog.NewJSONHandler(o.env.ErrOut, nil)),
+		DefaultRepository: standard,
+		Log:               logr.FromSlogHandler(slog.NewJSONHandler(o.env.ErrOut, nil)),
 	})
 	if err != nil {
 		return err

@@ -472,7 +472,7 @@ type TargetRow struct {
 	Check  *TargetCheck `json:"check,omitempty"`
 }
 
-// TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, and Expiring which it is.
+// TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, Expiring which.
 type TargetCheck struct {
 	At           time.Time  `json:"at"`
 	Reachable    bool       `json:"reachable"`

@@ -471,7 +471,7 @@ export interface TargetRow {
   check?: TargetCheck;
 }
 
-/** TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, and Expiring which it is. */
+/** TargetCheck is what a look at a cluster has shown. Expires is when the first of its certificates and tokens does, Expiring which. */
 export interface TargetCheck {
   at: Time;
   reachable: boolean;

@@ -19,6 +19,7 @@ import (
 
 	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/config/crd"
+	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/version"
 	"espalier.dev/internal/web"
@@ -144,8 +145,13 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 
 // startUI serves the web UI for the user of this machine, whom the address in the summary lets in.
 func (s *services) startUI(life context.Context, config *rest.Config) error {
+	standard, err := artifact.ParseDefault(s.opts.manager.Registries.DefaultRepositoryContext)
+	if err != nil {
+		return err
+	}
 	server, err := web.New(web.Options{
 		Config: config, Mode: web.Local, ClusterName: "espalier up", Log: s.manager.GetLogger().WithName("web-ui"), Logs: s.kept,
+		DefaultRepository: standard,
 	})
 	if err != nil {
 		return err
