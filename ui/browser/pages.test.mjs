@@ -229,6 +229,16 @@ describe("keyboard", () => {
       await page.locator('html[data-theme="dark"]').waitFor();
     });
   });
+  it("takes what is typed right after Ctrl K, before the next frame", async () => {
+    await visit("/targets", async (page) => {
+      const focused = await page.evaluate(async () => {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+        for (let i = 0; i < 1000 && !document.querySelector("dialog"); i++) await Promise.resolve(); // drawn, but not yet painted
+        return document.activeElement?.getAttribute("role");
+      });
+      assert.equal(focused, "combobox");
+    });
+  });
   it("lists its keys, and can be switched off", async () => {
     await visit("/", async (page) => {
       await page.keyboard.press("?");

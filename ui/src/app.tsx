@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { QuestionBox, Toast } from "./actions";
 import { said } from "./announce";
 import { run, useCommands } from "./commands";
@@ -46,7 +46,7 @@ function isTyping(target: EventTarget | null): boolean {
 function useKeys(): void {
   const keyboard = useMemo(() => new Keyboard(), []);
   keyboard.singles = useStore(singleKeys);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
       const command = keyboard.press({

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Which component does something for a key: the one that came last and knows the command.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Command } from "./keys";
 
 export type Handlers = Partial<Record<Command, () => void>>;
@@ -13,7 +13,8 @@ const stack: { current: Handlers }[] = [];
 export function useCommands(handlers: Handlers): void {
   const held = useRef(handlers);
   held.current = handlers;
-  useEffect(() => {
+  // Not useEffect: keys that are pressed before the next frame would be lost.
+  useLayoutEffect(() => {
     stack.push(held);
     return () => void stack.splice(stack.indexOf(held), 1);
   }, []);

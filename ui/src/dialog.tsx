@@ -3,11 +3,12 @@
 
 // Things that float. The browser's own dialog keeps the focus inside, closes on Escape and gives the focus back.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export function Dialog({ label, class: classes = "", onClose, children }: { label: string; class?: string; onClose: () => void; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Not useEffect: it comes after the next frame, and what somebody types until then would go to the page.
+  useLayoutEffect(() => {
     const dialog = box.current;
     const before = document.activeElement as HTMLElement | null;
     dialog?.showModal();
