@@ -24,6 +24,7 @@ import (
 	"espalier.dev/internal/web/mirror"
 	"espalier.dev/internal/web/rights"
 	"espalier.dev/internal/web/session"
+	"espalier.dev/internal/web/view"
 )
 
 const (
@@ -218,6 +219,11 @@ func (s *Server) classOf(ctx context.Context, r *reader, page rights.Page) (*rig
 type heldClass struct {
 	*rights.Class
 	streams int
+
+	// all is what its readers may see in all namespaces, as of some number of changes. Documents of single readers share it.
+	mutex   sync.Mutex
+	all     *view.Scene
+	changes uint64
 }
 
 func (s *Server) hold(class *rights.Class) {
@@ -241,13 +247,10 @@ func (s *Server) letGo(class *rights.Class) {
 	}
 }
 
-func (s *Server) heldClass(key string) *rights.Class {
+func (s *Server) heldClass(key string) *heldClass {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if held := s.classes[key]; held != nil {
-		return held.Class
-	}
-	return nil
+	return s.classes[key]
 }
 
 // name is who the API server takes the reader for.

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -82,6 +83,7 @@ type Server struct {
 	self    cluster.Person // the account of the server
 	own     client.WithWatch
 	mirror  *mirror.Mirror
+	changes atomic.Uint64 // in the mirror
 	hub     *hub.Hub
 	keeper  *session.Keeper
 	pages   *pages
@@ -142,7 +144,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.hub = hub.New(s)
 	s.mirror = mirror.New(mirror.Options{
-		Client: s.own, Namespaces: options.Namespaces, Changed: s.hub.Changed, Log: options.Log,
+		Client: s.own, Namespaces: options.Namespaces, Changed: s.changed, Log: options.Log,
 	})
 	return s, nil
 }

@@ -72,6 +72,29 @@ func (s *Server) scene(class *rights.Class, namespace string) view.Scene {
 	return scene
 }
 
+// sharedScene is a scene that is put together once for all documents between two changes, if it is of all namespaces.
+func (s *Server) sharedScene(class *heldClass, namespace string) view.Scene {
+	if namespace != "" {
+		return s.scene(class.Class, namespace)
+	}
+	class.mutex.Lock()
+	defer class.mutex.Unlock()
+	// The number is read first: what changes meanwhile makes the scene count as an old one.
+	if changes := s.changes.Load(); class.all == nil || class.changes != changes {
+		scene := s.scene(class.Class, "").Shared()
+		class.all, class.changes = &scene, changes
+	}
+	scene := *class.all
+	scene.Now = s.options.Now().UTC()
+	return scene
+}
+
+// changed is told of each change in the mirror, after it has been made.
+func (s *Server) changed(namespace string) {
+	s.changes.Add(1)
+	s.hub.Changed(namespace)
+}
+
 // targetNames are the Targets that exist, whoever asks.
 func (s *Server) targetNames(namespace string) map[client.ObjectKey]bool {
 	names := map[client.ObjectKey]bool{}
@@ -113,8 +136,8 @@ func (s *Server) Make(topic hub.Topic, before any) (hub.Document, bool) {
 	if class == nil {
 		return hub.Document{Whole: func() []byte { return nil }}, false // Its last reader has just gone.
 	}
-	scene := s.scene(class, topic.Namespace)
-	scene.Rights = s.rightsOf(class, topic.Name)
+	scene := s.sharedScene(class, topic.Namespace)
+	scene.Rights = s.rightsOf(class.Class, topic.Name)
 	scene.Checks = s.checksFor(topic.Reader, view.Lookable(scene.Targets, scene.Pipelines))
 	switch topic.View {
 	case viewOverview:
@@ -123,7 +146,7 @@ func (s *Server) Make(topic hub.Topic, before any) (hub.Document, bool) {
 		d := view.NewInstallation(scene, topic.Namespace, topic.Name)
 		return page(&d, &d.Now, before)
 	case viewPipeline:
-		s.addApplications(scene, class, topic)
+		s.addApplications(scene, class.Class, topic)
 		d := view.NewPipeline(scene, topic.Namespace, topic.Name)
 		return page(&d, &d.Now, before)
 	}

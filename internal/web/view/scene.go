@@ -4,6 +4,7 @@
 package view
 
 import (
+	"sync"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
@@ -28,6 +29,14 @@ type Scene struct {
 	// Rights are those of the reader; nil is everything.
 	Rights Rights
 	Now    time.Time
+
+	uses func() map[Ref]map[Ref]bool
+}
+
+// Shared returns a scene whose copies find out only once what uses each target, which takes a walk through all trees.
+func (s Scene) Shared() Scene {
+	s.uses = sync.OnceValue(s.findUses)
+	return s
 }
 
 func (s Scene) forest() *objecttree.Forest {

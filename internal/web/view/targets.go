@@ -19,14 +19,13 @@ import (
 // NewTargets makes the page of targets and clusters.
 func NewTargets(s Scene) Targets {
 	page := Targets{Now: s.Now.UTC(), Rows: []TargetRow{}, Hidden: s.hidden("", listedTargets, listedDeployItems, listedPipelines)}
-	runs := s.runs()
+	runs := s.usedBy()
 	for _, target := range s.Targets {
 		if isCopy(target) {
 			continue
 		}
 		ref := Ref{"Target", target.Namespace, target.Name}
 		page.Rows = append(page.Rows, s.targetRow(ref, string(target.Spec.Type), runs))
-		delete(runs, ref)
 	}
 	for ref := range runs {
 		if ref.Kind == string(pipelinesv1alpha1.ClusterKindGitopsCluster) {
@@ -133,8 +132,15 @@ func isCopy(target *lsv1alpha1.Target) bool {
 	return target.Labels[lsv1alpha1.DataObjectSourceTypeLabel] == lsv1alpha1.DataObjectSourceImport
 }
 
-// runs are the installations and pipelines that use each target or cluster.
-func (s Scene) runs() map[Ref]map[Ref]bool {
+// usedBy are the installations and pipelines that use each target or cluster. Nobody may change the answer.
+func (s Scene) usedBy() map[Ref]map[Ref]bool {
+	if s.uses != nil {
+		return s.uses()
+	}
+	return s.findUses()
+}
+
+func (s Scene) findUses() map[Ref]map[Ref]bool {
 	used := map[Ref]map[Ref]bool{}
 	use := func(target, user Ref) {
 		if used[target] == nil {
