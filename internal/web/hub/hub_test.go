@@ -21,6 +21,7 @@ type counter struct {
 	made    int
 	problem string
 	ready   bool
+	asked   chan struct{} // has room for one, and something in it when the hub has asked for problems; nil if nobody wants to know
 }
 
 func (c *counter) Make(_ hub.Topic, before any) (hub.Document, bool) {
@@ -38,6 +39,10 @@ func (c *counter) Make(_ hub.Topic, before any) (hub.Document, bool) {
 func (c *counter) Problem() (string, []byte) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	select {
+	case c.asked <- struct{}{}:
+	default:
+	}
 	return c.problem, []byte(c.problem)
 }
 
@@ -51,6 +56,19 @@ func (c *counter) set(change func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	change()
+}
+
+// settle returns when the hub has made all that it was told of before. It asks for problems at the beginning of each look, and one look
+// comes after the other: the second one here begins when the first, which found all that, has ended.
+func (c *counter) settle(h *hub.Hub) {
+	for range 2 {
+		select {
+		case <-c.asked:
+		default:
+		}
+		h.ChangedFor("nobody")
+		<-c.asked
+	}
 }
 
 // stage runs a hub until the test ends.
