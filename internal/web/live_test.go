@@ -105,7 +105,7 @@ func TestLiveOfWhatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-// targetIn reads the row of a target from an event; nil if it has no check.
+// checkIn reads what an event says of a target; nil if nobody has looked at it.
 func checkIn(t *testing.T, e event, name string) *view.TargetCheck {
 	t.Helper()
 	var page view.Targets

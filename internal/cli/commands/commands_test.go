@@ -52,7 +52,7 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 			t.Errorf("docs/cli.md has no section on %s", command.CommandPath())
 		}
 		for _, missing := range undocumented(command, string(page)) {
-			t.Errorf("docs/cli.md does not mention flag --%s of %s", missing, command.CommandPath())
+			t.Errorf("docs/cli.md does not mention flag %s of %s", missing, command.CommandPath())
 		}
 	}
 }

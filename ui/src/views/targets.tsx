@@ -30,7 +30,7 @@ function lookWords(doc: Targets) {
   const times = doc.rows.flatMap((row) => (row.check ? [row.check.at] : [])).sort();
   const soon = doc.rows.filter((row) => row.check?.expires && expiry(row.check.expires, serverNow()).state === "soon").length;
   const last = times[times.length - 1];
-  return <>{last ? <Age since={last} before="Last looked at " after=" ago." /> : doc.rows.length > 0 && "Nobody has looked at them yet."}{soon > 0 && ` The ${soon === 1 ? "certificate of 1 target ends" : `certificates of ${number(soon)} targets end`} soon.`}</>;
+  return <>{last ? <Age since={last} before="Last looked at " after=" ago." /> : doc.rows.length > 0 && "Nobody has looked at them yet."}{soon > 0 && ` Certificates or tokens of ${count(soon, "target")} end soon.`}</>;
 }
 
 const rowsAtMost = 500;
