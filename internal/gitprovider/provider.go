@@ -38,6 +38,10 @@ type Provider interface {
 	// returned as it is, so look at its state: it may have been merged in the meantime.
 	Close(ctx context.Context, number int64) (PullRequest, error)
 
+	// Checks returns what others say of the head commit of a pull request that is open. What the credentials do not permit to see is not
+	// known, and no error: then they are not said to have passed.
+	Checks(ctx context.Context, of PullRequest) (Checks, error)
+
 	// Comment adds a comment to the conversation of a pull request, whatever its state.
 	Comment(ctx context.Context, number int64, text string) error
 }

@@ -11,18 +11,21 @@ import (
 	"errors"
 )
 
-// Event is what a webhook of a provider says: something happened to this pull request. It is no more than a hint to look sooner.
+// Event is what a webhook of a provider says: something happened to this pull request, or to the checks of this commit. It is no more than
+// a hint to look sooner.
 type Event struct {
 	// Repository of the pull request. The host is empty if the provider does not tell it.
 	Repository Repository
-	// Number of the pull request.
+	// Number of the pull request; zero if the event is about a commit and does not name any.
 	Number int64
+	// Commit that has other checks now; empty if the event is about the pull request itself.
+	Commit string
 }
 
 var (
 	// ErrUnsigned means that a call of a webhook does not prove that it comes from the provider. Nothing in it may be believed.
 	ErrUnsigned = errors.New("the call is not signed with the secret of the webhook")
-	// ErrIgnored means that a call is genuine and not about a pull request: a test of the webhook, for example.
+	// ErrIgnored means that a call is genuine and neither about a pull request nor about checks: a test of the webhook, for example.
 	ErrIgnored = errors.New("the call is not about a pull request")
 	// ErrUnreadable means that a call is genuine and cannot be understood.
 	ErrUnreadable = errors.New("the body of the call is not what the Git server is documented to send")
@@ -56,4 +59,19 @@ func NewEvent(page string, number int64, identify func(Address) (Repository, err
 		return Event{}, ErrUnreadable
 	}
 	return Event{Repository: repository, Number: number}, nil
+}
+
+// NewChecksEvent makes an event of what a provider says about the page of the repository and the commit that has other checks now.
+func NewChecksEvent(page, commit string, identify func(Address) (Repository, error)) (Event, error) {
+	event, err := NewEvent(page, 1, identify)
+	if err != nil || !isCommit(commit) {
+		return Event{}, ErrUnreadable
+	}
+	return Event{Repository: event.Repository, Commit: commit}, nil
+}
+
+// isCommit reports whether a text is the hash of a commit, by SHA-1 or SHA-256.
+func isCommit(text string) bool {
+	_, err := hex.DecodeString(text)
+	return err == nil && (len(text) == 40 || len(text) == 64)
 }

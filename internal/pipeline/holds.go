@@ -252,6 +252,9 @@ func mergeMessage(f facts, s step, r record) string {
 	if request, found := pullRequestOf(f.PullRequests, r); found && request.Conflicting {
 		message += ", which conflicts with its base branch"
 	}
+	if words := checksInWords(p.PullRequest); words != "" {
+		message += "; " + words
+	}
 	if s.verdict == verdictBehind {
 		message += "; the environments before are not healthy at the revision now"
 	}

@@ -173,6 +173,9 @@ func keepInHistory(e pipelines.EnvironmentStatus) pipelines.EnvironmentStatus {
 		old.Error.Message = shorten(old.Error.Message, maxOldMessage)
 		old.Error.Inputs = ""
 	}
+	if old.PullRequest != nil {
+		old.PullRequest.Checks = nil
+	}
 	e.History = slices.Concat([]pipelines.PromotionStatus{old}, e.History[:min(len(e.History), pipelines.MaxHistory-1)])
 	e.Promotion = nil
 	return e

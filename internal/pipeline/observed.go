@@ -118,6 +118,8 @@ type PullRequest struct {
 	ClosedTime  time.Time
 	// Conflicting says that it cannot be merged as it is.
 	Conflicting bool
+	// Checks of its head commit; nil if they have not been asked for. Without a state there are none, or they are not known.
+	Checks *pipelines.PullRequestChecks
 }
 
 // Verb is what an attempt does.

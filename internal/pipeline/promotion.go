@@ -312,6 +312,7 @@ func fill(status *pipelines.PullRequestStatus, request PullRequest, base string)
 		closed := seconds(request.ClosedTime)
 		status.ClosedTime = &closed
 	}
+	status.Checks = checksOf(*status, request)
 }
 
 // repository is the one in which pull requests for an environment are opened now.

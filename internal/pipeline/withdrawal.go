@@ -50,6 +50,7 @@ func withdraw(r record, why string, now metav1.Time) (record, bool) {
 	request := pipelines.PullRequestStatus{}
 	if p.PullRequest != nil {
 		request = *p.PullRequest.DeepCopy()
+		request.Checks = nil // nobody is to merge it any more
 	}
 	r.Withdrawal = &pipelines.Withdrawal{
 		Revision: p.Revision, Run: p.Run, Key: p.Key, Message: why, PullRequest: request, StartTime: now, Attempts: 1,

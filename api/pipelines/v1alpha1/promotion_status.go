@@ -274,7 +274,58 @@ type PullRequestStatus struct {
 	// closedTime is when it was merged or closed.
 	// +optional
 	ClosedTime *metav1.Time `json:"closedTime,omitempty"`
+
+	// checks are what others say of its head commit while it is open: builds, tests and the like. Nothing waits for them. They are
+	// left out if there are none, or if they are not known.
+	// +optional
+	Checks *PullRequestChecks `json:"checks,omitempty"`
 }
+
+// PullRequestChecks are what others say of the head commit of a pull request. Those that were skipped or may fail do not count.
+type PullRequestChecks struct {
+	// state is Failed if one has failed, else Running if one has not ended yet, else Passed.
+	// +required
+	State ChecksState `json:"state"`
+
+	// commit that they belong to.
+	// +optional
+	Commit string `json:"commit,omitempty"`
+
+	// url of the page about them, if the Git server has one.
+	// +optional
+	URL string `json:"url,omitempty"`
+
+	// total is how many there are. While some are running, this and the other counts may be a little behind.
+	// +optional
+	Total int32 `json:"total,omitempty"`
+
+	// passed is how many have passed.
+	// +optional
+	Passed int32 `json:"passed,omitempty"`
+
+	// failed is how many have failed.
+	// +optional
+	Failed int32 `json:"failed,omitempty"`
+
+	// running is how many have not ended yet.
+	// +optional
+	Running int32 `json:"running,omitempty"`
+
+	// failedNames are the names of some that have failed.
+	// +optional
+	// +listType=atomic
+	FailedNames []string `json:"failedNames,omitempty"`
+}
+
+// ChecksState says how the checks of a pull request are doing.
+type ChecksState string
+
+// States of the checks of a pull request.
+const (
+	ChecksRunning ChecksState = "Running"
+	ChecksPassed  ChecksState = "Passed"
+	ChecksFailed  ChecksState = "Failed"
+)
 
 // PullRequestState is the state of a pull request.
 type PullRequestState string

@@ -31,7 +31,7 @@ type hub struct {
 
 	mutex sync.Mutex
 	pulls []*hubPull
-	// failing has calls answered with a status, by their names: list, get, create, close, comment.
+	// failing has calls answered with a status, by their names: list, get, create, close, comment, builds.
 	failing map[string]int
 }
 
@@ -43,6 +43,8 @@ type hubPull struct {
 	title, body       string
 	commit, mergedAs  string
 	created, finished time.Time
+	// builds are states by name. Only Bitbucket tells of them.
+	builds map[string]string
 }
 
 // longFile has a name such that descriptions are longer than what Azure DevOps shows of them in listings.
@@ -76,9 +78,11 @@ func (w *world) newHub(kind pipelines.GitProviderType) *hub {
 			h.named("comment", func(rw http.ResponseWriter, _ *http.Request) { respond(rw, http.StatusOK, fields{"id": 1}) }),
 		)
 	}
+	const builds = "/rest/build-status/1.0/commits/"
+	mux.HandleFunc("GET "+builds+"{commit}", h.named("builds", h.builds))
 	h.server.Around(func(git http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, api) {
+			if strings.HasPrefix(r.URL.Path, api) || strings.HasPrefix(r.URL.Path, builds) {
 				mux.ServeHTTP(rw, r)
 				return
 			}
@@ -217,6 +221,18 @@ func (h *hub) end(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (h *hub) builds(w http.ResponseWriter, r *http.Request) {
+	shown := []fields{}
+	for _, p := range h.pulls {
+		for name, state := range p.builds {
+			if p.commit == r.PathValue("commit") {
+				shown = append(shown, fields{"key": name, "name": name, "state": state, "url": "https://ci.example.com"})
+			}
+		}
+	}
+	respond(w, http.StatusOK, fields{"values": shown, "isLastPage": true})
+}
+
 func (h *hub) find(w http.ResponseWriter, r *http.Request) *hubPull {
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || number < 1 || number > len(h.pulls) {
@@ -239,6 +255,16 @@ func (h *hub) close(number int64) {
 }
 
 func (h *hub) reopen(number int64) { h.change(number, func(p *hubPull) { p.open = true }) }
+
+// build has a build of the head commit be in a state.
+func (h *hub) build(number int64, name, state string) {
+	h.change(number, func(p *hubPull) {
+		if p.builds == nil {
+			p.builds = map[string]string{}
+		}
+		p.builds[name] = state
+	})
+}
 
 func (h *hub) merge(number int64) {
 	h.change(number, func(p *hubPull) {

@@ -56,6 +56,15 @@ func (n *news) close() {
 // lookNow has a repository asked soon.
 func (n *news) lookNow(repository gitprovider.Repository) { n.poller.LookNow(repository) }
 
+// delivered has a Git server asked soon for what it says that it has.
+func (n *news) delivered(event gitprovider.Event) {
+	if event.Commit != "" {
+		n.poller.CheckNow(event)
+		return
+	}
+	n.lookNow(event.Repository)
+}
+
 // forget lets go of a pipeline.
 func (n *news) forget(owner types.NamespacedName) {
 	n.follow(owner, nil)
@@ -181,6 +190,7 @@ func (n *news) recorded(
 	switch {
 	case answer.Known:
 		fact = factsOfPullRequest(answer.PullRequest)
+		fact.Checks = factsOfChecks(answer.Checks)
 	case answer.Missing:
 		// Whoever removes a pull request does not want it.
 		fact = pipeline.PullRequest{Number: pr.Number, URL: pr.URL, Branch: pr.Branch, State: pipelines.PullRequestClosed}

@@ -13,6 +13,7 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/controller/requests"
 	"espalier.dev/internal/fleet"
+	"espalier.dev/internal/gitprovider"
 	"espalier.dev/internal/pipeline"
 )
 
@@ -54,6 +55,7 @@ func (k *kind) lookAgain(p *pipelines.Pipeline) {
 		}
 		if source, known := k.pulls.news.source(p.Namespace, *promotion.PullRequest.Repository); known {
 			k.pulls.news.lookNow(source.Repository)
+			k.pulls.news.poller.CheckNow(gitprovider.Event{Repository: source.Repository, Number: promotion.PullRequest.Number})
 		}
 	}
 }

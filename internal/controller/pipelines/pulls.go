@@ -214,6 +214,17 @@ func factsOfPullRequest(p gitprovider.PullRequest) pipeline.PullRequest {
 	}
 }
 
+// factsOfChecks is nil as long as nobody has asked for them.
+func factsOfChecks(c *gitprovider.Checks) *pipelines.PullRequestChecks {
+	if c == nil {
+		return nil
+	}
+	return &pipelines.PullRequestChecks{
+		State: pipelines.ChecksState(c.State), Commit: c.Commit, URL: c.URL, Total: int32(c.Total()), Passed: int32(c.Passed),
+		Failed: int32(c.Failed), Running: int32(c.Running), FailedNames: c.FailedNames,
+	}
+}
+
 // close ends what goes on beside the passes.
 func (p *pulls) close() { p.news.close() }
 

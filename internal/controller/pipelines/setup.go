@@ -175,7 +175,7 @@ func (c *Controller) LookNow(p types.NamespacedName) { c.wakes.wake(p) }
 
 // Delivered has a repository asked for news, because its Git server has some.
 func (c *Controller) Delivered(_ types.NamespacedName, event gitprovider.Event) {
-	c.kind.pulls.news.lookNow(event.Repository)
+	c.kind.pulls.news.delivered(event)
 }
 
 // Start ends everything that goes on beside the passes when the context ends.

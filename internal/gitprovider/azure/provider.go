@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/gitprovider"
@@ -26,8 +27,11 @@ const (
 
 type provider struct {
 	client   *rest.Client
+	policies *rest.Client // of the API for policies of the project
 	location location
 	path     string // of its pull requests
+	// project is its identifier, once a pull request has told it.
+	project atomic.Pointer[string]
 }
 
 // New returns the repository at an address like https://dev.azure.com/organization/project/_git/name.
@@ -37,7 +41,7 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 		return nil, err
 	}
 	basic := base64.StdEncoding.EncodeToString([]byte(":" + credentials.Token))
-	client, err := rest.New(rest.Config{
+	config := rest.Config{
 		Base:       where.projectURL() + "/_apis/git/repositories/" + url.PathEscape(where.name),
 		Repository: where.repository,
 		Header:     http.Header{"Authorization": {"Basic " + basic}, "Accept": {"application/json"}},
@@ -45,11 +49,17 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 		CA:         credentials.CA,
 		Rules:      rules,
 		Judge:      judgeSignIn,
-	})
+	}
+	client, err := rest.New(config)
 	if err != nil {
 		return nil, err
 	}
-	return &provider{client: client, location: where, path: "/pullrequests"}, nil
+	config.Base = where.projectURL() + "/_apis/policy"
+	policies, err := rest.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return &provider{client: client, policies: policies, location: where, path: "/pullrequests"}, nil
 }
 
 // judgeSignIn finds out that a token is not accepted: the cloud answers with a page to sign in, or a redirect to it.
@@ -144,6 +154,7 @@ func (f *provider) pager(ctx context.Context, operation string, query url.Values
 		}
 		page := rest.Page{More: len(answer.Value) >= pageSize}
 		for _, one := range answer.Value {
+			f.note(one)
 			p, err := f.client.Checked(operation, one.common(f.location))
 			if err != nil {
 				return rest.Page{}, err
@@ -191,7 +202,15 @@ func (f *provider) change(ctx context.Context, request rest.Request) (gitprovide
 	if _, err := f.do(ctx, request); err != nil {
 		return gitprovider.PullRequest{}, err
 	}
+	f.note(answer)
 	return f.client.Checked(request.Operation, answer.common(f.location))
+}
+
+// note remembers which project a pull request is in.
+func (f *provider) note(p pull) {
+	if id := p.Repository.Project.ID; id != "" {
+		f.project.Store(&id)
+	}
 }
 
 // do names the version of the API, without which Azure DevOps refuses requests that change something.

@@ -28,6 +28,13 @@ type pull struct {
 	ClosedBy              identity   `json:"closedBy"`
 	ClosedDate            *time.Time `json:"closedDate"`
 	CreationDate          time.Time  `json:"creationDate"`
+	Repository            repository `json:"repository"`
+}
+
+type repository struct {
+	Project struct {
+		ID string `json:"id"`
+	} `json:"project"`
 }
 
 type commit struct {

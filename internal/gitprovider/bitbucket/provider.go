@@ -23,6 +23,7 @@ const (
 
 type provider struct {
 	client     *rest.Client
+	status     *rest.Client // of the API for builds
 	repository gitprovider.Repository
 	location   location
 	path       string // of its pull requests
@@ -34,19 +35,27 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	if err != nil {
 		return nil, err
 	}
-	client, err := rest.New(rest.Config{
-		Base:       address.Scheme + "://" + address.Host + where.place + "/rest/api/1.0",
+	root := address.Scheme + "://" + address.Host + where.place + "/rest"
+	config := rest.Config{
+		Base:       root + "/api/1.0",
 		Repository: where.repository,
 		Header:     http.Header{"Authorization": {"Bearer " + credentials.Token}, "Accept": {"application/json"}},
 		Secrets:    credentials.Secrets(),
 		CA:         credentials.CA,
 		Rules:      rules,
-	})
+	}
+	client, err := rest.New(config)
+	if err != nil {
+		return nil, err
+	}
+	config.Base = root + "/build-status/1.0"
+	status, err := rest.New(config)
 	if err != nil {
 		return nil, err
 	}
 	return &provider{
 		client:     client,
+		status:     status,
 		repository: where.repository,
 		location:   where,
 		path:       "/projects/" + url.PathEscape(where.project) + "/repos/" + url.PathEscape(where.slug) + "/pull-requests",

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"espalier.dev/internal/dial"
 	"espalier.dev/internal/gitprovider"
@@ -26,6 +27,8 @@ type provider struct {
 	client      *rest.Client
 	repository  gitprovider.Repository
 	owner, path string
+	// noChecks says that the token may not see check runs.
+	noChecks atomic.Bool
 }
 
 // New returns the repository at an address like https://github.com/owner/name.

@@ -26,6 +26,7 @@ const (
 type provider struct {
 	client     *rest.Client
 	repository gitprovider.Repository
+	project    string // path of the project
 	path       string // of its merge requests
 }
 
@@ -46,11 +47,8 @@ func New(address gitprovider.Address, credentials gitprovider.Credentials, rules
 	if err != nil {
 		return nil, err
 	}
-	return &provider{
-		client:     client,
-		repository: repository,
-		path:       "/projects/" + url.PathEscape(strings.Join(address.Segments, "/")) + "/merge_requests",
-	}, nil
+	project := "/projects/" + url.PathEscape(strings.Join(address.Segments, "/"))
+	return &provider{client: client, repository: repository, project: project, path: project + "/merge_requests"}, nil
 }
 
 // Identify tells which project an address means.

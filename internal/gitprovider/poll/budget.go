@@ -55,6 +55,19 @@ func (b *budget) take() time.Duration {
 	return time.Duration((1-b.tokens)/b.perSecond*float64(time.Second)) + time.Millisecond
 }
 
+// spare takes tokens for something that can wait, if more than half of the burst is left without them.
+func (b *budget) spare(count float64) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	now := time.Now()
+	b.refill(now)
+	if now.Before(b.blocked) || b.tokens < min(b.burst, b.burst/2+count) {
+		return false
+	}
+	b.tokens = max(0, b.tokens-count)
+	return true
+}
+
 func (b *budget) refill(now time.Time) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.counted).Seconds()*b.perSecond)
 	b.counted = now

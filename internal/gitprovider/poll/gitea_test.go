@@ -61,6 +61,19 @@ func TestPIP22_WithGiteaEveryEndIsSeen(t *testing.T) {
 	for name := range numbers {
 		await(name, gitprovider.Open)
 	}
+	head := repository.PullRequest(t, int(numbers["open"])).Head.SHA
+	repository.Status(t, head, "build", "failure")
+	p.CheckNow(gitprovider.Event{Repository: provider.Repository(), Commit: head})
+	for {
+		if checks := p.State(source, numbers["open"]).Checks; checks != nil && checks.State == gitprovider.ChecksFailed {
+			break
+		}
+		select {
+		case <-woken:
+		case <-time.After(time.Minute):
+			t.Fatalf("the checks are %+v", p.State(source, numbers["open"]).Checks)
+		}
+	}
 	repository.Merge(t, int(numbers["merged"]))
 	repository.Close(t, int(numbers["closed"]))
 	p.LookNow(provider.Repository())

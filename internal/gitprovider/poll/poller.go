@@ -28,6 +28,10 @@ type Options struct {
 	// PerSecond is how many requests per second each credential may cause on average, Burst how many at once.
 	PerSecond float64
 	Burst     int
+	// ChecksInterval is what the time between two questions for the checks of a pull request grows to while they do not change.
+	ChecksInterval time.Duration
+	// ChecksPerLook is of how many pull requests they are asked for in a row.
+	ChecksPerLook int
 }
 
 func (o Options) withDefaults() Options {
@@ -36,8 +40,10 @@ func (o Options) withDefaults() Options {
 	set(&o.MinGap, min(time.Second, o.Interval))
 	set(&o.Resync, time.Hour)
 	set(&o.Timeout, time.Minute)
-	set(&o.PerSecond, 1)
+	set(&o.PerSecond, max(1, 3/o.Interval.Seconds())) // whoever wants to look more often than usual wants more requests
 	set(&o.Burst, 20)
+	set(&o.ChecksInterval, 5*time.Minute)
+	set(&o.ChecksPerLook, 10)
 	return o
 }
 
@@ -53,6 +59,11 @@ type Source struct {
 	Repository gitprovider.Repository
 	// Credential names where the credential comes from, for example "namespace/secret". It is not the credential.
 	Credential string
+}
+
+// isAt reports whether it is a repository. A host that is not told stands for all.
+func (s Source) isAt(repository gitprovider.Repository) bool {
+	return s.Repository.Path == repository.Path && (repository.Host == "" || s.Repository.Host == repository.Host)
 }
 
 // Subscription is the interest of somebody in one pull request.
@@ -78,6 +89,8 @@ type Answer struct {
 	Seen time.Time
 	// Problem is why the last look failed; nil if it did not.
 	Problem error
+	// Checks of the head commit of an open pull request; nil if they have not been asked for yet. They do not count for Seen and Problem.
+	Checks *gitprovider.Checks
 }
 
 // Poller asks providers. Its methods may be called from many goroutines and do not wait for any request.
@@ -129,11 +142,12 @@ func (p *Poller) start(source Source) *watch {
 	}
 	b.users++
 	w := &watch{
-		poller: p, source: source, budget: b, cancel: cancel, nudges: make(chan struct{}, 1),
+		poller: p, source: source, budget: b, cancel: cancel, nudges: make(chan struct{}, 1), checks: make(chan struct{}, 1),
 		subscriptions: map[int]Subscription{}, entries: map[int64]*entry{},
 	}
 	p.watches[source] = w
 	p.tasks.Go(func() { w.run(ctx) })
+	p.tasks.Go(func() { w.runChecks(ctx) })
 	return w
 }
 
@@ -161,7 +175,7 @@ func (p *Poller) LookNow(repository gitprovider.Repository) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for source, w := range p.watches {
-		if source.Repository.Path == repository.Path && (repository.Host == "" || source.Repository.Host == repository.Host) {
+		if source.isAt(repository) {
 			w.nudge()
 		}
 	}
@@ -176,7 +190,7 @@ func (p *Poller) State(source Source, number int64) Answer {
 		return Answer{}
 	}
 	answer := w.entries[number].answer
-	answer.Problem = w.problem
+	answer.Problem, answer.Checks = w.problem, w.entries[number].checksOf()
 	if (answer.Known || answer.Missing) && !w.entries[number].dirty && w.looked.After(answer.Seen) {
 		answer.Seen = w.looked
 	}

@@ -111,10 +111,15 @@ type follower struct {
 }
 
 func follow(p *poll.Poller, f *provider, credential string, number int64) *follower {
+	return followWith(p, f, f, credential, number)
+}
+
+// followWith follows a pull request of a provider as another type opens it.
+func followWith(p *poll.Poller, f *provider, opened gitprovider.Provider, credential string, number int64) *follower {
 	follower := &follower{source: poll.Source{Repository: f.repository, Credential: credential}, number: number, poller: p}
 	follower.cancel = p.Subscribe(poll.Subscription{
 		Source: follower.source, Number: number,
-		Open: func(context.Context) (gitprovider.Provider, error) { return f, nil },
+		Open: func(context.Context) (gitprovider.Provider, error) { return opened, nil },
 		Wake: func() {
 			follower.mutex.Lock()
 			defer follower.mutex.Unlock()

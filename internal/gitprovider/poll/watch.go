@@ -18,6 +18,7 @@ type watch struct {
 	budget *budget
 	cancel context.CancelFunc
 	nudges chan struct{}
+	checks chan struct{}
 
 	subscriptions map[int]Subscription
 	open          func(context.Context) (gitprovider.Provider, error)
@@ -25,6 +26,8 @@ type watch struct {
 	// looked is when the last look that succeeded began.
 	looked  time.Time
 	problem error
+	// opened is the provider of the last look; nil if that failed.
+	opened gitprovider.Provider
 
 	// Only its goroutine uses these.
 	provider gitprovider.Provider
@@ -37,7 +40,8 @@ type watch struct {
 type entry struct {
 	answer Answer
 	// dirty says that a listing has told that there is more to know.
-	dirty bool
+	dirty  bool
+	checks checked
 }
 
 func (e *entry) unknown() bool { return !e.answer.Known && !e.answer.Missing }
@@ -98,12 +102,16 @@ func (w *watch) rest(err error) time.Duration {
 
 // finish records how a look ended, and wakes everybody if that is news.
 func (w *watch) finish(err error) {
-	if err != nil && gitprovider.ClassOf(err) == gitprovider.RateLimited {
-		w.budget.block(max(gitprovider.RetryAfter(err), w.poller.options.Interval))
+	if err != nil {
+		w.obeyLimit(err)
+		w.failures++
+		w.provider = nil // perhaps the credentials have changed
+	} else {
+		w.failures = 0
 	}
 	w.poller.mutex.Lock()
 	changed := (err == nil) != (w.problem == nil)
-	w.problem = err
+	w.problem, w.opened = err, w.provider
 	var wake []func()
 	for _, s := range w.subscriptions {
 		if changed {
@@ -111,14 +119,16 @@ func (w *watch) finish(err error) {
 		}
 	}
 	w.poller.mutex.Unlock()
-	if err != nil {
-		w.failures++
-		w.provider = nil // perhaps the credentials have changed
-	} else {
-		w.failures = 0
-	}
 	for _, call := range wake {
 		call()
+	}
+	w.checkSoon()
+}
+
+// obeyLimit leaves the provider alone for as long as it wants to be, if it does.
+func (w *watch) obeyLimit(err error) {
+	if gitprovider.ClassOf(err) == gitprovider.RateLimited {
+		w.budget.block(max(gitprovider.RetryAfter(err), w.poller.options.Interval))
 	}
 }
 

@@ -33,6 +33,59 @@ type record struct {
 	created, updated      time.Time
 	closed                time.Time
 	comments              []string
+	checks                []check // as they were said, the last one last
+}
+
+// check is what somebody says of the head commit.
+type check struct {
+	id    int64
+	name  string
+	state gitprovider.ChecksState
+	// word is what the provider calls the state, if it is none of ours.
+	word string
+	// mayFail and head are for providers that tell them.
+	mayFail bool
+	head    string
+}
+
+// latest returns the last check of each name, in the order in which they were begun.
+func (r *record) latest() []check {
+	var found []check
+	for _, c := range r.checks {
+		if at := slices.IndexFunc(found, func(other check) bool { return other.name == c.name }); at >= 0 {
+			found[at] = c
+			continue
+		}
+		found = append(found, c)
+	}
+	return found
+}
+
+// said adds a check.
+func (r *record) said(c check) {
+	c.id = int64(len(r.checks) + 1)
+	if c.head == "" {
+		c.head = r.headCommit
+	}
+	r.checks = append(r.checks, c)
+}
+
+// called is what a provider calls the state of a check.
+func (c check) called(words map[gitprovider.ChecksState]string) string {
+	if c.word != "" {
+		return c.word
+	}
+	return words[c.state]
+}
+
+// byCommit returns the pull request with a head; an empty one if there is none.
+func (b *book) byCommit(commit string) *record {
+	for _, r := range b.records {
+		if r.headCommit == commit {
+			return r
+		}
+	}
+	return &record{}
 }
 
 func newBook() *book {

@@ -24,6 +24,8 @@ type scene interface {
 	merge(t *testing.T, number int64) (commit string)
 	closeByHand(t *testing.T, number int64)
 	comments(t *testing.T, number int64) []string
+	// check has somebody say of the head commit of a pull request how a check is doing.
+	check(t *testing.T, number int64, name string, state gitprovider.ChecksState)
 	// pageSize is the smallest number of pull requests per page that the provider is asked for.
 	pageSize() int
 	// people are the login of the token and that of the person.
@@ -39,6 +41,7 @@ var contract = map[string]func(*testing.T, scene){
 	"closing by hand is seen, with person and time":            seesClosing,
 	"closing twice changes nothing, nor does closing a merged": closesOnce,
 	"comments are added whatever the state":                    comments,
+	"checks are told, each as it was left last":                tellsChecks,
 	"listings tell all that changed":                           tellsChanges,
 	"listings of more than a page are complete":                listsAllPages,
 	"the history has what has ended":                           remembersWhatHasEnded,
@@ -247,6 +250,39 @@ func comments(t *testing.T, s scene) {
 	if diff := cmp.Diff(texts, s.comments(t, p.Number)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func tellsChecks(t *testing.T, s scene) {
+	provider := providerOf(t, s)
+	p, other := create(t, s, provider, "promotion-a", "main"), create(t, s, provider, "promotion-b", "main")
+	expectChecks := func(when string, of gitprovider.PullRequest, want gitprovider.Checks) {
+		t.Helper()
+		got, err := provider.Checks(t.Context(), of)
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if got.URL != "" && !strings.HasPrefix(got.URL, "https://") {
+			t.Errorf("%s: the page is %q", when, got.URL)
+		}
+		want.Commit, want.URL = of.HeadCommit, got.URL
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	expectChecks("none", p, gitprovider.Checks{})
+	s.check(t, p.Number, "build", gitprovider.ChecksRunning)
+	expectChecks("one begins", p, gitprovider.Checks{State: gitprovider.ChecksRunning, Running: 1})
+	s.check(t, p.Number, "ci/lint", gitprovider.ChecksFailed)
+	expectChecks("one fails", p, gitprovider.Checks{
+		State: gitprovider.ChecksFailed, Running: 1, Failed: 1, FailedNames: []string{"ci/lint"},
+	})
+	s.check(t, p.Number, "build", gitprovider.ChecksPassed)
+	expectChecks("the other passes", p, gitprovider.Checks{
+		State: gitprovider.ChecksFailed, Passed: 1, Failed: 1, FailedNames: []string{"ci/lint"},
+	})
+	s.check(t, p.Number, "ci/lint", gitprovider.ChecksPassed)
+	expectChecks("all pass", p, gitprovider.Checks{State: gitprovider.ChecksPassed, Passed: 2})
+	expectChecks("another pull request", other, gitprovider.Checks{})
 }
 
 // follower keeps what listings tell, as whoever polls does.

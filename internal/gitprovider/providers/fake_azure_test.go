@@ -29,6 +29,9 @@ func newAzure(t *testing.T) *fake {
 	f.mux.HandleFunc("GET "+requests+"/{number}", f.azureGet)
 	f.mux.HandleFunc("PATCH "+requests+"/{number}", f.azureEdit)
 	f.mux.HandleFunc("POST "+requests+"/{number}/threads", f.azureThread)
+	f.mux.HandleFunc("GET "+requests+"/{number}/statuses", f.azureStatuses)
+	f.mux.HandleFunc("GET "+requests+"/{number}/iterations", f.azureIterations)
+	f.mux.HandleFunc("GET /tfs/Default/Web%20Team/_apis/policy/evaluations", f.azureEvaluations)
 	f.mux.HandleFunc("GET /tfs/Default/Web%20Team/_apis/git/repositories/nowhere/pullrequests", func(w http.ResponseWriter, _ *http.Request) {
 		f.say(w, http.StatusNotFound, object{
 			"$id":     "1",
@@ -165,4 +168,60 @@ func (f *fake) azureThread(w http.ResponseWriter, r *http.Request) {
 		f.book.remark(found, thread.Comments[0].Content)
 		f.say(w, http.StatusOK, object{"id": 1})
 	}
+}
+
+// azureStatuses tells of those checks whose names have a slash, also of what was said before; the others are builds that a policy demands.
+func (f *fake) azureStatuses(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"api-version": "5.0"})
+	found := f.record(w, r)
+	if found == nil {
+		return
+	}
+	statuses := []object{}
+	for _, c := range found.checks {
+		genre, name, ok := strings.Cut(c.name, "/")
+		if !ok {
+			continue
+		}
+		status := object{"id": c.id, "context": object{"genre": genre, "name": name}, "state": c.called(map[gitprovider.ChecksState]string{
+			gitprovider.ChecksPassed: "succeeded", gitprovider.ChecksFailed: "error", gitprovider.ChecksRunning: "pending",
+		})}
+		if status["iterationId"] = 2; c.head != found.headCommit {
+			status["iterationId"] = 1
+		}
+		statuses = append(statuses, status)
+	}
+	f.say(w, http.StatusOK, object{"value": statuses, "count": len(statuses)})
+}
+
+func (f *fake) azureIterations(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"api-version": "5.0"})
+	if found := f.record(w, r); found != nil {
+		f.say(w, http.StatusOK, object{"value": []object{
+			{"id": 1, "sourceRefCommit": object{"commitId": strings.Repeat("0", 40)}},
+			{"id": 2, "sourceRefCommit": object{"commitId": found.headCommit}},
+		}, "count": 2})
+	}
+}
+
+func (f *fake) azureEvaluations(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"api-version": "5.0-preview.1", "artifactId": "*"})
+	id, ok := strings.CutPrefix(r.URL.Query().Get("artifactId"), "vstfs:///CodeReview/CodeReviewId/a7573007/")
+	if !ok {
+		f.t.Errorf("artifactId=%s", r.URL.Query().Get("artifactId"))
+	}
+	evaluation := func(kind, name, status string, blocking bool) object {
+		return object{"evaluationId": "e", "status": status, "configuration": object{
+			"isEnabled": true, "isBlocking": blocking, "type": object{"id": kind}, "settings": object{"displayName": name},
+		}}
+	}
+	evaluations := []object{evaluation("fa4e907d-c16b-4a4c-9dfa-4906e5d171dd", "reviewers", "running", true)}
+	for _, c := range f.book.find(int64(number(f, id))).latest() {
+		if !strings.Contains(c.name, "/") {
+			evaluations = append(evaluations, evaluation("0609b952-1397-4640-95ec-e00a01b2c241", c.name, c.called(map[gitprovider.ChecksState]string{
+				gitprovider.ChecksPassed: "approved", gitprovider.ChecksFailed: "rejected", gitprovider.ChecksRunning: "queued",
+			}), !c.mayFail))
+		}
+	}
+	f.say(w, http.StatusOK, object{"value": evaluations, "count": len(evaluations)})
 }

@@ -29,6 +29,7 @@ func newBitbucket(t *testing.T) *fake {
 	f.mux.HandleFunc("POST "+requests+"/{number}/decline", f.bitbucketDecline)
 	f.mux.HandleFunc("GET "+requests+"/{number}/activities", f.bitbucketActivities)
 	f.mux.HandleFunc("POST "+requests+"/{number}/comments", f.bitbucketComment)
+	f.mux.HandleFunc("GET /rest/build-status/1.0/commits/{commit}", f.bitbucketBuilds)
 	f.mux.HandleFunc("GET /rest/api/1.0/projects/ACME/repos/nowhere/pull-requests", func(w http.ResponseWriter, _ *http.Request) {
 		f.bitbucketError(
 			w,
@@ -197,4 +198,15 @@ func (f *fake) bitbucketComment(w http.ResponseWriter, r *http.Request) {
 		f.book.remark(found, comment.Text)
 		f.say(w, http.StatusCreated, object{"id": 1})
 	}
+}
+
+func (f *fake) bitbucketBuilds(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"limit": "100"})
+	builds := []object{}
+	for _, c := range f.book.byCommit(r.PathValue("commit")).latest() {
+		builds = append(builds, object{"key": c.name, "url": "https://ci.example.com/1", "state": c.called(map[gitprovider.ChecksState]string{
+			gitprovider.ChecksPassed: "SUCCESSFUL", gitprovider.ChecksFailed: "FAILED", gitprovider.ChecksRunning: "INPROGRESS",
+		})})
+	}
+	f.say(w, http.StatusOK, object{"size": len(builds), "limit": 100, "isLastPage": true, "values": builds, "start": 0})
 }

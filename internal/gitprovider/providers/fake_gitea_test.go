@@ -6,6 +6,7 @@ package providers_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func newGitea(t *testing.T) *fake {
 	f.mux.HandleFunc("PATCH "+repo+"/pulls/{number}", f.giteaEdit)
 	f.mux.HandleFunc("GET "+repo+"/issues/{number}/timeline", f.giteaTimeline)
 	f.mux.HandleFunc("POST "+repo+"/issues/{number}/comments", f.giteaComment)
+	f.mux.HandleFunc("GET "+repo+"/commits/{commit}/statuses", f.giteaStatuses)
 	missing := func(w http.ResponseWriter, _ *http.Request) {
 		f.say(w, http.StatusNotFound, object{"message": "The target couldn't be found.", "errors": []string{}})
 	}
@@ -156,4 +158,23 @@ func (f *fake) giteaComment(w http.ResponseWriter, r *http.Request) {
 		f.book.remark(found, comment.Body)
 		f.say(w, http.StatusCreated, object{"id": 1})
 	}
+}
+
+// giteaStatuses gives pages of two of all that was said, the last first.
+func (f *fake) giteaStatuses(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"sort": "highestindex", "limit": "50", "page": "*"})
+	said := slices.Clone(f.book.byCommit(r.PathValue("commit")).checks)
+	slices.Reverse(said)
+	from := min(2*(number(f, r.URL.Query().Get("page"))-1), len(said))
+	to := min(from+2, len(said))
+	if to < len(said) {
+		w.Header().Set("Link", `<https://elsewhere.example.com/page>; rel="next"`)
+	}
+	statuses := []object{}
+	for _, c := range said[from:to] {
+		statuses = append(statuses, object{"id": c.id, "context": c.name, "status": c.called(map[gitprovider.ChecksState]string{
+			gitprovider.ChecksPassed: "success", gitprovider.ChecksFailed: "failure", gitprovider.ChecksRunning: "pending",
+		})})
+	}
+	f.say(w, http.StatusOK, statuses)
 }

@@ -6,6 +6,7 @@ package providers_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,9 @@ func newGitHub(t *testing.T) *fake {
 	f.mux.HandleFunc("PATCH "+repo+"/pulls/{number}", f.githubEdit)
 	f.mux.HandleFunc("GET "+repo+"/issues/{number}", f.githubIssue)
 	f.mux.HandleFunc("POST "+repo+"/issues/{number}/comments", f.githubComment)
+	f.mux.HandleFunc("GET "+repo+"/commits/{commit}/status", f.githubStatus)
+	f.mux.HandleFunc("GET "+repo+"/commits/{commit}/check-runs", f.githubCheckRuns)
+	f.mux.HandleFunc("GET "+repo+"/actions/runs", f.githubWorkflowRuns)
 	f.mux.HandleFunc("GET /api/v3/repos/acme/nowhere/pulls", func(w http.ResponseWriter, _ *http.Request) {
 		f.say(w, http.StatusNotFound, object{"message": "Not Found", "documentation_url": "https://docs.github.com/rest"})
 	})
@@ -174,4 +178,54 @@ func (f *fake) githubComment(w http.ResponseWriter, r *http.Request) {
 		f.book.remark(found, comment.Body)
 		f.say(w, http.StatusCreated, object{"id": 1})
 	}
+}
+
+// githubStatus tells of those checks whose names have a slash; the others are check runs.
+func (f *fake) githubStatus(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"per_page": "100", "page": "1"})
+	statuses := []object{}
+	for _, c := range f.book.byCommit(r.PathValue("commit")).latest() {
+		if strings.Contains(c.name, "/") {
+			statuses = append(statuses, object{"context": c.name, "state": c.called(map[gitprovider.ChecksState]string{
+				gitprovider.ChecksPassed: "success", gitprovider.ChecksFailed: "error", gitprovider.ChecksRunning: "pending",
+			}), "target_url": "https://ci.example.com/1"})
+		}
+	}
+	f.say(w, http.StatusOK, object{"state": "pending", "sha": r.PathValue("commit"), "total_count": len(statuses), "statuses": statuses})
+}
+
+// githubCheckRuns gives pages of two.
+func (f *fake) githubCheckRuns(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"per_page": "100", "page": "*"})
+	runs := githubRuns(f.book.byCommit(r.PathValue("commit")).latest())
+	from := min(2*(number(f, r.URL.Query().Get("page"))-1), len(runs))
+	to := min(from+2, len(runs))
+	if to < len(runs) {
+		w.Header().Set("Link", `<https://elsewhere.example.com/page>; rel="next"`)
+	}
+	f.say(w, http.StatusOK, object{"total_count": len(runs), "check_runs": runs[from:to]})
+}
+
+// githubWorkflowRuns tells the last first, and of all that there were.
+func (f *fake) githubWorkflowRuns(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"per_page": "100", "page": "1", "head_sha": "*"})
+	runs := githubRuns(f.book.byCommit(r.URL.Query().Get("head_sha")).checks)
+	slices.Reverse(runs)
+	f.say(w, http.StatusOK, object{"total_count": len(runs), "workflow_runs": runs})
+}
+
+func githubRuns(checks []check) []object {
+	runs := []object{}
+	for _, c := range checks {
+		run := object{"id": c.id, "name": c.name, "status": "completed", "conclusion": c.called(map[gitprovider.ChecksState]string{
+			gitprovider.ChecksPassed: "success", gitprovider.ChecksFailed: "timed_out",
+		}), "html_url": "https://github.example.com/acme/shop/runs/1", "workflow_id": len(c.name), "event": "push"}
+		if c.state == gitprovider.ChecksRunning {
+			run["status"], run["conclusion"] = "in_progress", nil
+		}
+		if !strings.Contains(c.name, "/") {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }

@@ -25,6 +25,7 @@ func newGitLab(t *testing.T) *fake {
 	f.mux.HandleFunc("GET "+requests+"/{number}", f.gitlabGet)
 	f.mux.HandleFunc("PUT "+requests+"/{number}", f.gitlabEdit)
 	f.mux.HandleFunc("POST "+requests+"/{number}/notes", f.gitlabNote)
+	f.mux.HandleFunc("GET /api/v4/projects/acme%2Fweb%2Fshop/repository/commits/{commit}/statuses", f.gitlabStatuses)
 	f.mux.HandleFunc("GET /api/v4/projects/acme%2Fnowhere/merge_requests", func(w http.ResponseWriter, _ *http.Request) {
 		f.say(w, http.StatusNotFound, object{"message": "404 Project Not Found"})
 	})
@@ -111,8 +112,37 @@ func (f *fake) gitlabCreate(w http.ResponseWriter, r *http.Request) {
 func (f *fake) gitlabGet(w http.ResponseWriter, r *http.Request) {
 	f.query(r, map[string]string{})
 	if found := f.record(w, r); found != nil {
-		f.say(w, http.StatusOK, gitlabRequest(found))
+		request := gitlabRequest(found)
+		request["head_pipeline"] = nil
+		if len(found.checks) > 0 {
+			request["head_pipeline"] = object{
+				"id": 77, "sha": mergedResult(found.headCommit), "status": "running", "web_url": "https://gitlab.example.com/acme/web/shop/-/pipelines/77",
+			}
+		}
+		f.say(w, http.StatusOK, request)
 	}
+}
+
+// mergedResult is the commit of a pipeline that tries what merging would give.
+func mergedResult(head string) string { return "f" + head[1:] }
+
+func (f *fake) gitlabStatuses(w http.ResponseWriter, r *http.Request) {
+	f.query(r, map[string]string{"per_page": "100", "page": "1"})
+	statuses := []object{}
+	for _, one := range f.book.records {
+		if mergedResult(one.headCommit) != r.PathValue("commit") {
+			continue
+		}
+		for _, c := range one.latest() {
+			statuses = append(statuses, object{
+				"id": c.id, "name": c.name, "allow_failure": c.mayFail, "target_url": "https://gitlab.example.com/acme/web/shop/-/jobs/1",
+				"status": c.called(map[gitprovider.ChecksState]string{
+					gitprovider.ChecksPassed: "success", gitprovider.ChecksFailed: "failed", gitprovider.ChecksRunning: "pending",
+				}),
+			})
+		}
+	}
+	f.say(w, http.StatusOK, statuses)
 }
 
 func (f *fake) gitlabEdit(w http.ResponseWriter, r *http.Request) {

@@ -46,6 +46,8 @@ type fake struct {
 	path    string // of the repository in its URL
 	size    int    // of its smallest page
 	count   count
+	// denied says for which paths the token has no right.
+	denied func(path string) bool
 }
 
 // count of requests, and of those that were answered with 304.
@@ -82,6 +84,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.book.Lock()
 	defer f.book.Unlock()
 	f.count.asked++
+	if f.denied != nil && f.denied(r.URL.Path) {
+		f.say(w, http.StatusForbidden, object{"message": "Resource not accessible by personal access token"})
+		return
+	}
 	if _, pattern := f.mux.Handler(r); pattern == "" {
 		f.t.Errorf("the documentation knows no request like %s %s", r.Method, r.URL)
 	}
@@ -211,6 +217,17 @@ func (f *fake) comments(_ *testing.T, number int64) []string {
 	f.book.Lock()
 	defer f.book.Unlock()
 	return f.book.find(number).comments
+}
+
+func (f *fake) check(_ *testing.T, number int64, name string, state gitprovider.ChecksState) {
+	f.says(number, check{name: name, state: state})
+}
+
+// says has somebody say of the head commit of a pull request how a check is doing.
+func (f *fake) says(number int64, c check) {
+	f.book.Lock()
+	defer f.book.Unlock()
+	f.book.find(number).said(c)
 }
 
 func (f *fake) pageSize() int { return f.size }

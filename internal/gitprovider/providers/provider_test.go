@@ -6,9 +6,7 @@ package providers_test
 import "testing"
 
 func TestPIP22_EveryForgeKeepsTheContract(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) *fake{
-		"GitHub": newGitHub, "GitLab": newGitLab, "Gitea": newGitea, "Bitbucket Server": newBitbucket, "Azure DevOps": newAzure,
-	} {
+	for name, open := range fakes {
 		t.Run(name, func(t *testing.T) {
 			runContract(t, func(t *testing.T) scene { return open(t) })
 		})

@@ -197,6 +197,14 @@ func (r *realGitea) comments(t *testing.T, number int64) []string {
 	return bodies
 }
 
+func (r *realGitea) check(t *testing.T, number int64, name string, state gitprovider.ChecksState) {
+	t.Helper()
+	word := map[gitprovider.ChecksState]string{
+		gitprovider.ChecksPassed: "success", gitprovider.ChecksFailed: "failure", gitprovider.ChecksRunning: "pending",
+	}[state]
+	r.repository.Status(t, r.repository.PullRequest(t, int(number)).Head.SHA, name, word)
+}
+
 func (r *realGitea) pageSize() int { return smallPage }
 
 func (r *realGitea) people() (string, string) { return robot, r.repository.Owner }

@@ -41,6 +41,11 @@ func (f *provider) Repository() gitprovider.Repository {
 	return gitprovider.NewRepository("git.example.com", f.repository.URL)
 }
 
+// Checks are of no interest to whoever proposes.
+func (f *provider) Checks(context.Context, gitprovider.PullRequest) (gitprovider.Checks, error) {
+	return gitprovider.Checks{}, errors.ErrUnsupported
+}
+
 func (f *provider) Create(_ context.Context, wish gitprovider.NewPullRequest) (gitprovider.PullRequest, error) {
 	if f.onCreate != nil {
 		f.onCreate()

@@ -182,6 +182,12 @@ func (r *Repository) Close(t testing.TB, number int) PullRequest {
 	return closed
 }
 
+// Status says of a commit how a check is doing: pending, success, error, failure or warning.
+func (r *Repository) Status(t testing.TB, commit, name, state string) {
+	t.Helper()
+	r.gitea.must(t, http.MethodPost, r.path("/statuses/%s", commit), map[string]string{"context": name, "state": state}, nil)
+}
+
 // Webhook makes Gitea send what happens to pull requests and branches to an address on loopback, signed with the secret.
 func (r *Repository) Webhook(t testing.TB, address, secret string) {
 	t.Helper()

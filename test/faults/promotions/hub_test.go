@@ -66,6 +66,8 @@ func apiOperation(method string, parts []string) string {
 	switch {
 	case len(parts) == 0:
 		return "repository"
+	case parts[0] == "commits":
+		return "checks"
 	case parts[0] == "issues":
 		return strings.TrimSuffix(parts[len(parts)-1], "s") // comment, timeline
 	case method == http.MethodPost:

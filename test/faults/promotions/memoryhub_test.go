@@ -100,6 +100,7 @@ func (h *memoryHub) api() http.Handler {
 	mux.HandleFunc("GET "+repo+"/pulls/{base}/{head}", h.find)
 	mux.HandleFunc("GET "+repo+"/pulls/{number}", h.one(func(w http.ResponseWriter, p *pull) { say(w, http.StatusOK, p) }))
 	mux.HandleFunc("PATCH "+repo+"/pulls/{number}", h.one(h.close))
+	mux.HandleFunc("GET "+repo+"/commits/{commit}/statuses", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, []string{}) })
 	mux.HandleFunc("POST "+repo+"/issues/{number}/comments", h.one(func(w http.ResponseWriter, p *pull) {
 		p.Updated = now()
 		say(w, http.StatusCreated, map[string]int{"id": 1})
