@@ -292,6 +292,29 @@ func TestPreviewsOfOtherActions(t *testing.T) {
 		if len(got.Objects) != objects || !strings.Contains(got.Text, last.Name) {
 			t.Errorf("%s: %+v", action, got)
 		}
+		decides := action != "hold" && action != "release"
+		if said := got.Promotion; decides != (said != nil) || decides && (len(said.Targets) != len(last.Targets) || len(said.Then) == 0) {
+			t.Errorf("%s says of the promotion: %+v", action, said)
+		}
+	}
+}
+
+// What a decision comes to is told to whoever may read the pipeline, and to nobody else, wherever its namespace is named.
+func TestPreviewsOfDecisionsNeedTheRightToReadThePipeline(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace, elsewhere := cluster.Namespace(t), cluster.Namespace(t)
+	clitest.Line(t, cluster, namespace)
+	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
+	may := s.login(t, tokenFor(t, cluster, namespace, looking()))
+	mayNot := s.login(t, tokenFor(t, cluster, elsewhere, looking()))
+	may.follow("pipelines/" + namespace + "/shop").until(func(e event) bool { return strings.Contains(e.data, `"exists":true`) })
+	path := "/api/v1/preview?action=approve&kind=Pipeline&name=shop&environment=production&revision=1.3.0&namespace=" + namespace
+	var got view.Preview
+	if may.get(path).into(t, &got); got.Promotion == nil || got.Promotion.Environment != "production" {
+		t.Errorf("%+v", got)
+	}
+	if answer := mayNot.get(path); answer.StatusCode != http.StatusForbidden || strings.Contains(answer.text, "1.3.0") {
+		t.Errorf("%s %s", answer.Status, answer.text)
 	}
 }
 

@@ -413,6 +413,45 @@ describe("long pipelines", () => {
   }
 });
 
+describe("decisions", () => {
+  const preview = {
+    text: "Brings 1.8.2 to 4 targets of prod.", objects: [{ kind: "Pipeline", namespace: "shop", name: "shop" }],
+    promotion: {
+      environment: "prod", revision: "1.8.2", warnings: ["A target runs a higher version now: this is a downgrade."],
+      targets: ["ap", "eu", "sa", "us"].map((name) => ({ cluster: `prod-${name}`, namespace: "shop", from: name === "us" ? "1.9.0" : "1.8.1", to: "1.8.2", ready: name !== "sa" })),
+      approvals: "Nobody has approved it yet. One approval is enough.", request: data.request(221, "open"),
+      passed: [{ kind: "soak", label: "Soak 24 h", state: "passed" }], left: [{ kind: "window", label: "Window", state: "counting", detail: "opens at 17:00" }],
+      changes: [{ object: "https://git.example.org/shop/fleet, branch main", field: "values", before: "1.8.1", after: "1.8.2" }],
+      then: ["It waits first: Window.", "A pull request into main is opened. Somebody has to merge it there."],
+    },
+  };
+  for (const width of [320, 1440]) {
+    it(`say before what they come to, at ${width}`, async () => {
+      fixture.answers.preview = [200, preview];
+      await visit("/pipelines/shop/shop", async (page) => {
+        await page.getByRole("button", { name: "Approve 1.8.2 for prod", exact: true }).first().click();
+        const dialog = page.getByRole("dialog");
+        await dialog.getByText("this is a downgrade").waitFor();
+        const rows = (await dialog.getByRole("list", { name: "Targets of prod" }).getByRole("listitem").allTextContents());
+        assert.deepEqual(rows, ["prod-ap1.8.1 → 1.8.2", "prod-eu1.8.1 → 1.8.2", "prod-sa1.8.1 → 1.8.2, not ready now", "prod-us1.9.0 → 1.8.2"]);
+        for (const text of ["Nobody has approved it yet. One approval is enough.", "Soak 24 h", "Window: opens at 17:00", "It waits first: Window."]) await dialog.getByText(text, { exact: true }).waitFor();
+        await dialog.getByRole("link", { name: "Pull request #221" }).waitFor();
+        await accessible(page, "preview of a decision");
+        await noSidewaysScrolling(page, "preview of a decision");
+        assert.equal(fixture.requests.filter((each) => each.path === "actions").length, 0);
+      }, { width });
+    });
+  }
+  it("show hostile words as words", async () => {
+    fixture.answers.preview = [200, data.hostile(preview)];
+    await visit("/pipelines/shop/shop", async (page) => {
+      await page.getByRole("button", { name: "Approve 1.8.2 for prod", exact: true }).first().click();
+      await page.getByRole("dialog").locator(".decision").waitFor();
+      await noSidewaysScrolling(page, "hostile preview");
+    });
+  });
+});
+
 describe("pull requests", () => {
   const path = "/pipelines/shop/shop";
   /** withRequest is the page on which the promotion to prod has a pull request. */
@@ -438,6 +477,16 @@ describe("pull requests", () => {
       await gates.getByText("open", { exact: true }).waitFor();
       await lane("1.8.2").getByRole("link", { name: /#221 open$/ }).waitFor();
       await accessible(page, "pull request that is open");
+      const checks = { state: "failed", url: "https://git.example.org/shop/fleet/pulls/221/checks", total: 9, passed: 6, failed: 2, running: 1, failedNames: ["build", "lint"] };
+      fixture.say("pipelines", "snapshot", withRequest("1.8.2 has checks that fail", data.request(221, "open", { checks })));
+      const failing = gates.getByRole("link", { name: "Checks failed: build, lint; 1 still running" });
+      await failing.waitFor();
+      assert.equal(await failing.getAttribute("href"), checks.url);
+      await accessible(page, "checks that fail");
+      fixture.say("pipelines", "snapshot", withRequest("1.8.2 has checks that pass", data.request(221, "open", { checks: { ...checks, state: "passed", passed: 9, failed: 0, running: 0, failedNames: [], url: "javascript:alert(1)" } })));
+      const passing = gates.getByRole("link", { name: "9 checks passed" });
+      await passing.waitFor();
+      assert.equal(await passing.getAttribute("href"), data.request(221, "open").url, "an address to run is none: the pull request has a page");
       fixture.say("pipelines", "snapshot", withRequest("1.8.2 rolls out", data.request(221, "merged", { by: "Kim", time: new Date().toISOString() })));
       await gates.getByText("merged by Kim").waitFor();
       fixture.say("pipelines", "snapshot", withRequest("an address to run", { ...data.request(221, "open"), url: "javascript:document.title='broken'" }));

@@ -6,6 +6,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { announce } from "./announce";
 import { api, Refusal } from "./api";
 import { refusalOf } from "./asked";
+import { Decision } from "./decision";
 import { Dialog } from "./dialog";
 import type { Action, Preview, Ref } from "./documents";
 import { count } from "./format";
@@ -186,6 +187,7 @@ function Consequences({ action, subject }: { action: string; subject: Subject })
   return (
     <div class="consequences">
       {shown.text && <p class="any">{shown.text}</p>}
+      {shown.promotion && <Decision of={shown.promotion} />}
       {shown.objects.length > 0 && (
         <details><summary>{count(shown.objects.length, "object")}</summary>
           <ul>{shown.objects.slice(0, 500).map((ref, i) => <li key={i}><span class="faint">{ref.kind}</span> {ref.namespace ? `${ref.namespace}/` : ""}{ref.name}</li>)}</ul>

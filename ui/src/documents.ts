@@ -3,11 +3,18 @@
 
 // What the server says beside the documents of the pages.
 export type * from "./generated/view";
-import type { Graph, Ref } from "./generated/view";
+import type { FieldShift, Gate, Graph, Ref, Request } from "./generated/view";
 
 export interface Me { user: string; groups: string[]; mode: string; version: string; cluster: string; loginWith: string[]; oidcName?: string }
 export interface Problem { message: string; since: string }
-export interface Preview { text: string; objects: Ref[] }
+export interface Preview { text: string; objects: Ref[]; promotion?: PromotionPreview }
+/** PromotionPreview is what a decision about a promotion comes to. */
+export interface PromotionPreview {
+  environment: string; revision: string; warnings: string[]; targets: TargetShift[]; approvals: string; passed: Gate[]; left: Gate[]; request?: Request;
+  changes: FieldShift[]; then: string[];
+}
+/** TargetShift is what a target runs before and after: the same if nothing changes there. */
+export interface TargetShift { cluster?: string; namespace: string; from?: string; to?: string; ready: boolean }
 export interface ValueText { value: string; truncated: boolean }
 /** Call is something that the server can be asked for, and the rights that it takes; or what the server itself asks for with its own. */
 export interface Call { path: string; method: string; what: string; rights: string[] | string; server?: boolean }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Gates, approvals and lanes of a pipeline. All of it is pure.
-import type { FieldShift, Gate, Lane, Request } from "./documents";
-import { secondsBetween } from "./format";
+import type { FieldShift, Gate, Lane, Request, RequestChecks, TargetShift } from "./documents";
+import { count, number, secondsBetween } from "./format";
 
 const order = ["failed", "yours", "others", "held", "counting"];
 
@@ -29,6 +29,24 @@ export function safeAddress(address: string): string | undefined {
 export function requestWords(request: Request): { name: string; state: string } {
   const name = request.number ? `#${request.number}` : "Pull request";
   return { name, state: [request.state, request.by && `by ${request.by}`].filter(Boolean).join(" ") };
+}
+
+/** checksWords are how checks are doing: by a shape and in words, never by the colour alone. */
+export function checksWords(checks: RequestChecks): { icon: string; tone: string; text: string } {
+  if (checks.state === "failed") {
+    const others = checks.failed - checks.failedNames.length;
+    const names = [...checks.failedNames, ...(others > 0 && checks.failedNames.length > 0 ? [`${number(others)} more`] : [])].join(", ");
+    return { icon: "failed", tone: "s-failed", text: `${names ? `Checks failed: ${names}` : `${count(checks.failed, "check")} failed`}${checks.running > 0 ? `; ${number(checks.running)} still running` : ""}` };
+  }
+  if (checks.state === "running") return { icon: "progressing", tone: "s-running", text: `Checks running, ${number(checks.passed)} of ${number(checks.total)} passed` };
+  return { icon: "done", tone: "s-done", text: `${count(checks.passed, "check")} passed` };
+}
+
+/** shiftWords say what a target runs and would run. */
+export function shiftWords(shift: TargetShift): string {
+  const from = shift.from || "nothing";
+  const words = shift.to === shift.from ? `stays at ${from}` : `${from} → ${shift.to || "nothing"}`;
+  return shift.ready ? words : `${words}, not ready now`;
 }
 
 interface Changed { name: string; shifts: FieldShift[] }

@@ -279,7 +279,24 @@ func requestOf(p *pipelinesv1alpha1.PromotionStatus) *Request {
 	if pr.ClosedTime != nil {
 		request.Time = timeOf(pr.ClosedTime.Time)
 	}
+	request.Checks = checksOf(pr)
 	return request
+}
+
+// checksOf are the checks of a pull request that is open. Those of an older commit are none of it.
+func checksOf(pr *pipelinesv1alpha1.PullRequestStatus) *RequestChecks {
+	c := pr.Checks
+	if c == nil || c.State == "" || c.Commit != pr.HeadCommit || pr.State != pipelinesv1alpha1.PullRequestOpen {
+		return nil
+	}
+	checks := &RequestChecks{
+		State: strings.ToLower(string(c.State)), Total: int(c.Total), Passed: int(c.Passed), Failed: int(c.Failed), Running: int(c.Running),
+		FailedNames: append([]string{}, c.FailedNames...),
+	}
+	if isLink(c.URL) {
+		checks.URL = c.URL
+	}
+	return checks
 }
 
 // isLink keeps out what a browser would run instead of opening it.

@@ -16,8 +16,12 @@ import (
 func (b *board) consent(i int, e Environment, p *pipelinesv1alpha1.PromotionStatus, g gates) *Consent {
 	c := &Consent{Revision: p.Revision, From: e.Revision, Since: startOf(p), Changes: b.changes(i, e, p, g.how)}
 	from := cmp.Or(e.Revision, "nothing")
-	c.Facts = append(c.Facts, Fact{"Revision", fmt.Sprintf("%s → %s", from, p.Revision)}, Fact{"Targets", targetsTold(e.Targets)})
+	c.Facts = append(c.Facts, Fact{"Revision", fmt.Sprintf("%s → %s", from, p.Revision)}, Fact{"Targets", targetsTold(e)})
 	c.Facts = append(c.Facts, Fact{"After approval", afterApproval(g)})
+	if passed := passedTold(g.all()); passed != "" {
+		c.Facts = append(c.Facts, Fact{"Before", passed})
+	}
+	c.Facts = append(c.Facts, Fact{"Approvals", approvalsTold(p)})
 	if p.Downgrade {
 		c.Facts = append(c.Facts, Fact{"Downgrade", "A target runs a higher version now."})
 	}
@@ -27,12 +31,36 @@ func (b *board) consent(i int, e Environment, p *pipelinesv1alpha1.PromotionStat
 	return c
 }
 
-func targetsTold(cells []TargetCell) string {
-	names := make([]string, 0, len(cells))
-	for _, cell := range cells {
-		names = append(names, cmp.Or(cell.Cluster, cell.Namespace))
+// targetsTold names the targets, with what they run if that is something else than the environment is said to run.
+func targetsTold(e Environment) string {
+	names := make([]string, 0, len(e.Targets))
+	for _, cell := range e.Targets {
+		name := cmp.Or(cell.Cluster, cell.Namespace)
+		if cell.Revision != e.Revision {
+			name += " (" + cmp.Or(cell.Revision, "nothing") + ")"
+		}
+		names = append(names, name)
 	}
-	return fmt.Sprintf("%d: %s", len(cells), strings.Join(names, ", "))
+	return fmt.Sprintf("%d: %s", len(e.Targets), strings.Join(names, ", "))
+}
+
+// passedTold names the gates that the revision has passed.
+func passedTold(all []Gate) string {
+	var passed []string
+	for _, gate := range all {
+		if gate.State == gatePassed && gate.Kind != "strategy" && gate.Kind != "approval" {
+			passed = append(passed, gate.Label)
+		}
+	}
+	return strings.Join(passed, ", ")
+}
+
+// approvalsTold says who has approved a promotion.
+func approvalsTold(p *pipelinesv1alpha1.PromotionStatus) string {
+	if p.Approval == nil {
+		return "Nobody has approved it yet. One approval is enough."
+	}
+	return decided(string(p.Approval.Decision), p.Approval) + "."
 }
 
 // afterApproval says what happens once somebody has approved.

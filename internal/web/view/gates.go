@@ -51,14 +51,23 @@ func (b *board) gatesTo(i int, before, card Environment) gates {
 
 // holdsIfApproved asks the plan what would hold a promotion if somebody approved it now.
 func (b *board) holdsIfApproved(environment string, promotion *pipelinesv1alpha1.PromotionStatus) []pipelinesv1alpha1.Hold {
-	p := b.p.DeepCopy()
-	ask := pipeline.Ask{Environment: environment, Revision: promotion.Revision, Run: promotion.Run, Time: b.scene.Now}
-	if _, err := pipeline.Approve(p, ask); err != nil {
+	approved, _, err := b.after(pipeline.Approve, pipeline.Ask{Environment: environment, Revision: promotion.Revision, Run: promotion.Run})
+	if err != nil {
 		return b.holdsAt(environment) // It is about to be superseded: then nothing comes after the approval.
 	}
-	approved := *b
-	approved.p, approved.holds = p, holdsOf(b.scene, p)
 	return approved.holdsAt(environment)
+}
+
+// after is the board as it would be if somebody decided something now, and what the controller would answer.
+func (b *board) after(decide decide, ask pipeline.Ask) (*board, pipeline.Answer, error) {
+	next := *b
+	next.p, ask.Time = b.p.DeepCopy(), b.scene.Now
+	answer, err := decide(next.p, ask)
+	if err != nil {
+		return b, answer, err
+	}
+	next.holds = holdsOf(b.scene, next.p)
+	return &next, answer, nil
 }
 
 // waits reports whether the promotion of the coming revision is in a state.

@@ -38,8 +38,11 @@ func NewPipeline(s Scene, namespace, name string) Pipeline {
 type decision struct {
 	id, label, explanation, confirm string
 	danger                          bool
-	try                             func(*pipelinesv1alpha1.Pipeline, pipeline.Ask) (pipeline.Answer, error)
+	try                             decide
 }
+
+// decide is how the controller takes a decision.
+type decide func(*pipelinesv1alpha1.Pipeline, pipeline.Ask) (pipeline.Answer, error)
 
 var decisions = []decision{
 	{"approve", "Approve %s for %s", "Soak times and windows still hold it.", "Approve %s for %s?", false, pipeline.Approve},

@@ -358,3 +358,48 @@ func TestThePipelineOfTheExample(t *testing.T) {
 	}
 	t.Fatal("the example has no pipeline")
 }
+
+// withChecks has the promotion to production wait for a pull request whose checks are like this.
+func withChecks(checks *pipelines.PullRequestChecks, state pipelines.PullRequestState) view.Pipeline {
+	return pageOf(line(func(p *pipelines.Pipeline) {
+		promote(p, "production", pipelines.PromotionStatus{
+			Revision: "1.3.0", Run: 4, State: pipelines.PromotionCreated, StartTime: *ago(time.Hour), Strategy: pipelines.StrategyPullRequest,
+			Attempts: 1, Approval: &pipelines.Approval{Decision: pipelines.DecisionApproved, Time: *ago(time.Hour)},
+			PullRequest: &pipelines.PullRequestStatus{
+				Number: 7, URL: "https://git.example/pulls/7", State: state, HeadCommit: "abc", Checks: checks,
+			},
+		})
+	}))
+}
+
+func TestChecksStandBesideThePullRequest(t *testing.T) {
+	checks := pipelines.PullRequestChecks{
+		State: pipelines.ChecksFailed, Commit: "abc", URL: "https://git.example/pulls/7/checks", Total: 5, Passed: 2, Failed: 2, Running: 1,
+		FailedNames: []string{"build", "lint"},
+	}
+	page := withChecks(&checks, pipelines.PullRequestOpen)
+	noNulls(t, page)
+	got := page.Environments[2].Request.Checks
+	if got == nil || got.State != "failed" || got.Total != 5 || got.Failed != 2 || got.Running != 1 || strings.Join(got.FailedNames, " ") != "build lint" {
+		t.Errorf("checks: %+v", got)
+	}
+	expect(t, "page", got.URL, checks.URL)
+	if detail := page.Environments[2].Gates[len(page.Environments[2].Gates)-1].Detail; !strings.HasSuffix(detail, "its checks have failed: build, lint") {
+		t.Errorf("the gate says %q", detail)
+	}
+	passed := pipelines.PullRequestChecks{State: pipelines.ChecksPassed, Commit: "abc", URL: "javascript:alert(1)", Total: 1, Passed: 1}
+	page = withChecks(&passed, pipelines.PullRequestOpen)
+	noNulls(t, page)
+	expect(t, "an address to run", page.Environments[2].Request.Checks.URL, "")
+	old := checks
+	old.Commit = "older"
+	for name, page := range map[string]view.Pipeline{
+		"none":               withChecks(nil, pipelines.PullRequestOpen),
+		"of an older commit": withChecks(&old, pipelines.PullRequestOpen),
+		"of a merged one":    withChecks(&checks, pipelines.PullRequestMerged),
+	} {
+		if request := page.Environments[2].Request; request == nil || request.Checks != nil {
+			t.Errorf("%s: %+v", name, request)
+		}
+	}
+}

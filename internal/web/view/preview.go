@@ -16,6 +16,8 @@ import (
 type Preview struct {
 	Text    string `json:"text"`
 	Objects []Ref  `json:"objects"`
+	// Promotion says more of decisions about a promotion.
+	Promotion *PromotionPreview `json:"promotion,omitempty"`
 }
 
 // Wish is an action that somebody thinks of. Environment and Revision are for pipelines.
@@ -111,6 +113,7 @@ func (s Scene) previewPromotion(w Wish) Preview {
 		return preview
 	}
 	targets := promotedTo(s.Pipelines[found], w.Environment)
+	preview.Promotion = newBoard(s, s.forest(), s.Pipelines[found]).decision(w)
 	revision, environment := cmp.Or(w.Revision, "the revision"), cmp.Or(w.Environment, "all environments")
 	switch w.Action {
 	case "promote", "approve", "retry":

@@ -453,6 +453,22 @@ type Request struct {
 	// By is who has merged or closed it, and Time when.
 	By   string     `json:"by,omitempty"`
 	Time *time.Time `json:"time,omitempty"`
+	// Checks are there while it is open, if it has any and they are known.
+	Checks *RequestChecks `json:"checks,omitempty"`
+}
+
+// RequestChecks are the checks of the head commit of a pull request.
+type RequestChecks struct {
+	// State is running, passed or failed.
+	State string `json:"state"`
+	// URL is empty if the Git server has no page about them, or if a browser could not open it.
+	URL     string `json:"url,omitempty"`
+	Total   int    `json:"total"`
+	Passed  int    `json:"passed"`
+	Failed  int    `json:"failed"`
+	Running int    `json:"running"`
+	// FailedNames are some that have failed.
+	FailedNames []string `json:"failedNames"`
 }
 
 // Targets is the page of targets and clusters.

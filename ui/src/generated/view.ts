@@ -452,6 +452,22 @@ export interface Request {
   /** By is who has merged or closed it, and Time when. */
   by?: string;
   time?: Time;
+  /** Checks are there while it is open, if it has any and they are known. */
+  checks?: RequestChecks;
+}
+
+/** RequestChecks are the checks of the head commit of a pull request. */
+export interface RequestChecks {
+  /** State is running, passed or failed. */
+  state: string;
+  /** URL is empty if the Git server has no page about them, or if a browser could not open it. */
+  url?: string;
+  total: number;
+  passed: number;
+  failed: number;
+  running: number;
+  /** FailedNames are some that have failed. */
+  failedNames: string[];
 }
 
 /** Targets is the page of targets and clusters. */

@@ -6,15 +6,16 @@ import { Fragment } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ActionButton, Actions, ask, Menu } from "../actions";
 import { useCommands } from "../commands";
-import type { Consent, Environment, FieldShift, Gate, Lane, Mark, Pipeline, Request, TargetCell } from "../documents";
+import type { Consent, Environment, FieldShift, Gate, Lane, Mark, Pipeline, TargetCell } from "../documents";
 import { absolute, clock, count, duration, moment, number } from "../format";
-import { byObject, gateIcon, holding, leadOf, requestWords, safeAddress } from "../gate-model";
+import { byObject, gateIcon, holding, leadOf } from "../gate-model";
 import { useGlide } from "../glide";
 import { cardSpot, gateSpot } from "../glide-model";
 import { Icon } from "../icons";
 import { Body, useLive, Verdict } from "../page";
 import { Age, CommandLine, copyText, Empty, Hidden, Left, Panel, Pill, Revision, StatusIcon } from "../parts";
 import { key } from "../refs";
+import { RequestLink } from "../request";
 import { Scroller } from "../scroller";
 import { notePin, pageActions, pins, serverNow, togglePin } from "../state";
 import { useStore } from "../store";
@@ -164,21 +165,6 @@ function Gates({ env, from }: { env: Environment; from: string | undefined }) {
       )}
       {env.request && <RequestLink request={env.request} />}
     </div>
-  );
-}
-
-/** RequestLink leads to a pull request at its Git server, and says how it is doing. */
-function RequestLink({ request, brief }: { request: Request; brief?: boolean }) {
-  const { name, state } = requestWords(request);
-  const address = request.url ? safeAddress(request.url) : undefined;
-  const title = ["Pull request", request.number ? name : "", state, request.time ? absolute(request.time) : ""].filter(Boolean).join(" ");
-  const text = brief ? <>{request.number ? name : <Icon name="pr" />}<span class="sr">{title}</span></> : <>{request.number ? `Pull request ${name}` : name}</>;
-  return (
-    <span class={`request ${request.state ?? ""}`} title={title}>
-      {!brief && <Icon name="pr" />}
-      {address ? <a class="link any" href={address} target="_blank" rel="noreferrer">{text}</a> : <span class="any">{text}</span>}
-      {!brief && state && <span class="muted any">{state}</span>}
-    </span>
   );
 }
 
