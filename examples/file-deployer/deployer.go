@@ -78,9 +78,9 @@ func (d *fileDeployer) Deploy(_ context.Context, work deployer.Work) (deployer.P
 	return deployer.Progress{Done: true, ProviderStatus: remember(kept), Exports: map[string]any{"folder": d.root.Name()}}, nil
 }
 
-// Delete removes the files.
+// Delete removes the files that are remembered. It does not read the configuration: an item whose configuration is wrong goes as well.
 func (d *fileDeployer) Delete(_ context.Context, work deployer.Work) (deployer.Progress, error) {
-	_, remembered, err := read(work.Item)
+	remembered, err := recall(work.Item)
 	if err != nil {
 		return deployer.Progress{}, err
 	}
@@ -103,11 +103,18 @@ func read(item *lsv1alpha1.DeployItem) (wanted config, remembered []string, err 
 			return wanted, nil, deployer.Terminal("InvalidConfiguration", fmt.Errorf("spec.config: %w", err))
 		}
 	}
+	remembered, err = recall(item)
+	return wanted, remembered, err
+}
+
+// recall returns what is remembered of an item.
+func recall(item *lsv1alpha1.DeployItem) ([]string, error) {
 	var m memory
-	if item.Status.ProviderStatus != nil {
-		err = json.Unmarshal(item.Status.ProviderStatus.Raw, &m)
+	if item.Status.ProviderStatus == nil {
+		return nil, nil
 	}
-	return wanted, m.Files, err
+	err := json.Unmarshal(item.Status.ProviderStatus.Raw, &m)
+	return m.Files, err
 }
 
 func remember(files []string) *memory {

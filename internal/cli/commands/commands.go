@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/deployer"
 	"espalier.dev/internal/cli/get"
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/promotion"
@@ -33,5 +34,5 @@ func ForPipelines(env cli.Environment) []*cobra.Command {
 
 // All returns the commands that speak to a cluster.
 func All(env cli.Environment) []*cobra.Command {
-	return append(append(ForInstallations(env), ForPipelines(env)...), ui.New(env))
+	return append(append(ForInstallations(env), ForPipelines(env)...), ui.New(env), deployer.New(env))
 }

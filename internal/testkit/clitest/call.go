@@ -108,7 +108,7 @@ func (c Call) start(t testing.TB, hide *strings.Replacer) *Running {
 func (r *Running) Interrupt() { r.cancel() }
 
 // patience is for broken tests; no assertion depends on it.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // Wait returns when the command has ended.
 func (r *Running) Wait(t testing.TB) Result {

@@ -53,7 +53,17 @@ var (
 	}
 )
 
-// All lists the programs, those first without which the fewest tests can run.
+// FileDeployer is the example of a deployer that others have written. It is small, so whoever needs it builds it.
+var FileDeployer = Program{Name: "file-deployer", Title: "the example of a deployer", module: "examples/file-deployer", pkg: "."}
+
+// The programs of a node, which "espalier up --node" starts and which only tests of it need.
+var (
+	Node = Program{Name: "node", Title: "the programs of a node", module: "cmd/espalier", pkg: "./node"}
+	// Pause runs in containers, where there are no libraries.
+	Pause = Program{Name: "pause", Title: "the pause program", module: "cmd/espalier", pkg: "./pause", env: []string{"CGO_ENABLED=0"}}
+)
+
+// All lists the programs that take long to build, those first without which the fewest tests can run.
 var All = []Program{APIServer, Gitea, Dex, SourceController, KustomizeController, HelmController}
 
 // Variable names the environment variable that may point at a finished binary. When it is set, nothing is built.
