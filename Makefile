@@ -50,33 +50,42 @@ RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal
 	./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... ./internal/oci \
 	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./internal/web/... ./test/canary
 
-# Whole workloads under faults. "make test" runs one plan in eight of a sample, each day others; test-all runs the whole sample, and
+# Whole workloads under faults. "make test" runs one plan in sixteen of a sample, each day others; test-all runs the whole sample, and
 # "make faults" every plan. BUDGET is the time after which no more plans are begun; each sweep is run in its folder, since go test then shows
 # what it prints about plans that are left out.
 SWEEPS := ./test/faults ./test/faults/promotions
-SHARE  ?= 8
+SHARE  ?= 16
 BUDGET ?= 0
 
 TEST_TIMEOUT = 40m
-# Without what a debugger needs, tests are linked in two thirds of the time.
-GO_TEST      = go test -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
+# Tests wait for API servers as often as they compute, so more packages than there are processors are tested at once. Without what a
+# debugger needs, they are linked in two thirds of the time; with memory to spare, API servers start in two thirds of it.
+PACKAGES     = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+GO_TEST      = GOGC=400 go test -p $(PACKAGES) -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
 # The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint.
 .PHONY: test
 test: ## Run the tests of all modules, except those that need Gitea or Flux, with a small share of the fault sweeps.
 	go run ./internal/testkit/prebuild apiserver
+	$(MAKE) -j2 test-packages test-sweeps SHARE=$(SHARE)
+
+.PHONY: test-packages
+test-packages:
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(SWEEPS))")
-	for sweep in $(SWEEPS); do (cd $$sweep && $(GO_TEST) -args -share=$(SHARE) -budget=$(BUDGET)) || exit; done
 	cd api && $(GO_TEST) ./...
 	cd examples/file-deployer && $(GO_TEST) ./...
 	cd test/componentspec && $(GO_TEST) ./...
 	cd cmd/espalier && $(GO_TEST) ./...
 
+.PHONY: test-sweeps
+test-sweeps:
+	for sweep in $(SWEEPS); do (cd $$sweep && $(GO_TEST) -args -share=$(SHARE) -budget=$(BUDGET)) || exit; done
+
 # It compiles all libraries a second time. It stays off where Kubernetes itself would have to be compiled for it.
 .PHONY: test-race
 test-race: ## Run the tests of the packages that start goroutines under the race detector.
 	go run ./internal/testkit/prebuild apiserver
-	$(GO_TEST) -race -parallel 4 $(RACED)
+	$(GO_TEST) -race -p 2 -parallel 4 $(RACED)
 
 # Files with the build tag externals hold the tests that need Gitea, Dex or Flux.
 .PHONY: test-externals
@@ -89,15 +98,23 @@ test-externals: externals ## Run the tests that need Gitea, Dex or Flux, which a
 test-all: SHARE = 1
 test-all: test test-race test-externals ## Run all tests, with the whole sample of the fault sweeps and under the race detector.
 
-# Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it.
+# Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it. The race detector
+# would repeat some of these tests, slowed down in another way, for hours.
 .PHONY: test-busy
-test-busy: externals ## Run all tests beside eight busy loops, to find those that lean on the speed of a machine.
-	tools/busy.sh 8 $(MAKE) test-all TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
+test-busy: externals ## Run all tests once beside eight busy loops, to find those that lean on the speed of a machine.
+	tools/busy.sh 8 $(MAKE) test test-externals TEST_FLAGS=-count=1 TEST_TIMEOUT=3h
 
 .PHONY: e2e
 e2e: externals ## Run the end-to-end tests.
 	go test -vet=off -count=1 -timeout 20m -tags externals ./cmd/espalier-controller ./test/e2e ./test/canary ./test/pipelines
 	cd cmd/espalier && go test -vet=off -count=1 -timeout 20m ./...
+
+# Files with the build tag node hold the tests that run pods. One package after the other, for each looks for what the node leaves behind.
+.PHONY: test-node
+test-node: ## Run the tests that run pods on a real node, as root; Debian packages that it needs are installed if they are missing.
+	tools/node-packages.sh
+	go run ./internal/testkit/prebuild node pause
+	cd cmd/espalier && $(GO_TEST) -p 1 -count=1 -tags node -run 'Node|Pods|Killed' . ./internal/node
 
 .PHONY: faults
 faults: ## Run the tests that inject crashes and failures at every request, and the seeded bugs; takes hours.
@@ -112,7 +129,7 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 .PHONY: mutants
 mutants: ## Break one requirement after the other, and check that its tests notice; takes an hour.
 	go run ./internal/testkit/prebuild apiserver
-	go test -vet=off -count=1 -timeout 4h -tags mutants -v ./internal/conformance/mutants $(MUTANTS)
+	go test -vet=off -count=1 -timeout 4h -parallel 4 -tags mutants -v ./internal/conformance/mutants $(MUTANTS)
 
 .PHONY: bench
 bench: ## Run the benchmarks: what installations and promotions cost, then those of single packages.
@@ -141,6 +158,7 @@ ui-browser: ui ## Run the tests of the pages in Chromium, which is installed by 
 .PHONY: ui-journeys
 ui-journeys: build ## Make journeys through the web UI of bin/espalier itself in Chromium: all actions, tenants, lost connections.
 	tools/chromium.sh
+	cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "$(strip $(subst version.version=$(VERSION),version.version=$(VERSION)-next,$(LINK_FLAGS)))" -o ../../bin/espalier-next .
 	cd ui && node --test browser/real.test.mjs
 
 .PHONY: pictures
@@ -162,6 +180,16 @@ build: optional-ui ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-
 	go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o bin/espalier-controller ./cmd/espalier-controller
 	cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "$(strip $(LINK_FLAGS))" -o ../../bin/espalier .
 	ln -sf espalier bin/kubectl-espalier
+
+# The programs of a node are built once for each state of their sources, and kept in .cache.
+.PHONY: node
+node: ## Build bin/espalier-node and bin/espalier-pause, which "espalier up --node" starts.
+	mkdir -p bin
+	$(if $(RELEASE),for program in node pause; do \
+		(cd cmd/espalier && CGO_ENABLED=0 go build $(BUILD_FLAGS) -ldflags "-s -w" -o ../../bin/espalier-$$program ./$$program) || exit; \
+	done,for program in node pause; do \
+		cp -f "$$(go run ./internal/testkit/prebuild $$program)" bin/espalier-$$program || exit; \
+	done)
 
 .PHONY: up
 up: build ## Start a control plane with all controllers on this machine, with an example in it.
