@@ -38,27 +38,30 @@ const sampleLimit = 8 * time.Minute
 func TestMain(m *testing.M) { testkit.Main(m) }
 
 // The tests of each requirement fail if it is broken, and pass if it is not. A sample whose time is over gives no verdict on the rest, and
-// names it.
+// names it. One mutant is compiled while the tests of another wait for something.
 func TestMutantsDie(t *testing.T) {
 	proofs := proofsOf(t)
 	ctx := t.Context()
 	if *sample > 0 {
 		limited, cancel := context.WithTimeout(ctx, sampleLimit)
-		defer cancel()
+		t.Cleanup(cancel)
 		ctx = limited
 	}
-	var table strings.Builder
-	for _, m := range chosen(t) {
+	all := chosen(t)
+	table := make([]string, len(all))
+	t.Cleanup(func() { t.Logf("\n%s", strings.Join(table, "")) })
+	for i, m := range all {
 		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
 			began := time.Now()
 			outcome := tryAll(ctx, t, m, proofs[m.ID])
-			fmt.Fprintf(&table, "%s  %-70s  %4.0f s  %s\n", m.ID, m.Breaks, time.Since(began).Seconds(), outcome)
+			table[i] = fmt.Sprintf("%s  %-70s  %4.0f s  %s\n", m.ID, m.Breaks, time.Since(began).Seconds(), outcome)
+			t.Log(table[i])
 			if outcome == lives {
 				t.Errorf("nothing fails although %s: %+v", m.Breaks, proofs[m.ID])
 			}
 		})
 	}
-	t.Logf("\n%s", table.String())
 }
 
 // What becomes of a mutant that no test has killed.
@@ -189,7 +192,7 @@ func (p proof) kills(ctx context.Context, t *testing.T, m mutants.Mutant) string
 	binary := faults.BuildMistaken(t, root, "./"+p.folder, faults.Edit{File: m.File, Old: m.Old, New: m.New})
 	limited, cancel := context.WithTimeout(ctx, killLimit)
 	defer cancel()
-	command := exec.CommandContext(limited, binary, "-test.run", "^("+strings.Join(p.tests, "|")+")$", "-test.failfast")
+	command := exec.CommandContext(limited, binary, "-test.run", "^("+strings.Join(p.tests, "|")+")$", "-test.failfast", "-test.parallel=8")
 	command.Dir = filepath.Join(root, p.folder)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
