@@ -37,10 +37,11 @@ type Deployer interface {
 type Repairer interface {
 	// NextRepair returns the first time after the given one at which the item is to be looked at again; false if
 	// never. It is asked with the end of the last job or of the last repair, whichever is later, and decides by the
-	// item's configuration alone.
+	// item's configuration and status alone.
 	NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool)
 	// Repair compares the target with what the item asks for and puts right what differs. If nothing differed, it
-	// returns a Progress without Repaired and ProviderStatus, and nothing is written. It does not wait for readiness.
+	// returns a Progress without Repaired and ProviderStatus, and nothing is written. It does not wait for readiness. A repair
+	// that takes longer than a call returns a Progress that is not Done and has a Recheck: it is called again then, or by Work.Wake.
 	Repair(ctx context.Context, work Work) (Progress, error)
 }
 

@@ -40,6 +40,10 @@ func (k *kind) repair(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	if err != nil && failure.KindOf(err) != failure.Terminal {
 		return err
 	}
+	if err == nil && !progress.Done && progress.Recheck > 0 {
+		o.RepairAt = o.Now.Add(progress.Recheck) // The repair is under way.
+		return nil
+	}
 	k.memory.look(item.UID, o.Now)
 	o.RepairAt = k.repairAt(item)
 	return nil

@@ -113,6 +113,19 @@ var layers = slices.Concat(
 			sees:    []string{"api", "internal/failure", "internal/version", "internal/pipeline", "internal/gitprovider"},
 		},
 		{
+			// What runs in pods, which stays small.
+			folders:   []string{"internal/deployer/container/inside"},
+			libraries: []string{},
+		},
+		{
+			// It hands blueprints to images, as they are.
+			folders: []string{"internal/deployer/container"},
+			sees: []string{
+				"api", "deployer", "internal/deployer", "internal/failure", "internal/masking", "internal/confidential", "internal/deployitem",
+				"internal/loop", "internal/freshness", "internal/component", "internal/archive", "internal/blueprint",
+			},
+		},
+		{
 			folders: []string{"deployer", "internal/deployer"},
 			sees: []string{
 				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential",

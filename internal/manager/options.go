@@ -59,6 +59,9 @@ type Options struct {
 	// Pipelines are about promotions.
 	Pipelines PipelineOptions
 
+	// Containers are about the pods of the container deployer.
+	Containers ContainerOptions
+
 	// Registries are about what is read from registries.
 	Registries RegistryOptions
 	// registries are shared by all controllers of a manager.
@@ -89,6 +92,7 @@ func DefaultOptions() Options {
 		DefaultContextExcludeNamespaces: []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"},
 		DeployItemPickupTimeout:         lsv1alpha1.NewDuration(deployitem.DefaultPickupTimeout),
 		Pipelines:                       defaultPipelineOptions(),
+		Containers:                      defaultContainerOptions(),
 		Registries:                      defaultRegistryOptions(),
 		MetricsAddress:                  ":8080",
 		ProbeAddress:                    ":8081",
@@ -149,6 +153,7 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		"let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)",
 	)
 	o.Pipelines.addFlags(flags)
+	o.Containers.addFlags(flags)
 	o.Registries.addFlags(flags)
 }
 
@@ -203,7 +208,7 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
 		}
 	}
-	return errors.Join(o.validateDeployers(), o.Pipelines.validate(), o.Registries.validate(), o.LeaderElection.validate())
+	return errors.Join(o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate())
 }
 
 func (o *Options) validateDeployers() error {

@@ -85,6 +85,7 @@ func TestFlags(t *testing.T) {
 			UnsignedApprovals:      true,
 			ApplicationKinds:       []string{"App.apps.example", "Site.sites.example"},
 		},
+		Containers: defaultContainerOptions(),
 		Registries: RegistryOptions{
 			CacheDirectory:           "cache",
 			CacheMebibytes:           7,

@@ -20,6 +20,7 @@ import (
 	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
 	"espalier.dev/internal/controller/pipelines"
+	"espalier.dev/internal/deployer/container"
 	"espalier.dev/internal/deployer/helm"
 	"espalier.dev/internal/deployer/manifest"
 	"espalier.dev/internal/deployer/mock"
@@ -116,6 +117,12 @@ var all = []Controller{
 		Kinds:       landscaperKinds,
 		Description: "deployer that installs Helm charts in target clusters, or applies what they render to",
 		Setup:       setupHelm,
+	},
+	{
+		Name:        container.Name,
+		Kinds:       landscaperKinds,
+		Description: "deployer that runs images in pods",
+		Setup:       setupContainer,
 	},
 	{
 		Name:        mock.Name,

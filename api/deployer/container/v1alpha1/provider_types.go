@@ -74,6 +74,12 @@ type PodStatus struct {
 	// lastRun is when the pod was created.
 	LastRun *metav1.Time `json:"lastRun,omitempty"`
 
+	// run tells apart the runs of the image: by job, configuration and operation. It is set once the pod was created.
+	Run string `json:"run,omitempty"`
+
+	// endedAt is when the deployer took note of the end of that run.
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+
 	// lastSuccessfulJobID is the last job in which the container succeeded.
 	LastSuccessfulJobID *string `json:"lastSuccessfulJobID,omitempty"`
 

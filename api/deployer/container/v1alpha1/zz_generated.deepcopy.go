@@ -128,6 +128,10 @@ func (in *PodStatus) DeepCopyInto(out *PodStatus) {
 		in, out := &in.LastRun, &out.LastRun
 		*out = (*in).DeepCopy()
 	}
+	if in.EndedAt != nil {
+		in, out := &in.EndedAt, &out.EndedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.LastSuccessfulJobID != nil {
 		in, out := &in.LastSuccessfulJobID, &out.LastSuccessfulJobID
 		*out = new(string)

@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package container_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer/container/inside"
+	"espalier.dev/internal/testkit"
+)
+
+// Whatever becomes of the process or of the answers to its requests, the image runs once for each job.
+func TestEachJobRunsOnce(t *testing.T) {
+	for _, plan := range []string{
+		"create/pods:1:after", "create/pods:1:lost", "create/pods:1:before", "create/pods:1:500", "create/secrets:1:after",
+		"create/secrets:3:lost", "create/roles:1:after", "patch/deployitems/status:2:after", "patch/deployitems/status:3:before",
+		"patch/deployitems/status:*:409",
+	} {
+		t.Run(plan, func(t *testing.T) {
+			w := newWorld(t)
+			if strings.HasSuffix(plan, "*:409") {
+				plan = "patch/deployitems/status:2:409"
+			}
+			process := w.process(plan)
+			crashed := w.transport.Crashed()
+			item := w.item("shop", "image: shop")
+			go func() {
+				select {
+				case <-crashed:
+					process.Cancel()
+				case <-t.Context().Done():
+				}
+			}()
+			restart := func() {
+				select {
+				case <-process.Ended():
+					process = w.process("")
+				default:
+				}
+			}
+			recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Kinds(&corev1.Pod{}))
+			select {
+			case <-crashed:
+				<-process.Ended()
+			case <-podExists(w, item):
+			}
+			restart()
+			pod := w.pod(item)
+			runs := 0
+			w.runs(pod, func(env inside.Environment) (int32, string) {
+				runs++
+				return write(env, inside.EnvExports, "{a: 1}")
+			})
+			select {
+			case <-crashed:
+				<-process.Ended()
+			case <-finished(w, item):
+			}
+			restart()
+			w.succeeds(item)
+			w.gone(pod)
+			uids := map[types.UID]bool{}
+			for _, revision := range recorder.History() {
+				uids[revision.Object.GetUID()] = true
+			}
+			if len(uids) != 1 || runs != 1 {
+				t.Errorf("%d pods were created and %d ran, want 1", len(uids), runs)
+			}
+			if got := w.exports(item); got["a"] != 1.0 {
+				t.Errorf("the exports are %v", got)
+			}
+		})
+	}
+}
+
+// podExists is closed once an item has a pod.
+func podExists(w *world, item *landscaper.DeployItem) <-chan struct{} {
+	return once(w, &corev1.PodList{}, func(object client.Object) bool {
+		return object.GetLabels()["deployitem.container.deployer.landscaper.gardener.cloud/uid"] == string(item.UID)
+	})
+}
+
+// finished is closed once an item has finished its job.
+func finished(w *world, item *landscaper.DeployItem) <-chan struct{} {
+	return once(w, &landscaper.DeployItemList{}, func(object client.Object) bool {
+		now, ok := object.(*landscaper.DeployItem)
+		return ok && now.UID == item.UID && now.Status.JobIDFinished == now.Status.JobID
+	})
+}
+
+func once(w *world, list client.ObjectList, holds func(client.Object) bool) <-chan struct{} {
+	w.Helper()
+	watcher, err := w.Client().Watch(w.Context(), list, client.InNamespace(w.Namespace))
+	if err != nil {
+		w.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer watcher.Stop()
+		for event := range watcher.ResultChan() {
+			if object, ok := event.Object.(client.Object); ok && holds(object) {
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// A pod that somebody takes away is not replaced in secret: nobody knows how far the image has come.
+func TestALostPodFailsTheJob(t *testing.T) {
+	w := newWorld(t)
+	w.process("")
+	item := w.item("shop", "image: shop")
+	pod := w.pod(item)
+	w.bind(pod)
+	testkit.Eventually(t, w.APIServer, item, testkit.Is("the run is noted", func(i *landscaper.DeployItem) bool {
+		return i.Status.ProviderStatus != nil && strings.Contains(string(i.Status.ProviderStatus.Raw), `"run"`)
+	}))
+	w.Patch(pod, `{"metadata":{"finalizers":null}}`)
+	if err := w.Client().Delete(w.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := lastError(w.fails(item)); !strings.Contains(got, "PodLost") {
+		t.Errorf("got %s", got)
+	}
+	w.begin(item, "second")
+	next := w.podAfter(item, string(pod.UID))
+	w.bind(next)
+	w.tell(next, func(s *corev1.PodStatus) {
+		s.Phase, s.Reason, s.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
+	})
+	if got := lastError(w.fails(item)); !strings.Contains(got, "Evicted") || !strings.Contains(got, "low on resource") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Somebody else's pod of the same name is neither used nor deleted.
+func TestAForeignPodIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.process("")
+	item := w.item("shop", "image: shop")
+	pod := w.pod(item)
+	w.runs(pod, nothing)
+	w.succeeds(item)
+	w.gone(pod)
+	foreign := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name},
+		Spec: corev1.PodSpec{
+			ServiceAccountName: pod.Spec.ServiceAccountName, Containers: []corev1.Container{{Name: "main", Image: "foreign"}},
+		},
+	}
+	w.Create(foreign)
+	w.begin(item, "second")
+	if got := lastError(w.fails(item)); !strings.Contains(got, "does not belong to the deploy item") {
+		t.Errorf("got %s", got)
+	}
+	if !w.Read(foreign) || foreign.DeletionTimestamp != nil {
+		t.Error("the foreign pod is gone")
+	}
+}
+
+// The pod may write the Secrets of its item, and nothing else.
+func TestThePodReachesNothingElse(t *testing.T) {
+	w := newWorld(t)
+	w.process("")
+	other := w.item("other", "image: shop")
+	item := w.item("shop", "image: shop")
+	pod, foreign := w.pod(item), w.pod(other)
+	w.bind(pod)
+	n := w.node(pod)
+	w.tell(pod, func(s *corev1.PodStatus) {
+		s.Phase, s.ContainerStatuses = corev1.PodRunning, []corev1.ContainerStatus{running("main")}
+	})
+	env := n.env("wait")
+	for _, name := range []string{foreign.Name + "-result"} {
+		stopped := closed()
+		err := inside.Wait(t.Context(), func(variable string) string {
+			if variable == inside.EnvResult {
+				return name
+			}
+			return env(variable)
+		}, stopped)
+		if err == nil || !strings.Contains(err.Error(), "403") {
+			t.Errorf("Secret %s: got %v", name, err)
+		}
+	}
+	w.stops(pod, n, terminated("main", 0, ""))
+	w.succeeds(item)
+	if got := w.exports(item); got != nil {
+		t.Errorf("the exports are %v", got)
+	}
+}
+
+// The image cannot make the pod's helper store what only the helper can read: its token.
+func TestTheImageCannotStealTheToken(t *testing.T) {
+	w := newWorld(t)
+	w.process("")
+	for name, attack := range map[string]struct {
+		do   func(n *node) error
+		fail bool
+	}{
+		"exports are a link": {func(n *node) error {
+			return os.Symlink(filepath.Join(n.token, "token"), filepath.Join(n.shared, inside.ExportsFile))
+		}, true},
+		"the folder of exports is a link": {func(n *node) error {
+			folder := filepath.Dir(filepath.Join(n.shared, inside.ExportsFile))
+			return errors.Join(os.RemoveAll(folder), os.Rename(filepath.Join(n.token, "token"), filepath.Join(n.token, "values")),
+				os.Symlink(n.token, folder), os.Link(filepath.Join(n.token, "values"), filepath.Join(n.token, "token")))
+		}, true},
+		"the state is a link": {func(n *node) error {
+			folder := filepath.Join(n.shared, inside.StateFolder)
+			return errors.Join(os.RemoveAll(folder), os.Symlink(n.token, folder))
+		}, true},
+		"the state has a link": {func(n *node) error {
+			return os.Symlink(filepath.Join(n.token, "token"), filepath.Join(n.shared, inside.StateFolder, "token"))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			item := w.item("shop-"+digits(name), "image: shop")
+			pod := w.pod(item)
+			w.bind(pod)
+			n := w.node(pod)
+			token := read(n.env("wait"), inside.EnvToken, "token")
+			if err := inside.Init(n.env("init")); err != nil {
+				t.Fatal(err)
+			}
+			if err := attack.do(n); err != nil {
+				t.Fatal(err)
+			}
+			w.stops(pod, n, terminated("main", 0, ""))
+			if attack.fail {
+				if got := lastError(w.fails(item)); !strings.Contains(got, "ResultNotStored") {
+					t.Errorf("got %s", got)
+				}
+			} else {
+				w.succeeds(item)
+			}
+			if secrets := w.secrets(); token == "" || strings.Contains(secrets, token) {
+				t.Error("the token is in a Secret")
+			}
+		})
+	}
+}
+
+func digits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' {
+			return '-'
+		}
+		return r
+	}, text)
+}
+
+// secrets is everything in Secrets, unpacked where it is packed.
+func (w *world) secrets() string {
+	w.Helper()
+	var list corev1.SecretList
+	if err := w.Client().List(w.Context(), &list, client.InNamespace(w.Namespace)); err != nil {
+		w.Fatal(err)
+	}
+	var all strings.Builder
+	for _, secret := range list.Items {
+		for _, data := range secret.Data {
+			all.Write(data)
+			if zipped, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+				_, _ = io.Copy(&all, zipped) // As far as it can be read.
+			}
+		}
+	}
+	return all.String()
+}

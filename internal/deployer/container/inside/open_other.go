@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package inside
+
+import "os"
+
+// openFlags open what the image has written. Pods run on Linux; elsewhere the package is only compiled.
+const openFlags = os.O_RDONLY

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/component/credentials"
+	"espalier.dev/internal/component/repository"
+)
+
+// DefaultImage is run for items that name no image.
+const DefaultImage = "ubuntu:24.04"
+
+// Repository is the repository of the image with espalier-container.
+const Repository = "espalier.dev/espalier-container"
+
+// Registries opens the repositories that the credentials and resolvers of a Context show to a job of a deploy item.
+type Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
+
+// Options say where and how pods run.
+type Options struct {
+	// Namespace is that of all pods. If it is empty, pods run in the namespaces of their deploy items.
+	Namespace string
+	// Namespaces are the only ones whose items are worked on; none means all.
+	Namespaces []string
+	// HelperImage is the image with espalier-container.
+	HelperImage string
+	// DefaultImage is run for items that name no image.
+	DefaultImage string
+	// NodeSelector, Tolerations and Resources are those of all pods.
+	NodeSelector map[string]string
+	Tolerations  []corev1.Toleration
+	Resources    corev1.ResourceRequirements
+	// Identity is that of the deployer; empty means "default".
+	Identity string
+	// Registries is for blueprints and component descriptors. Nil refuses those that are not inline.
+	Registries Registries
+}
+
+func (o Options) withDefaults() Options {
+	o.DefaultImage = cmp.Or(o.DefaultImage, DefaultImage)
+	o.Identity = cmp.Or(o.Identity, "default")
+	return o
+}
+
+// HelperImage is the image with espalier-container of a version. What a tag cannot contain is replaced.
+func HelperImage(version string) string {
+	tag := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("._-", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, version)
+	return Repository + ":" + cmp.Or(strings.TrimLeft(tag, ".-"), "latest")
+}
+
+// ParseToleration reads a taint as kubectl writes it: key=value:effect, key:effect, or key alone for all effects.
+func ParseToleration(text string) (corev1.Toleration, error) {
+	taint, effect, _ := strings.Cut(text, ":")
+	key, value, valued := strings.Cut(taint, "=")
+	toleration := corev1.Toleration{Key: key, Value: value, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffect(effect)}
+	if valued {
+		toleration.Operator = corev1.TolerationOpEqual
+	}
+	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+		return toleration, fmt.Errorf("%q is no taint: %s; write key=value:effect, key:effect or key", text, problems[0])
+	}
+	effects := []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	if !slices.Contains(effects, toleration.Effect) {
+		return toleration, fmt.Errorf("%q is no taint: the effect must be NoSchedule, PreferNoSchedule or NoExecute", text)
+	}
+	return toleration, nil
+}
+
+// ParseResources reads quantities, by the names of resources.
+func ParseResources(texts map[string]string) (corev1.ResourceList, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	list := corev1.ResourceList{}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		quantity, err := resource.ParseQuantity(texts[name])
+		if err != nil || quantity.Sign() < 0 {
+			problems = append(problems, fmt.Errorf("%s=%s: write a quantity such as 100m or 64Mi", name, texts[name]))
+		}
+		list[corev1.ResourceName(name)] = quantity
+	}
+	return list, errors.Join(problems...)
+}

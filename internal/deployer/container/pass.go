@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package container
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	containerv1alpha1 "espalier.dev/api/deployer/container/v1alpha1"
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
+	"espalier.dev/internal/deployer/container/inside"
+	"espalier.dev/internal/failure"
+)
+
+const (
+	// recheck is how long a wait for events may last until the deployer looks by itself, in case that one was lost.
+	recheck = time.Minute
+	// storingRecheck is the same while the pod stores its result: it may need more Secrets.
+	storingRecheck = time.Second
+)
+
+// Codes of what is waited for.
+const (
+	WaitingForPod         = "WaitingForPod"
+	WaitingForEarlierPod  = "WaitingForEarlierPod"
+	WaitingForNode        = "Unschedulable"
+	WaitingForResult      = "WaitingForResult"
+	WaitingForTermination = "PodTerminating"
+)
+
+// pass is one look at the run of an item.
+type pass struct {
+	*Deployer
+	work      deployer.Work
+	config    *configuration
+	status    *containerv1alpha1.ProviderStatus
+	operation containerv1alpha1.Operation
+	// run and origin say for what the image runs.
+	run, origin string
+	// targetContent is what the image was given of the target, once it was read.
+	targetContent []byte
+}
+
+// advance starts the run if it has not begun, and tells how far it has come.
+func (p *pass) advance(ctx context.Context) (deployer.Progress, error) {
+	pod, err := p.pod(ctx, p.pods)
+	if err != nil {
+		return deployer.Progress{}, err
+	}
+	if pod == nil {
+		// What the cache does not show may be there all the same.
+		if pod, err = p.pod(ctx, p.live); err != nil {
+			return deployer.Progress{}, err
+		}
+	}
+	switch {
+	case pod == nil && p.status.PodStatus.Run == p.run:
+		return p.lost()
+	case pod == nil:
+		return p.start(ctx)
+	case pod.Annotations[inside.AnnotationRun] != p.run:
+		wait, err := p.endOther(ctx, pod)
+		return deployer.Progress{Waiting: p.waiting(wait), Recheck: recheck}, err
+	}
+	return p.judge(ctx, pod)
+}
+
+// pod reads the item's pod; nil if there is none.
+func (p *pass) pod(ctx context.Context, reader client.Reader) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	key := client.ObjectKey{Namespace: p.namespaceOf(p.work.Item), Name: namesOf(p.work.Item).pod()}
+	if err := reader.Get(ctx, key, pod); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read Pod %s: %w", key, err)
+	}
+	return pod, p.owned(pod, "Pod")
+}
+
+// start creates the pod. That it exists already means that an earlier attempt was successful, and is found in the next pass.
+func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
+	if wait, err := p.endFormer(ctx); err != nil || wait != nil {
+		return deployer.Progress{Waiting: p.waiting(wait), Recheck: recheck}, err
+	}
+	made, err := p.provide(ctx)
+	if err != nil {
+		return deployer.Progress{}, err
+	}
+	pod := p.podOf(p.work.Item, p.config, made)
+	if err := p.client.Create(ctx, pod); err != nil {
+		return deployer.Progress{}, p.refused(err)
+	}
+	return p.judge(ctx, pod)
+}
+
+// refused says what an error of a creation means. The API server keeps to its mind about a pod that is wrong or forbidden by a policy.
+func (p *pass) refused(err error) error {
+	err = fmt.Errorf("create Pod %s/%s: %w", p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod(), err)
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return failure.NewTerminal(failure.Details{
+			Operation: "CreatePod", Reason: "PodRefused", Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+		}, err)
+	}
+	return failure.NewRetryable(failure.Details{Operation: "CreatePod", Reason: "PodRefused"}, err)
+}
+
+// lost tells that the pod of the run has gone without a trace. It is not run again: nobody knows what the image has done.
+func (p *pass) lost() (deployer.Progress, error) {
+	p.status.PodStatus.EndedAt = new(metav1.NewTime(p.work.Now))
+	return deployer.Progress{ProviderStatus: p.status}, failure.Terminalf(failure.Details{Operation: "Run", Reason: "PodLost"},
+		"Pod %s/%s was removed while it ran, so that nobody knows how far the image has come: start another job",
+		p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod())
+}
+
+// endOthers ends the pod of an earlier run, whichever it is, before everything is removed. It returns what is waited for.
+func (p *pass) endOthers(ctx context.Context) (*deployer.Reason, error) {
+	p.wakers.remember(p.work.Item.UID, p.work.Wake)
+	pod, err := p.pod(ctx, p.live)
+	if err != nil || pod == nil {
+		return nil, err
+	}
+	return p.endOther(ctx, pod)
+}
+
+// endOther ends the pod of an earlier run.
+func (p *pass) endOther(ctx context.Context, pod *corev1.Pod) (*deployer.Reason, error) {
+	if err := p.end(ctx, pod); err != nil {
+		return nil, err
+	}
+	return &deployer.Reason{Code: WaitingForEarlierPod, Message: fmt.Sprintf(
+		"Pod %s/%s of an earlier run is being deleted%s", pod.Namespace, pod.Name, onNode(pod))}, nil
+}
+
+func onNode(pod *corev1.Pod) string {
+	if pod.Spec.NodeName == "" {
+		return ""
+	}
+	return " on node " + pod.Spec.NodeName
+}
+
+// endFormer waits for a pod of an earlier controller, which has another name.
+func (p *pass) endFormer(ctx context.Context) (*deployer.Reason, error) {
+	former := p.status.PodStatus
+	if former.Run != "" || former.LastRun == nil || former.PodName == "" || former.PodName == namesOf(p.work.Item).pod() {
+		return nil, nil
+	}
+	pod := &corev1.Pod{}
+	key := client.ObjectKey{Namespace: p.namespaceOf(p.work.Item), Name: former.PodName}
+	if err := p.live.Get(ctx, key, pod); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if ended(pod) || pod.Labels[labelItemName] != labelValue(p.work.Item.Name) {
+		return nil, nil
+	}
+	return &deployer.Reason{Code: WaitingForEarlierPod, Message: fmt.Sprintf(
+		"Pod %s, which an earlier controller has started for the deploy item, has not ended%s", key, onNode(pod))}, nil
+}
+
+func (p *pass) waiting(reason *deployer.Reason) deployer.Reason {
+	if reason == nil {
+		return deployer.Reason{}
+	}
+	return *reason
+}
+
+// end has a pod deleted, and lets it go once nothing of it runs any more.
+func (d *Deployer) end(ctx context.Context, pod *corev1.Pod) error {
+	if pod.DeletionTimestamp == nil {
+		if err := d.dropInput(ctx, pod.Namespace, pod.Labels[labelItem]); err != nil {
+			return err
+		}
+		err := d.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return fmt.Errorf("delete Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+		if pod.Spec.NodeName != "" && !ended(pod) {
+			return nil
+		}
+	}
+	if pod.Spec.NodeName != "" && !ended(pod) || !slices.Contains(pod.Finalizers, Finalizer) {
+		return nil
+	}
+	released := pod.DeepCopy()
+	released.Finalizers = slices.DeleteFunc(released.Finalizers, func(s string) bool { return s == Finalizer })
+	patch := client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{})
+	if pod.DeletionTimestamp == nil {
+		patch = client.MergeFrom(pod) // The deletion has changed the version.
+	}
+	if err := d.client.Patch(ctx, released, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("release Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}
+
+// ended reports whether all containers of a pod have stopped for good.
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// grant makes the Secrets that the pod has asked for, since its state has grown.
+func (p *pass) grant(ctx context.Context, pod *corev1.Pod) error {
+	result, err := p.result(ctx)
+	if err != nil || result == nil {
+		return err
+	}
+	text, run, _ := strings.Cut(result.Annotations[inside.AnnotationNeeds], "/")
+	needs, err := strconv.Atoi(text)
+	if err != nil || run != p.run || needs < 1 || needs > inside.MaxStatePieces {
+		return nil
+	}
+	for _, container := range pod.Spec.InitContainers {
+		for _, variable := range container.Env {
+			if variable.Name == inside.EnvStateSecrets {
+				return p.makeRoom(ctx, variable.Value, needs)
+			}
+		}
+	}
+	return nil
+}
