@@ -98,6 +98,14 @@ func (f *Findings) refusals(at string, x executor, state bool) {
 	for _, refusal := range all {
 		f.odd(at, "%s", refusal)
 	}
+	if x.spiff == nil && x.goTemplate == nil {
+		return
+	}
+	for _, name := range x.functions() {
+		if clusterFunctions[name] != "" {
+			f.odd(at, "%s", elsewhere(name))
+		}
+	}
 }
 
 // calculations warns where an imported number means something else in Landscaper.

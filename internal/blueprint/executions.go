@@ -61,6 +61,8 @@ type Subject struct {
 	States States
 	// Entropy is what templates generate values from that they keep in their states, nil if they cannot.
 	Entropy *template.Entropy
+	// Answers are what clusters have said to calls of templates, nil if nobody asks them.
+	Answers Answers
 }
 
 // blueprintName names the blueprint for people.
@@ -86,6 +88,8 @@ type execution struct {
 	kept      States
 	// unread is why the content of a resource could not be read, if a retry may mend it.
 	unread error
+	// asked is the call of a template whose answer is not known, nil if there is none.
+	asked *Unanswered
 }
 
 func (e *Engine) newExecution(s *Subject) (*execution, error) {
@@ -174,6 +178,9 @@ func (e *execution) run(x executor, kind dataflow.StateKind, more map[string]any
 	}
 	e.unread = nil
 	output, state, err := x.run(in)
+	if e.asked != nil { // also if the template has made do without
+		return nil, e.asked
+	}
 	if err != nil && e.unread != nil {
 		return nil, failure.NewRetryable(failure.DetailsOf(e.unread), err)
 	}

@@ -31,7 +31,8 @@ type executor struct {
 }
 
 // functionNames are those that every template may call beside the engine's own.
-var functionNames = slices.Sorted(maps.Keys(component.Functions(component.FunctionOptions{})))
+var functionNames = slices.Sorted(slices.Values(slices.Concat(
+	slices.Collect(maps.Keys(component.Functions(component.FunctionOptions{}))), slices.Collect(maps.Keys(clusterFunctions)))))
 
 func compileExecutor(where string, e *lsv1alpha1.TemplateExecutor, files Files) (executor, error) {
 	x := executor{name: e.Name, where: where, allowMissingKeys: e.AllowMissingKeys}

@@ -124,6 +124,7 @@ func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 	if err != nil {
 		return nil, err
 	}
+	run.addClusterFunctions(out.Imports)
 	return run, run.addBindings(out.Imports)
 }
 

@@ -47,6 +47,9 @@ func (b *Blueprint) StateSecrets(installation string) []string {
 			names = append(names, s.older)
 		}
 	}
+	if b.AsksClusters() {
+		names = append(names, dataflow.AnswersSecret(installation))
+	}
 	return names
 }
 

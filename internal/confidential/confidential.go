@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package confidential finds out which values an error about an object must not show: what the imports of its installation
-// contain, of those that the installation is nested in, and of those whose exports it imports.
+// contain and what clusters have issued to its templates, of those that the installation is nested in, and of those whose exports it imports.
 //
 // It is asked only when there is an error to tell of, and then asks the API server itself: so nothing is kept in memory, and
 // a deployer that runs without the other controllers knows as much as they do.
@@ -108,6 +108,9 @@ func (s *search) installation(ctx context.Context, inst *lsv1alpha1.Installation
 	if git := inst.Spec.Blueprint.Git; git != nil && git.SecretReference != nil {
 		needs.Secrets = append(needs.Secrets, git.SecretReference.Name)
 	}
+	if err := s.answers(ctx, inst.Name); err != nil {
+		return err
+	}
 	for _, group := range []struct {
 		names []string
 		read  func(context.Context, string) error
@@ -127,6 +130,19 @@ func (s *search) secret(ctx context.Context, name string) error {
 		return err
 	}
 	s.values.AddSecret(secret.Data)
+	return nil
+}
+
+// answers adds the credentials that clusters have issued to templates of an installation.
+func (s *search) answers(ctx context.Context, installation string) error {
+	secret := &corev1.Secret{}
+	id := dataflow.ObjectID{Kind: "answers in Secret", Name: dataflow.AnswersSecret(installation)}
+	if _, err := s.read(ctx, id, secret); err != nil {
+		return err
+	}
+	for _, kubeconfig := range dataflow.AnswersIn(secret.Data) {
+		s.values.AddCredentials(map[string][]byte{"kubeconfig": []byte(kubeconfig)})
+	}
 	return nil
 }
 

@@ -36,6 +36,15 @@ type Imports struct {
 	bound []boundImport
 }
 
+// Targets are all that imports are bound to.
+func (i *Imports) Targets() []Target {
+	var targets []Target
+	for _, bound := range i.bound {
+		targets = append(targets, bound.targets...)
+	}
+	return targets
+}
+
 // boundImport is an import of the blueprint that has a value.
 type boundImport struct {
 	name    string

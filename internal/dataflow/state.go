@@ -3,7 +3,10 @@
 
 package dataflow
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // StateKind says to which executions of a blueprint a state belongs.
 type StateKind string
@@ -21,6 +24,27 @@ const StateSecretKey = "config"
 // StateSecret returns the name of the Secret that holds the state of an executor.
 func StateSecret(installation string, kind StateKind, executor string) string {
 	return hashedName(installation + "/" + string(kind) + executor)
+}
+
+// AnswersSecret returns the name of the Secret that holds what clusters have answered to templates of an installation, under
+// StateSecretKey. No state has it: the kinds of states have other names.
+func AnswersSecret(installation string) string { return hashedName(installation + "/answers") }
+
+// AnswersIn returns the kubeconfigs among the answers that such a Secret holds.
+func AnswersIn(data map[string][]byte) []string {
+	var stored struct {
+		Answers []struct {
+			Kubeconfig string `json:"kubeconfig"`
+		} `json:"answers"`
+	}
+	if json.Unmarshal(data[StateSecretKey], &stored) != nil {
+		return nil
+	}
+	var kubeconfigs []string
+	for _, answer := range stored.Answers {
+		kubeconfigs = append(kubeconfigs, answer.Kubeconfig)
+	}
+	return kubeconfigs
 }
 
 // OlderStateSecret returns where older controllers kept the state of an executor, if that is another Secret than

@@ -297,7 +297,10 @@ func stateWrites(in Inputs, states blueprint.States) ([]StateWrite, error) {
 	if err != nil {
 		return nil, err
 	}
-	var writes []StateWrite
+	writes, err := answerWrites(in)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		stored, exists := in.Stored[name]
 		if !exists || !reflect.DeepEqual(stored, secrets[name]) {

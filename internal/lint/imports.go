@@ -30,7 +30,7 @@ var (
 	// decisions are the pure packages of the kinds. They never see each other: an installation knows an execution
 	// as a fact about a child.
 	decisions = []string{
-		"internal/installation", "internal/execution", "internal/deployitem", "internal/pipeline",
+		"internal/installation", "internal/execution", "internal/deployitem", "internal/pipeline", "internal/targetsync",
 	}
 	// adapters each speak to one kind of system outside.
 	adapters = []string{

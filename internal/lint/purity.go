@@ -27,6 +27,7 @@ var purePackages = []string{
 	"internal/run",
 	"internal/schedule",
 	"internal/schema",
+	"internal/targetsync",
 	"internal/template",
 }
 

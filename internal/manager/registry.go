@@ -20,6 +20,7 @@ import (
 	"espalier.dev/internal/controller/executions"
 	"espalier.dev/internal/controller/installations"
 	"espalier.dev/internal/controller/pipelines"
+	"espalier.dev/internal/controller/targetsyncs"
 	"espalier.dev/internal/deployer/container"
 	"espalier.dev/internal/deployer/helm"
 	"espalier.dev/internal/deployer/manifest"
@@ -41,6 +42,7 @@ type Controller struct {
 var (
 	// landscaperKinds are watched by the controllers of installations.
 	landscaperKinds = kindsOf(lsv1alpha1.SchemeGroupVersion, "Installation", "Execution", "DeployItem", "DataObject", "Target", "Context")
+	targetSyncKinds = kindsOf(lsv1alpha1.SchemeGroupVersion, "TargetSync", "Target")
 	pipelineKinds   = kindsOf(pipelinesv1alpha1.SchemeGroupVersion, "Pipeline")
 )
 
@@ -96,6 +98,14 @@ var all = []Controller{
 				PickupTimeout: opts.DeployItemPickupTimeout,
 				Workers:       opts.workersOf(deployitems.Name),
 			})
+		},
+	},
+	{
+		Name:        targetsyncs.Name,
+		Kinds:       targetSyncKinds,
+		Description: "make Targets of kubeconfigs and shoots in other clusters, and renew what leads there",
+		Setup: func(mgr ctrl.Manager, opts Options) error {
+			return targetsyncs.Setup(mgr, targetsyncs.Options{Workers: opts.workersOf(targetsyncs.Name)})
 		},
 	},
 	{

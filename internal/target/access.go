@@ -25,6 +25,7 @@ type access struct {
 	self       *tokenWish
 	oidc       *tokenWish
 	server     *rest.Config // of oidc, without a credential
+	names      names        // of kubeconfig
 }
 
 // tokenWish describes the token of a service account.
@@ -90,28 +91,29 @@ func chooseForm(document node) (field, error) {
 }
 
 func wholeContent(document node) (*access, error) {
-	config, err := kubeconfigOf(node{yaml: document.yaml, path: keyKubeconfig})
+	whole := node{yaml: document.yaml, path: keyKubeconfig}
+	config, err := kubeconfigOf(whole)
 	if err != nil {
 		return nil, fmt.Errorf(
 			"the content has none of the keys kubeconfig, selfConfig and oidcConfig, so the whole of it was read as a kubeconfig: %w",
 			err,
 		)
 	}
-	return &access{kubeconfig: config}, nil
+	return &access{kubeconfig: config, names: namesIn(whole)}, nil
 }
 
 func readKubeconfig(value node) (*access, error) {
-	var config *rest.Config
 	var err error
 	if value.isText() {
-		config, err = ParseKubeconfig([]byte(value.yaml.Value))
-	} else {
-		config, err = kubeconfigOf(value)
+		if value, err = parseDocument([]byte(value.yaml.Value), keyKubeconfig); err != nil {
+			return nil, err
+		}
 	}
+	config, err := kubeconfigOf(value)
 	if err != nil {
 		return nil, err
 	}
-	return &access{kubeconfig: config}, nil
+	return &access{kubeconfig: config, names: namesIn(value)}, nil
 }
 
 func readSelf(namespace string, value node) (*access, error) {

@@ -90,6 +90,25 @@ func currentContext(path string, parts map[string]node) (cluster, user node, err
 	return cluster, user, nil
 }
 
+// namesIn returns what a kubeconfig that kubeconfigOf accepts calls things.
+func namesIn(document node) names {
+	parts, err := readKeys(document, allowedTop)
+	if err != nil {
+		return names{}
+	}
+	found := names{}
+	found.context, _ = parts["current-context"].text()
+	current, err := named(parts["contexts"], document.path, "context", found.context)
+	if err != nil {
+		return names{}
+	}
+	if uses, err := readKeys(current, allowedContext); err == nil {
+		found.cluster, _ = uses["cluster"].text()
+		found.user, _ = uses["user"].text()
+	}
+	return found
+}
+
 // named returns what stands below key in the one entry of a list that has the name. Other entries are not looked at any further.
 func named(list node, path, key, name string) (node, error) {
 	entries, err := list.items()

@@ -62,12 +62,19 @@ const (
 	NoTargetName = ".noTargetName"
 	// ClusterNameAnnotation is the name of the cluster that a Target made by a TargetSync leads to.
 	ClusterNameAnnotation = GroupName + "/clustername"
+	// LastTargetSyncAnnotation is when a TargetSync has asked for the credentials that a Target for a shoot leads to.
+	LastTargetSyncAnnotation = GroupName + "/lasttargetsync"
 	// DataObjectHashAnnotation is the hash of the value in a DataObject or Target.
 	DataObjectHashAnnotation = "data." + GroupName + "/hash"
 )
 
 // Labels that connect objects.
 const (
+	// TargetSyncLabel, set to TargetSyncOK, is on the Targets and Secrets that a TargetSync has made.
+	TargetSyncLabel = GroupName + "/targetsync"
+	// TargetSyncOK is the only value of TargetSyncLabel.
+	TargetSyncOK = "ok"
+
 	// EncompassedByLabel is the name of the installation that contains a nested one.
 	EncompassedByLabel = GroupName + "/encompassed-by"
 	// ExecutionManagedByLabel is the name of the execution that owns a deploy item.

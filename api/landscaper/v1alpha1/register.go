@@ -35,9 +35,6 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&TargetSync{}, &TargetSyncList{},
 		&Context{}, &ContextList{},
 		&ComponentVersionOverwrites{}, &ComponentVersionOverwritesList{},
-		&LsHealthCheck{}, &LsHealthCheckList{},
-		&CriticalProblems{}, &CriticalProblemsList{},
-		&SyncObject{}, &SyncObjectList{},
 		&Blueprint{},
 		&InstallationTemplate{},
 	)

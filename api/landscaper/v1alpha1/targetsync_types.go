@@ -45,7 +45,8 @@ type TargetSyncSpec struct {
 	// +required
 	SourceNamespace string `json:"sourceNamespace"`
 
-	// secretRef names the Secret, in the namespace of the TargetSync, with a kubeconfig for the other cluster.
+	// secretRef names the Secret, in the namespace of the TargetSync, with a kubeconfig for the other cluster. If key is empty, it is
+	// kubeconfig.
 	// +required
 	SecretRef LocalSecretReference `json:"secretRef"`
 
@@ -67,7 +68,8 @@ type TargetSyncSpec struct {
 	// +optional
 	ShootNameExpression string `json:"shootNameExpression,omitempty"`
 
-	// tokenRotation renews the token in secretRef before it expires.
+	// tokenRotation renews the token in secretRef before it expires. The only user of the kubeconfig there has the name of the service
+	// account in sourceNamespace that the token belongs to.
 	// +optional
 	TokenRotation *TokenRotation `json:"tokenRotation,omitempty"`
 }
@@ -85,7 +87,7 @@ type TargetSyncStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
 
-	// lastUpdateTime is when the status was last written.
+	// lastUpdateTime is when a synchronisation last changed something: a Target, a Secret or this status.
 	// +optional
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 
@@ -96,4 +98,12 @@ type TargetSyncStatus struct {
 	// lastTokenRotationTime is when the token was last replaced.
 	// +optional
 	LastTokenRotationTime *metav1.Time `json:"lastTokenRotationTime,omitempty"`
+
+	// lastHandledReconcileAt is the value of the annotation reconcile.fluxcd.io/requestedAt that the last synchronisation has seen.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// conditions have the type Ready: whether all Targets are as the source wants them.
+	// +optional
+	Conditions []Condition `json:"conditions,omitempty"`
 }

@@ -117,12 +117,20 @@ func (k *kind) unchangedInputs(
 // plan makes a plan. If that generates values, what the cache shows of the states may be too old to know that there are some: then they
 // are read from the API server.
 func (k *kind) plan(ctx context.Context, in installation.Inputs) *installation.Plan {
-	plan := installation.NewPlan(k.engine, in)
+	plan := k.planOnce(ctx, &in)
 	if !plan.Generates {
 		return plan
 	}
 	in.Err = k.loadStates(ctx, &in, fromServer)
-	return installation.NewPlan(k.engine, in)
+	return k.planOnce(ctx, &in)
+}
+
+func (k *kind) planOnce(ctx context.Context, in *installation.Inputs) (plan *installation.Plan) {
+	err := k.answered(ctx, in, func() error { plan = installation.NewPlan(k.engine, *in); return plan.Err })
+	if err != nil {
+		plan.Err = err
+	}
+	return plan
 }
 
 // exportPlan does the same for exports.
@@ -131,12 +139,20 @@ func (k *kind) exportPlan(ctx context.Context, inputs installation.Inputs) *inst
 	if in.Err == nil && installation.Exports(in.Installation) {
 		in.Err = k.readExportInputs(ctx, &in)
 	}
-	plan := installation.NewExportPlan(k.engine, in)
+	plan := k.exportPlanOnce(ctx, &in)
 	if !plan.Generates {
 		return plan
 	}
 	in.Err = k.loadStates(ctx, &in.Inputs, fromServer)
-	return installation.NewExportPlan(k.engine, in)
+	return k.exportPlanOnce(ctx, &in)
+}
+
+func (k *kind) exportPlanOnce(ctx context.Context, in *installation.ExportInputs) (plan *installation.ExportPlan) {
+	err := k.answered(ctx, &in.Inputs, func() error { plan = installation.NewExportPlan(k.engine, *in); return plan.Err })
+	if err != nil {
+		plan.Err = err
+	}
+	return plan
 }
 
 // restoration plans anew what the last job or update has written, if it can be made as that has made it.
@@ -175,6 +191,9 @@ func (k *kind) loadStates(ctx context.Context, in *installation.Inputs, from tru
 	since := inst.CreationTimestamp
 	if inst.Status.PhaseTransitionTime != nil {
 		since = *inst.Status.PhaseTransitionTime
+	}
+	if len(in.Answers) == 0 {
+		in.Answers = installation.LoadAnswers(*in)
 	}
 	in.Entropy = template.NewEntropy(in.Hasher.Seed(string(inst.UID)+"/"+in.Run.Version), since.Time)
 	return nil

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/catalog"
@@ -61,6 +62,10 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
+	clusters, err := deployer.NewClusters(mgr)
+	if err != nil {
+		return fmt.Errorf("set up controller %s: %w", Name, err)
+	}
 	engine := blueprint.NewEngine()
 	k := &kind{
 		cluster:    mgr.GetClient(),
@@ -72,6 +77,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		keys:       &hashKey{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespace: options.KeyNamespace},
 		contents:   newContents(mgr.GetClient(), mgr.GetAPIReader()),
 		git:        options.Git,
+		clusters:   clusters,
 		namespaces: ending.Of(mgr),
 		recorder:   mgr.GetEventRecorder(Name),
 	}
@@ -89,7 +95,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}
 	w := waker{reader: mgr.GetClient(), losses: &k.losses}
-	err := ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{}).
+	err = ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{}).
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(w.relatives), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
@@ -126,6 +132,8 @@ type kind struct {
 	keys       *hashKey
 	contents   *contents
 	git        *artifact.Git
+	// clusters are those of Targets, which templates may ask.
+	clusters   *deployer.Clusters
 	namespaces ending.Namespaces
 	losses     losses
 	recorder   events.EventRecorder

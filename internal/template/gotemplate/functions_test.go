@@ -203,11 +203,6 @@ func TestFunctionsThatFail(t *testing.T) {
 // The functions that people who come from elsewhere call first.
 func TestRefusalsSayWhatToDoInstead(t *testing.T) {
 	for call, want := range map[string]string{
-		`getShootAdminKubeconfig "shoot" "garden" 3600 .imports.target`:                         "function getShootAdminKubeconfig is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead",
-		`getShootAdminKubeconfigWithExpirationTimestamp "shoot" "garden" 3600 .imports.target`:  "function getShootAdminKubeconfigWithExpirationTimestamp is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead",
-		`getServiceAccountKubeconfig "name" "namespace" 3600 .imports.target`:                   "function getServiceAccountKubeconfig is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead",
-		`getServiceAccountKubeconfigWithExpirationTimestamp "name" "namespace" 3600 .imports.x`: "function getServiceAccountKubeconfigWithExpirationTimestamp is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead",
-		`getOidcKubeconfig "issuer" "client" .imports.target`:                                   "function getOidcKubeconfig is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead",
 		`env "HOME"`:                  "function env is not available in blueprints because a blueprint must not depend on the environment of the process that renders it; import the value instead",
 		`getHostByName "example.com"`: "function getHostByName is not available in blueprints because a template must not reach the network; import the address instead",
 		`now`:                         "function now is not available in blueprints because its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead",

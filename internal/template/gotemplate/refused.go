@@ -16,7 +16,6 @@ import (
 const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that renders it; import the value instead"
 	becauseNetwork     = "a template must not reach the network; import the address instead"
-	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
 	becauseClock       = "its result depends on the clock or the time zone, and rendering twice must give the same; import the time instead"
 	becauseNoState     = "its result is a different one every time and nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 )
@@ -25,8 +24,6 @@ const (
 var refused = refusals(map[string]string{
 	becauseEnvironment: "env expandenv",
 	becauseNetwork:     "getHostByName",
-	becauseClusters: `getShootAdminKubeconfig getShootAdminKubeconfigWithExpirationTimestamp getServiceAccountKubeconfig
-		getServiceAccountKubeconfigWithExpirationTimestamp getOidcKubeconfig`,
 	becauseClock: `now ago date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate
 		htmlDateInZone toDate mustToDate unixEpoch`,
 })

@@ -15,7 +15,7 @@ import (
 const (
 	becauseEnvironment = "a blueprint must not depend on the environment of the process that evaluates it; import the value instead"
 	becauseOutside     = "a template must not start programs or write files; import the result instead"
-	becauseClusters    = "a template must not reach a cluster; import the kubeconfig instead"
+	becauseClusters    = "only templates of executions reach the clusters of Targets; call it in one, or import the kubeconfig instead"
 	becauseNoState     = "nothing is kept here: only deploy, subinstallation and export executions have a state; import the value instead"
 	becauseNotKept     = "its result is a different one every time: mark the value at the root of the template as state, as in (( &state(rand(\"[:alnum:]\", 20)) )), and refer to it"
 	becauseClock       = "its result contains the time, and evaluating twice must give the same; use a file of the blueprint or a resource of the component instead"
@@ -68,6 +68,19 @@ func (t *Template) Refusals(state bool, added []string) []string {
 		})
 	})
 	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+// Functions returns the names of the functions that occur in the template, sorted.
+func (t *Template) Functions() []string {
+	found := map[string]bool{}
+	t.root.each(func(s *source) {
+		visit(s.expr, func(x expr) {
+			if c, ok := x.(*call); ok && c.functionName() != "" {
+				found[c.functionName()] = true
+			}
+		})
+	})
 	return slices.Sorted(maps.Keys(found))
 }
 

@@ -936,7 +936,8 @@ func TestErrors(t *testing.T) {
 
 // The functions that people who come from elsewhere call first.
 func TestRefusalsSayWhatToDoInstead(t *testing.T) {
-	const cluster = " is not available in blueprints because a template must not reach a cluster; import the kubeconfig instead"
+	const cluster = " is not available in blueprints because only templates of executions reach the clusters of Targets; " +
+		"call it in one, or import the kubeconfig instead"
 	for call, want := range map[string]string{
 		`base64(getShootAdminKubeconfig("shoot", "garden", 3600, imports.target))`:                 "function getShootAdminKubeconfig" + cluster,
 		`getShootAdminKubeconfigWithExpirationTimestamp("shoot", "garden", 3600, imports.target)`:  "function getShootAdminKubeconfigWithExpirationTimestamp" + cluster,

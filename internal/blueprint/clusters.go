@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package blueprint
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/template"
+)
+
+// Functions that only a cluster can answer. A template asks nobody: a call whose answer is not known ends the rendering with Unanswered, and
+// whoever renders finds the answer and renders again with it. The same template with the same answers gives the same output.
+const (
+	FunctionShoot                 = "getShootAdminKubeconfig"
+	FunctionShootWithExpiry       = "getShootAdminKubeconfigWithExpirationTimestamp"
+	FunctionServiceAccount        = "getServiceAccountKubeconfig"
+	FunctionServiceAccountAndTime = "getServiceAccountKubeconfigWithExpirationTimestamp"
+	FunctionOIDC                  = "getOidcKubeconfig"
+)
+
+// ClusterCall is a call that only a cluster can answer. Two calls with the same arguments are one.
+type ClusterCall struct {
+	// Credential says what is asked for: FunctionShoot, FunctionServiceAccount or FunctionOIDC.
+	Credential string `json:"credential"`
+	// Target is the name of the Target, which the installation imports, by whose cluster it is answered.
+	Target string `json:"target"`
+	// Name and Namespace are those of a shoot or a service account, Seconds is how long the credential shall be valid.
+	Name      string `json:"name,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Seconds   int64  `json:"seconds,omitempty"`
+	// Issuer and Client are those of an identity provider.
+	Issuer string `json:"issuer,omitempty"`
+	Client string `json:"client,omitempty"`
+}
+
+// Answer is a kubeconfig that a cluster has given. It is a secret.
+type Answer struct {
+	Kubeconfig string    `json:"kubeconfig"`
+	Expires    time.Time `json:"expires,omitzero"`
+}
+
+// Answers are those that are known.
+type Answers map[ClusterCall]Answer
+
+// Unanswered ends a rendering that needs an answer.
+type Unanswered struct {
+	Call ClusterCall
+	// Target is the one that Call names.
+	Target *lsv1alpha1.Target
+}
+
+// Error names the function, which is no secret.
+func (u *Unanswered) Error() string {
+	return fmt.Sprintf("the template calls %s, and the answer of the cluster is not known", u.Call.Credential)
+}
+
+// clusterFunctions are the functions, by name, with what they ask for.
+var clusterFunctions = map[string]string{
+	FunctionShoot: FunctionShoot, FunctionShootWithExpiry: FunctionShoot,
+	FunctionServiceAccount: FunctionServiceAccount, FunctionServiceAccountAndTime: FunctionServiceAccount,
+	FunctionOIDC: FunctionOIDC,
+}
+
+// AsksClusters reports whether a template of the blueprint may call such a function.
+func (b *Blueprint) AsksClusters() bool {
+	for _, x := range slices.Concat(b.imports, b.deployments, b.subinstallations, b.exports) {
+		if slices.ContainsFunc(x.functions(), func(name string) bool { return clusterFunctions[name] != "" }) {
+			return true
+		}
+	}
+	return false
+}
+
+// addClusterFunctions lets templates call clusters of Targets that the installation imports.
+func (e *execution) addClusterFunctions(imports *dataflow.Imports) {
+	targets := map[string]*lsv1alpha1.Target{}
+	for _, target := range imports.Targets() {
+		targets[target.Name] = target.Target
+	}
+	for name, credential := range clusterFunctions {
+		e.functions[name] = func(arguments ...any) (any, error) {
+			if e.Answers == nil {
+				return nil, template.Problemf("%s", elsewhere(name))
+			}
+			call, err := clusterCall(credential, arguments)
+			if err != nil {
+				return nil, err
+			}
+			if targets[call.Target] == nil {
+				return nil, template.Problemf("the target is none that the installation imports: pass one as it is, as in .imports.cluster")
+			}
+			answer, known := e.Answers[call]
+			if !known {
+				e.asked = &Unanswered{Call: call, Target: targets[call.Target]}
+				return nil, template.Problemf("the answer of the cluster is not known yet")
+			}
+			return answer.value(name), nil
+		}
+	}
+}
+
+// elsewhere says where a function works.
+func elsewhere(function string) string {
+	return fmt.Sprintf("function %s asks the cluster of a Target, which only the controller does, while it runs an installation: "+
+		"what it gives cannot be shown here", function)
+}
+
+// value is what a function gives.
+func (a Answer) value(function string) any {
+	kubeconfig := base64.StdEncoding.EncodeToString([]byte(a.Kubeconfig))
+	if function != FunctionShootWithExpiry && function != FunctionServiceAccountAndTime {
+		return kubeconfig
+	}
+	return map[string]any{
+		"kubeconfig": kubeconfig, "expirationTimestamp": a.Expires.Unix(),
+		"expirationTimestampReadable": a.Expires.UTC().Format(time.RFC3339),
+	}
+}
+
+// clusterCall reads the arguments of a call. Errors name the argument, and never its value.
+func clusterCall(credential string, arguments []any) (ClusterCall, error) {
+	names := []string{"the name", "the namespace", "the seconds", "the target"}
+	if credential == FunctionOIDC {
+		names = []string{"the URL of the issuer", "the client ID", "the target"}
+	}
+	if len(arguments) != len(names) {
+		return ClusterCall{}, template.Problemf("it takes %d arguments, not %d", len(names), len(arguments))
+	}
+	read := argumentReader{names: names, arguments: arguments}
+	call := ClusterCall{Credential: credential, Target: read.target(len(names) - 1)}
+	if credential == FunctionOIDC {
+		call.Issuer, call.Client = read.text(0), read.text(1)
+		return call, read.err
+	}
+	call.Name, call.Namespace, call.Seconds = read.text(0), read.text(1), read.seconds(2)
+	if read.err == nil && len(validation.IsDNS1123Subdomain(call.Name)) > 0 {
+		read.refuse(0, "the name of an object")
+	}
+	if read.err == nil && len(validation.IsDNS1123Label(call.Namespace)) > 0 {
+		read.refuse(1, "the name of a namespace")
+	}
+	return call, read.err
+}
+
+// argumentReader reads arguments until one is wrong.
+type argumentReader struct {
+	names     []string
+	arguments []any
+	err       error
+}
+
+func (r *argumentReader) refuse(index int, wanted string) {
+	if r.err == nil {
+		r.err = template.Problemf("argument %d, %s, has to be %s; it is %s",
+			index+1, r.names[index], wanted, template.TypeName(r.arguments[index]))
+	}
+}
+
+func (r *argumentReader) text(index int) string {
+	text, ok := r.arguments[index].(string)
+	if !ok || text == "" {
+		r.refuse(index, "a text that is not empty")
+	}
+	return text
+}
+
+// seconds takes a whole number, also one that is written as a float: imported numbers may be.
+func (r *argumentReader) seconds(index int) int64 {
+	var n int64
+	switch value := r.arguments[index].(type) {
+	case int:
+		n = int64(value)
+	case int64:
+		n = value
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) < math.MaxInt32 {
+			n = int64(value)
+		}
+	}
+	if n <= 0 {
+		r.refuse(index, "a positive number of whole seconds")
+	}
+	return n
+}
+
+func (r *argumentReader) target(index int) string {
+	object, _ := r.arguments[index].(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	if name == "" {
+		r.refuse(index, "a Target that the installation imports")
+	}
+	return name
+}
+
+// functions are the names of those that a template may call.
+func (x executor) functions() []string {
+	if x.goTemplate != nil {
+		return x.goTemplate.Functions()
+	}
+	return x.spiff.Functions()
+}

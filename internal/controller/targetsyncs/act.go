@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetsyncs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/loop"
+	"espalier.dev/internal/target"
+	"espalier.dev/internal/targetsync"
+)
+
+// Act carries out an effect. What goes wrong with one pair leaves the others alone.
+func (k *kind) Act(
+	ctx context.Context,
+	ts *lsv1alpha1.TargetSync,
+	o targetsync.Observed,
+	effect targetsync.Effect,
+) (targetsync.Observed, error) {
+	written, err := k.carryOut(ctx, ts, o, effect)
+	if err == nil {
+		return targetsync.After(o, effect, written), nil
+	}
+	separable := targetsync.Separable(effect) && !apierrors.IsConflict(err) && failure.KindOf(err) != failure.Waiting && ctx.Err() == nil
+	if separable {
+		return o.Failing(effect, err), nil
+	}
+	return o, err
+}
+
+func (k *kind) carryOut(
+	ctx context.Context,
+	ts *lsv1alpha1.TargetSync,
+	o targetsync.Observed,
+	effect targetsync.Effect,
+) (written targetsync.Secret, err error) {
+	switch e := effect.(type) {
+	case targetsync.AddFinalizer:
+		err = k.patch(ctx, ts, func(m metav1.Object) { m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer)) })
+	case targetsync.RemoveFinalizer:
+		err = k.patch(ctx, ts, func(m metav1.Object) {
+			m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(name string) bool { return name == lsv1alpha1.Finalizer }))
+		})
+	case targetsync.SeeRotation:
+		err = k.patch(ctx, ts, func(m metav1.Object) { m.GetAnnotations()[targetsync.RotatingAnnotation] = targetsync.TimeText(o.Now) })
+	case targetsync.Hear:
+		err = k.patch(ctx, ts, func(m metav1.Object) { hear(m.GetAnnotations(), e.Rotation) })
+	case targetsync.Rotate:
+		err = k.rotate(ctx, ts, e.At)
+	case targetsync.WriteSecret:
+		written, err = k.writeSecret(ctx, ts, e.Existing, copyOf(ts, e))
+	case targetsync.RenewShoot:
+		written, err = k.renewShoot(ctx, ts, o.Now, e)
+	case targetsync.WriteTarget:
+		err = k.writeTarget(ctx, ts, e)
+	case targetsync.RemoveSecret:
+		err = k.remove(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ts.Namespace, Name: e.Name}}, e.UID)
+	case targetsync.RemoveTarget:
+		err = k.remove(ctx, &lsv1alpha1.Target{ObjectMeta: metav1.ObjectMeta{Namespace: ts.Namespace, Name: e.Name}}, e.UID)
+	case targetsync.Refuse:
+		err = e.Err
+	default:
+		err = fmt.Errorf("effect %T is not known: this is a defect of the controller", effect)
+	}
+	return written, err
+}
+
+func (k *kind) patch(ctx context.Context, ts *lsv1alpha1.TargetSync, change func(metav1.Object)) error {
+	return loop.PatchMetadata(ctx, k.cluster, ts, change)
+}
+
+// hear removes what was asked for and is done.
+func hear(annotations map[string]string, rotation bool) {
+	if annotations[lsv1alpha1.OperationAnnotation] == string(lsv1alpha1.OperationReconcile) {
+		delete(annotations, lsv1alpha1.OperationAnnotation)
+	}
+	if rotation {
+		delete(annotations, lsv1alpha1.RotateTokenAnnotation)
+		delete(annotations, targetsync.RotatingAnnotation)
+	}
+}
+
+// rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile.
+func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, at time.Time) error {
+	cluster, secret, err := k.connect(ctx, ts)
+	if err != nil {
+		return err
+	}
+	key := targetsync.CredentialKey(ts.Spec)
+	account, err := target.OnlyUser(secret.Data[key])
+	if err != nil {
+		return err
+	}
+	token, err := cluster.Token(ctx, types.NamespacedName{Namespace: ts.Spec.SourceNamespace, Name: account}, targetsync.TokenSeconds)
+	if err != nil {
+		return err
+	}
+	if token.Value == "" {
+		return errors.New("the source has answered without a token")
+	}
+	content, err := target.ReplaceCredential(secret.Data[key], token.Value)
+	if err != nil {
+		return err
+	}
+	changed := secret.DeepCopy()
+	changed.Data[key] = content
+	metav1.SetMetaDataAnnotation(&changed.ObjectMeta, targetsync.RotatedAnnotation, targetsync.TimeText(at))
+	patch := client.MergeFromWithOptions(secret, client.MergeFromWithOptimisticLock{})
+	if err := k.cluster.Patch(ctx, changed, patch); err != nil {
+		return fmt.Errorf("write the Secret %s of spec.secretRef: %w", secret.Name, err)
+	}
+	return nil
+}
+
+// made is the metadata of what a TargetSync makes.
+func made(ts *lsv1alpha1.TargetSync, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: ts.Namespace, Name: name,
+		Labels:      map[string]string{lsv1alpha1.TargetSyncLabel: lsv1alpha1.TargetSyncOK},
+		Annotations: map[string]string{targetsync.ByAnnotation: ts.Name},
+	}
+}
+
+func copyOf(ts *lsv1alpha1.TargetSync, e targetsync.WriteSecret) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: made(ts, e.Name), Type: corev1.SecretType(targetsync.CopyType(e.Content.Type)), Data: maps.Clone(e.Content.Data),
+	}
+}
+
+func (k *kind) renewShoot(
+	ctx context.Context,
+	ts *lsv1alpha1.TargetSync,
+	now time.Time,
+	e targetsync.RenewShoot,
+) (targetsync.Secret, error) {
+	cluster, _, err := k.connect(ctx, ts)
+	if err != nil {
+		return targetsync.Secret{}, err
+	}
+	shoot := types.NamespacedName{Namespace: ts.Spec.SourceNamespace, Name: e.Name}
+	issued, err := cluster.AdminKubeconfig(ctx, shoot, targetsync.ShootSeconds)
+	if err != nil {
+		return targetsync.Secret{}, err
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: made(ts, e.Name), Type: corev1.SecretTypeOpaque, Data: map[string][]byte{targetsync.KubeconfigKey: []byte(issued.Value)},
+	}
+	secret.Annotations[lsv1alpha1.LastTargetSyncAnnotation] = targetsync.TimeText(now)
+	return k.writeSecret(ctx, ts, e.Existing, secret)
+}
+
+// writeSecret writes a Secret as it shall be, in the place of the one that is there. The type of a Secret cannot be changed: then another
+// one takes its place.
+func (k *kind) writeSecret(
+	ctx context.Context,
+	ts *lsv1alpha1.TargetSync,
+	existing targetsync.Secret,
+	wanted *corev1.Secret,
+) (targetsync.Secret, error) {
+	if existing.UID != "" && existing.Type != string(wanted.Type) {
+		if err := k.remove(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ts.Namespace, Name: wanted.Name}}, existing.UID); err != nil {
+			return targetsync.Secret{}, err
+		}
+		existing = targetsync.Secret{}
+	}
+	if existing.UID != "" {
+		wanted.UID, wanted.ResourceVersion = existing.UID, existing.Version
+		err := k.cluster.Update(ctx, wanted)
+		return secretOf(wanted), err
+	}
+	err := k.cluster.Create(ctx, wanted)
+	if apierrors.IsAlreadyExists(err) {
+		return targetsync.Secret{}, targetsync.NotOurs("Secret", wanted.Name)
+	}
+	return secretOf(wanted), ending.Refused(err)
+}
+
+// writeTarget writes a Target as it shall be. One that the cache did not show will be seen the next time.
+func (k *kind) writeTarget(ctx context.Context, ts *lsv1alpha1.TargetSync, e targetsync.WriteTarget) error {
+	wanted := &lsv1alpha1.Target{ObjectMeta: made(ts, e.Name), Spec: e.Spec}
+	if !e.Synced.IsZero() {
+		wanted.Annotations[lsv1alpha1.LastTargetSyncAnnotation] = targetsync.TimeText(e.Synced)
+	}
+	if !e.Exists {
+		err := k.cluster.Create(ctx, wanted)
+		if apierrors.IsAlreadyExists(err) {
+			return apierrors.NewConflict(lsv1alpha1.SchemeGroupVersion.WithResource("targets").GroupResource(), e.Name, err)
+		}
+		return ending.Refused(err)
+	}
+	existing := &lsv1alpha1.Target{}
+	if err := k.cluster.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
+		return err
+	}
+	changed := existing.DeepCopy()
+	changed.Labels, changed.Annotations, changed.Spec = wanted.Labels, wanted.Annotations, wanted.Spec
+	return k.cluster.Patch(ctx, changed, client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{}))
+}
+
+// remove deletes an object, if it is still the one that is meant.
+func (k *kind) remove(ctx context.Context, object client.Object, uid types.UID) error {
+	err := k.cluster.Delete(ctx, object, client.Preconditions{UID: &uid})
+	return client.IgnoreNotFound(err)
+}

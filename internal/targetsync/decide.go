@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetsync
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"espalier.dev/internal/decision"
+	"espalier.dev/internal/failure"
+)
+
+// NeedsSource reports whether the next decision needs to know the source.
+func NeedsSource(o Observed) bool {
+	return o.Source == nil && !o.Deleting && o.Finalizer && refusal(o) == nil
+}
+
+// Decide says what to do next about a TargetSync.
+func Decide(o Observed) Decision {
+	if o.Deleting {
+		return retire(o)
+	}
+	if !o.Finalizer {
+		return Decision{Do: []Effect{AddFinalizer{}}}
+	}
+	if err := refusal(o); err != nil {
+		return conclude(o, err)
+	}
+	if o.Source == nil {
+		return conclude(o, obstacle(ReasonFailed, errors.New("the source was not read")))
+	}
+	if o.Source.Err != nil {
+		// A Secret or a cluster may be mended without a change of the TargetSync.
+		return conclude(o, failure.NewRetryable(failure.DetailsOf(o.Source.Err), o.Source.Err))
+	}
+	if effect := rotate(o); effect != nil {
+		return Decision{Do: []Effect{effect}}
+	}
+	pairs, problems := wanted(o)
+	if do := writes(o, pairs); len(do) > 0 {
+		return Decision{Do: do}
+	}
+	problems = append(problems, failures(o)...)
+	if len(problems) == 0 {
+		if do := removals(o, func(name string) bool { return pairs[name] != nil }); len(do) > 0 {
+			return Decision{Do: do}
+		}
+	}
+	return conclude(o, join(problems))
+}
+
+// refusal is why nothing is synchronised at all.
+func refusal(o Observed) error {
+	if err := Check(o.Spec); err != nil {
+		return err
+	}
+	if len(o.Others) > 0 {
+		return obstacle(ReasonNotAlone, fmt.Errorf(
+			"there is another TargetSync in the namespace, %s, so none of them does anything: keep one", strings.Join(o.Others, ", ")))
+	}
+	return nil
+}
+
+// rotate returns what the rotation of the token needs next, nil if nothing.
+func rotate(o Observed) Effect {
+	if o.Spec.TokenRotation == nil || !o.Spec.TokenRotation.Enabled || o.Failed[rotation] != nil {
+		return nil
+	}
+	if o.RotationAsked && o.RotationSeen.IsZero() {
+		return SeeRotation{}
+	}
+	last := plausible(rotated(o), o.Now)
+	asked := o.RotationAsked && o.Source.Rotated.Before(o.RotationSeen)
+	if asked || last.IsZero() || o.Now.Sub(last) > RotateAfter {
+		return Rotate{At: latest(o.Now, o.RotationSeen)}
+	}
+	return nil
+}
+
+// latest keeps a request from being younger than what was done about it, whatever the clocks of two machines say.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// plausible is zero for a time that has yet to come: nobody can have done anything then.
+func plausible(at, now time.Time) time.Time {
+	if at.After(now.Add(time.Hour)) {
+		return time.Time{}
+	}
+	return at
+}
+
+// rotated is when the token was last replaced: what the Secret says may not be in the status yet.
+func rotated(o Observed) time.Time {
+	if o.Source != nil && o.Source.Rotated.After(o.LastRotation) {
+		return o.Source.Rotated
+	}
+	return o.LastRotation
+}
+
+// rotationDone reports whether the request for another token can be taken off.
+func rotationDone(o Observed) bool {
+	return o.RotationAsked && !o.RotationSeen.IsZero() && o.Source != nil && !o.Source.Rotated.Before(o.RotationSeen)
+}
+
+// conclude ends a synchronisation. What was asked for is taken off also if something went wrong: it is tried again without being asked.
+func conclude(o Observed, err error) Decision {
+	if done := rotationDone(o); o.Asked || done {
+		// The status comes first: it says when the token was replaced.
+		return Decision{Do: []Effect{Hear{Rotation: done}}, SaveFirst: true}
+	}
+	if err != nil {
+		return Decision{
+			Do: []Effect{Refuse{Err: err}}, Next: Failing, Wait: true, Why: decision.Reason{Code: ReasonFailed, Message: err.Error()},
+		}
+	}
+	return Decision{
+		Next: Synchronised, Wait: true, RequeueAfter: untilNext(o),
+		Why: decision.Reason{Code: string(Synchronised), Message: told(o)},
+	}
+}
+
+// told is what a synchronisation that went well came to.
+func told(o Observed) string {
+	count := 0
+	for _, target := range o.Targets {
+		if target.Ours {
+			count++
+		}
+	}
+	if count == 1 {
+		return "1 Target is as the source wants it"
+	}
+	return fmt.Sprintf("%d Targets are as the source wants them", count)
+}
+
+// untilNext is when to look again: after the interval, or when the first credentials of a shoot are due.
+func untilNext(o Observed) time.Duration {
+	next := Interval
+	if o.Source == nil {
+		return next
+	}
+	for _, name := range o.Source.Shoots {
+		if due := o.Secrets[name].Synced.Add(RenewAfter).Sub(o.Now); due > 0 {
+			next = min(next, due)
+		}
+	}
+	return next
+}
+
+// retire deletes what was made. The source is not asked: it may not exist any more.
+func retire(o Observed) Decision {
+	if !o.Finalizer {
+		return Decision{Wait: true, Why: decision.Reason{Code: "Deleted", Message: "somebody else keeps the TargetSync"}}
+	}
+	problems := failures(o)
+	if do := removals(o, func(string) bool { return false }); len(do) > 0 {
+		return Decision{Do: do}
+	}
+	if len(problems) > 0 {
+		return conclude(o, join(problems))
+	}
+	return Decision{Do: []Effect{RemoveFinalizer{}}, Wait: true, Why: decision.Reason{Code: "Deleted", Message: "all that it made is deleted"}}
+}
+
+// removals deletes what is ours and not wanted, Secrets before Targets, and never the Secret of the source. While there are other
+// TargetSyncs, what they or Landscaper have made is theirs.
+func removals(o Observed, keep func(name string) bool) []Effect {
+	mine := func(by string) bool { return by == o.Name || len(o.Others) == 0 }
+	var do []Effect
+	for _, name := range slices.Sorted(maps.Keys(o.Secrets)) {
+		secret := o.Secrets[name]
+		if !keep(name) && mine(secret.By) && name != o.Spec.SecretRef.Name && o.Failed[name] == nil {
+			do = append(do, RemoveSecret{Name: name, UID: secret.UID})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Targets)) {
+		target := o.Targets[name]
+		if !keep(name) && target.Ours && mine(target.By) && o.Failed[name] == nil {
+			do = append(do, RemoveTarget{Name: name, UID: target.UID})
+		}
+	}
+	return do
+}
+
+// failures are what went wrong, in an order that does not change.
+func failures(o Observed) []error {
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(o.Failed)) {
+		problems = append(problems, o.Failed[name])
+	}
+	return problems
+}
+
+// join makes one error of several. It is tried again whatever they are: the source or the cluster may change.
+func join(problems []error) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return obstacle(ReasonFailed, errors.Join(problems...))
+}

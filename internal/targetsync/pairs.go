@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetsync
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+)
+
+// pair is a Target with its Secret as they shall be.
+type pair struct {
+	// secret is nil if the Target uses the Secret of the source, or one with credentials that have to be asked for.
+	secret *Content
+	shoot  bool
+	spec   lsv1alpha1.TargetSpec
+}
+
+// wanted are the pairs that there shall be, by name, and what is in the way of others.
+func wanted(o Observed) (map[string]*pair, []error) {
+	pairs := map[string]*pair{}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(o.Source.Secrets)) {
+		content := o.Source.Secrets[name]
+		pairs[name] = &pair{secret: &content, spec: clusterAt(lsv1alpha1.LocalSecretReference{Name: name, Key: KubeconfigKey})}
+	}
+	for _, name := range o.Source.Shoots {
+		pairs[name] = &pair{shoot: true, spec: clusterAt(lsv1alpha1.LocalSecretReference{Name: name, Key: KubeconfigKey})}
+	}
+	if o.Spec.CreateTargetToSource {
+		name := sourceTarget(o.Spec)
+		if pairs[name] != nil {
+			problems = append(problems, obstacle(ReasonNotOurs, fmt.Errorf(
+				"the Target of the source would be called %s like that of one of its clusters: set spec.targetToSourceName to another name", name)))
+		} else {
+			reference := lsv1alpha1.LocalSecretReference{Name: o.Spec.SecretRef.Name, Key: CredentialKey(o.Spec)}
+			pairs[name] = &pair{spec: clusterAt(reference)}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if err := inTheWay(o, name, pairs[name]); err != nil {
+			problems = append(problems, err)
+			delete(pairs, name)
+		}
+	}
+	return pairs, problems
+}
+
+// inTheWay is why a pair cannot be written.
+func inTheWay(o Observed, name string, p *pair) error {
+	ownSecret := p.shoot || p.secret != nil
+	existing, exists := o.Targets[name]
+	switch {
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		return obstacle(ReasonFailed, fmt.Errorf("%q is no name that a Target can have", name))
+	case ownSecret && name == o.Spec.SecretRef.Name:
+		return obstacle(ReasonNotOurs, fmt.Errorf(
+			"the source has a Secret or shoot %s, which is the name of the Secret in spec.secretRef: give that Secret another name", name))
+	case exists && !existing.Ours:
+		return NotOurs("Target", name)
+	}
+	return nil
+}
+
+func clusterAt(secret lsv1alpha1.LocalSecretReference) lsv1alpha1.TargetSpec {
+	return lsv1alpha1.TargetSpec{Type: lsv1alpha1.TargetTypeKubernetesCluster, SecretRef: &secret}
+}
+
+// writes are those that bring pairs about. A Target comes after its Secret: whoever sees the Target can use it.
+func writes(o Observed, pairs map[string]*pair) []Effect {
+	var do []Effect
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if o.Failed[name] != nil {
+			continue
+		}
+		if effect := pairs[name].write(o, name); effect != nil {
+			do = append(do, effect)
+		}
+	}
+	return do
+}
+
+// write is the next write of a pair, nil if there is none.
+func (p *pair) write(o Observed, name string) Effect {
+	existing, exists := o.Secrets[name]
+	switch {
+	case p.shoot && (!exists || existing.By != o.Name || due(o, existing, o.Targets[name])):
+		return RenewShoot{Name: name, Existing: existing}
+	case p.secret != nil && (!exists || existing.By != o.Name || !p.secret.in(existing)):
+		return WriteSecret{Name: name, Content: *p.secret, Existing: existing}
+	}
+	synced := time.Time{}
+	if p.shoot {
+		synced = existing.Synced
+	}
+	target, exists := o.Targets[name]
+	if exists && target.By == o.Name && target.Synced.Equal(synced) && equality.Semantic.DeepEqual(target.Spec, p.spec) {
+		return nil
+	}
+	return WriteTarget{Name: name, Spec: p.spec, Synced: synced, Exists: exists}
+}
+
+// due reports whether the credentials of a shoot have to be renewed: they are too old, or are from a time that cannot be.
+func due(o Observed, secret Secret, target Target) bool {
+	synced := secret.Synced
+	if synced.IsZero() {
+		synced = target.Synced
+	}
+	age := o.Now.Sub(synced)
+	return len(secret.Data[KubeconfigKey]) == 0 || age > RenewAfter || age < -RenewAfter
+}
+
+// in reports whether a Secret has the content.
+func (c Content) in(secret Secret) bool {
+	return CopyType(c.Type) == secret.Type && maps.EqualFunc(c.Data, secret.Data, bytes.Equal)
+}
+
+// tokenType is the type of Secrets whose content a controller of Kubernetes writes, and which it deletes where the account is missing.
+const tokenType = "kubernetes.io/service-account-token"
+
+// CopyType is the type of a copy of a Secret.
+func CopyType(original string) string {
+	if original == tokenType || original == "" {
+		return "Opaque"
+	}
+	return original
+}
