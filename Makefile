@@ -122,9 +122,9 @@ faults: ## Run the tests that inject crashes and failures at every request, and 
 	go test -vet=off -count=1 -timeout 20m -parallel 8 -run 'Every|Stale|NotIdempotent' ./internal/loop
 	go test -vet=off -count=1 -timeout 20m ./internal/testkit/faults
 	go test -vet=off -count=1 -timeout 10h -parallel 12 ./test/faults -args -full
-	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/seeded
+	go test -vet=off -count=1 -timeout 3h -parallel 4 -tags seeded -v ./test/faults/seeded
 	go test -vet=off -count=1 -timeout 5h -parallel 12 -tags externals ./test/faults/promotions/... -args -full
-	go test -vet=off -count=1 -timeout 3h -tags seeded -v ./test/faults/promotions/seeded
+	go test -vet=off -count=1 -timeout 3h -parallel 4 -tags seeded -v ./test/faults/promotions/seeded
 
 .PHONY: mutants
 mutants: ## Break one requirement after the other, and check that its tests notice; takes an hour.

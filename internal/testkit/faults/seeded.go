@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -41,33 +42,45 @@ func (s Suite) Applies(t *testing.T) {
 	}
 }
 
-// Catches makes one bug after the other. Each must be found by one of its plans, and without the bug those plans must pass.
+// Catches makes each bug, several at once. Each must be found by one of its plans, and without the bug those plans must pass.
 func (s Suite) Catches(t *testing.T) {
-	var table strings.Builder
-	healthy := BuildMistaken(t, s.Root, s.Package)
-	checked := map[string]bool{}
-	for _, b := range s.Bugs {
+	healthy := healthyRuns{binary: BuildMistaken(t, s.Root, s.Package)}
+	table := make([]string, len(s.Bugs))
+	t.Cleanup(func() { t.Logf("\n%s", strings.Join(table, "")) })
+	for i, b := range s.Bugs {
 		t.Run(b.Name, func(t *testing.T) {
+			t.Parallel()
+			table[i] = fmt.Sprintf("%-60s  NOT CAUGHT\n", b.Name)
 			binary := BuildMistaken(t, s.Root, s.Package, b.Edits...)
 			for _, run := range b.Runs {
 				caught, how, _ := replay(t, binary, run)
 				if !caught {
 					continue
 				}
-				if !checked[run] {
-					if sick, _, output := replay(t, healthy, run); sick {
-						t.Fatalf("%s fails without the bug, too:\n%s", run, output)
-					}
-					checked[run] = true
-				}
-				fmt.Fprintf(&table, "%-60s  %-50s  %s\n", b.Name, run, how)
+				healthy.check(t, run)
+				table[i] = fmt.Sprintf("%-60s  %-50s  %s\n", b.Name, run, how)
 				return
 			}
-			fmt.Fprintf(&table, "%-60s  NOT CAUGHT\n", b.Name)
 			t.Errorf("no plan finds it: %s", strings.Join(b.Runs, ", "))
 		})
 	}
-	t.Logf("\n%s", table.String())
+}
+
+// healthyRuns are plans that were tried without any bug.
+type healthyRuns struct {
+	binary string
+	tried  sync.Map // of a *sync.Once by plan
+}
+
+// check tries a plan, unless that was done for another bug.
+func (h *healthyRuns) check(t *testing.T, run string) {
+	t.Helper()
+	once, _ := h.tried.LoadOrStore(run, &sync.Once{})
+	once.(*sync.Once).Do(func() {
+		if sick, _, output := replay(t, h.binary, run); sick {
+			t.Errorf("%s fails without the bug, too:\n%s", run, output)
+		}
+	})
 }
 
 // replayLimit ends a run that hangs, which also is a failure.
