@@ -32,6 +32,7 @@ func main() {
 		env.OwnKubeconfig = kubectl.OwnKubeconfig
 	}
 	inspectors := map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview}
+	env.Inspectors = inspectors
 	root := cli.NewRoot(streams, up.New(streams))
 	root.AddCommand(commands.All(env)...)
 	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(streams))

@@ -10,6 +10,9 @@ import (
 
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/offline"
 )
 
 // Environment is what commands take from the process and the machine they run on.
@@ -24,6 +27,8 @@ type Environment struct {
 	// OwnKubeconfig returns the kubeconfig of the control plane on this machine, for users who name no other cluster;
 	// empty if there is none.
 	OwnKubeconfig func() string
+	// Inspectors say what deploy items of some types deploy. Whoever links the deployers knows.
+	Inspectors map[lsv1alpha1.DeployItemType]offline.Inspector
 }
 
 // NewEnvironment returns the environment of this process.

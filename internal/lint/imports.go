@@ -165,6 +165,10 @@ var layers = slices.Concat(
 			},
 		},
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},
+		{
+			folders: []string{"internal/preview"},
+			sees:    slices.Concat([]string{"api", "internal/offline", "internal/catalog", "internal/confidential"}, purePackages),
+		},
 		{folders: []string{"internal/objecttree"}, sees: slices.Concat([]string{"api"}, purePackages)},
 		{folders: []string{"internal/explain"}, sees: slices.Concat([]string{"api", "internal/objecttree"}, purePackages)},
 		{folders: []string{"internal/live"}, sees: []string{"api", "internal/objecttree", "internal/target", "internal/deployer/objects"}},
@@ -173,7 +177,7 @@ var layers = slices.Concat(
 		{
 			// What the pages show, without the server that brings it to them.
 			folders: []string{"internal/web/view"},
-			sees:    slices.Concat([]string{"api", "internal/objecttree", "internal/explain", "internal/steer"}, purePackages),
+			sees:    slices.Concat([]string{"api", "internal/objecttree", "internal/explain", "internal/steer", "internal/preview"}, purePackages),
 		},
 		{
 			folders: []string{"internal/web"},
@@ -181,7 +185,7 @@ var layers = slices.Concat(
 				[]string{
 					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog", "internal/oci", "internal/dial",
 					"internal/objecttree", "internal/explain", "internal/live", "internal/target", "internal/taskgroup", "internal/confidential",
-					"internal/steer", "ui",
+					"internal/preview", "internal/steer", "ui",
 				},
 				purePackages,
 			),
@@ -192,7 +196,7 @@ var layers = slices.Concat(
 				[]string{
 					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog",
 					"internal/oci", "internal/dial", "internal/target", "internal/objecttree", "internal/explain", "internal/live", "internal/steer",
-					"internal/web",
+					"internal/preview", "internal/web",
 				},
 				purePackages,
 			),

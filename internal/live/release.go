@@ -54,9 +54,18 @@ func (r Reader) OfRelease(
 	if err != nil {
 		return nil, err
 	}
+	objects, err := objectsOf(limited, cluster, release)
+	if err != nil {
+		return nil, err
+	}
+	return r.Of(ctx, item, objects)
+}
+
+// objectsOf are the objects that the record of a release names.
+func objectsOf(ctx context.Context, cluster client.Client, release objecttree.Release) ([]objecttree.DeployedObject, error) {
 	key := client.ObjectKey{Namespace: release.Namespace, Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", release.Name, release.Revision)}
 	record := &corev1.Secret{}
-	if err := cluster.Get(limited, key, record); err != nil {
+	if err := cluster.Get(ctx, key, record); err != nil {
 		return nil, fmt.Errorf("read the record of the release, Secret %s: %w", key, err)
 	}
 	manifests, err := manifestsIn(record.Data["release"])
@@ -67,7 +76,7 @@ func (r Reader) OfRelease(
 	for _, manifest := range manifests {
 		objects = append(objects, namedIn(cluster, manifest, release.Namespace))
 	}
-	return r.Of(ctx, item, objects)
+	return objects, nil
 }
 
 // manifestsIn unpacks the record of a release: JSON, packed with gzip, as base64.

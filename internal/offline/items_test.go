@@ -4,8 +4,10 @@
 package offline
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,5 +55,58 @@ func TestDeployItemsAreInspected(t *testing.T) {
 		if diff := cmp.Diff(want, manifests[1]); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// Deploy items that would be stored compressed are rendered as they are, so that what is secret in them is masked.
+func TestManyDeployItemsAreReadable(t *testing.T) {
+	const secret = "correct-horse-battery"
+	m := NewManifests("ns")
+	text := `
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {password: ` + secret + `}
+---
+apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Installation
+metadata: {name: shop}
+spec:
+  imports: {data: [{name: password, secretRef: {name: login, key: password}}]}
+  blueprint:
+    inline:
+      filesystem:
+        blueprint.yaml: |
+          imports: [{name: password, schema: {type: string}}]
+          deployExecutions:
+          - name: d
+            type: GoTemplate
+            template: |
+              deployItems:
+              - name: web
+                type: example.org/web
+                config: {apiVersion: example.org/v1, kind: C, colour: green, login: {{ .imports.password }}, rest: "{{ repeat 100000 "x" }}"}
+`
+	if err := m.Add("in.yaml", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	library, err := OpenLibrary("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := Render(t.Context(), m, Options{Library: library})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := result.Manifests(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written bytes.Buffer
+	if err := Write(&written, FormatYAML, manifests); err != nil {
+		t.Fatal(err)
+	}
+	if shown := written.String(); strings.Contains(shown, secret) || strings.Contains(shown, "deployItemsCompressed") || !strings.Contains(shown, "colour: green") {
+		t.Errorf("%.3000s", shown)
 	}
 }

@@ -34,6 +34,12 @@ type Options struct {
 	// is no such place.
 	Outside Outside
 	Exports GivenExports
+	// Present brings what a cluster has beside the manifests. Nil means that there is no cluster.
+	Present Present
+	// KeepGoing has nested installations that cannot be rendered named in the result, in place of an error.
+	KeepGoing bool
+	// Most is how many installations are rendered; 0 means all of them.
+	Most int
 }
 
 // Render gives the objects that controllers would write for installations. What has to wait for exports that nobody has
@@ -69,16 +75,18 @@ func Find(ctx context.Context, m *Manifests, options Options) (*blueprint.Bluepr
 
 func newRenderer(ctx context.Context, m *Manifests, options Options) *renderer {
 	engine := blueprint.NewEngine()
+	manifests := *m // More is added to it.
 	return &renderer{
 		Options:       options,
 		ctx:           ctx,
-		manifests:     m,
+		manifests:     &manifests,
 		world:         newWorld(m),
 		engine:        engine,
 		catalog:       catalog.New(engine),
 		result:        &Result{Warnings: slices.Clone(m.Warnings), secrets: &masking.Values{}},
 		visited:       map[string]bool{},
 		secretObjects: map[objectKey]bool{},
+		brought:       map[objectKey]bool{},
 	}
 }
 
@@ -94,6 +102,8 @@ type renderer struct {
 	visited map[string]bool
 	// secretObjects are DataObjects that hold nothing but what a Secret holds.
 	secretObjects map[objectKey]bool
+	// brought are context objects that are as a cluster has them, by kind.
+	brought map[objectKey]bool
 }
 
 // node is an installation in its place.
@@ -192,10 +202,10 @@ func (r *renderer) siblings(nodes, family []node) (complete bool, err error) {
 	complete = true
 	for _, n := range inOrder(related, nodes) {
 		finished, err := r.sibling(n, family)
-		if err != nil {
+		if err != nil && !r.survives(n, err) {
 			return false, err
 		}
-		complete = complete && finished
+		complete = complete && finished && err == nil
 	}
 	return complete, nil
 }
@@ -237,6 +247,14 @@ func inOrder(related *dataflow.Siblings, nodes []node) []node {
 }
 
 func (r *renderer) sibling(n node, family []node) (complete bool, err error) {
+	if r.Most > 0 && len(r.visited) >= r.Most {
+		r.result.LeftOut++
+		return false, nil
+	}
+	if err := r.bring(n); err != nil {
+		return false, located(n, err)
+	}
+	r.assume(n, family)
 	if waiting := r.waitsFor(n, family); len(waiting) > 0 {
 		r.visited[n.path] = true
 		r.result.Waiting = append(r.result.Waiting, waiting...)
@@ -255,7 +273,11 @@ func located(n node, err error) error {
 	if errors.As(err, &inner) {
 		return err
 	}
-	return &locatedError{where: n.origin + ": installation " + n.path, cause: err}
+	where := "installation " + n.path
+	if n.origin != "" {
+		where = n.origin + ": " + where
+	}
+	return &locatedError{where: where, cause: err}
 }
 
 // locatedError names the innermost installation that an error is about.
@@ -315,6 +337,10 @@ func (r *renderer) installation(n node) (complete bool, err error) {
 		return false, plan.Err
 	}
 	r.warn(n, plan.Prepared.Warnings)
+	r.result.Made = append(r.result.Made, Made{Namespace: n.Namespace, Name: n.Name, Path: n.path})
+	if err := unpack(plan); err != nil {
+		return false, err
+	}
 	children := r.keep(n, plan)
 	nested := len(children) == 0
 	if r.Recursive {
@@ -333,6 +359,9 @@ func (r *renderer) input(n node) (in installation.Inputs, err error) {
 	in.Run.Flow, in.Below = n.Spec.Flow, r.below(n)
 	// What templates generate here stands for what the cluster will generate.
 	in.Entropy = template.NewEntropy([]byte(n.path), time.Unix(0, 0).UTC())
+	if err := r.bringStates(n, in.Blueprint.StateSecrets(n.Name)); err != nil {
+		return in, err
+	}
 	in.States, err = in.Blueprint.LoadStates(n.Name, pick(r.world.secrets, n.Namespace, in.Blueprint.StateSecrets(n.Name)))
 	if err != nil {
 		return in, err
@@ -359,6 +388,17 @@ func (r *renderer) keep(n node, plan *installation.Plan) []node {
 	}
 	r.keepStates(n, plan.States)
 	return children
+}
+
+// unpack has deploy items stand in their execution as they are: compressed, neither people nor what masks secrets could read them.
+func unpack(plan *installation.Plan) (err error) {
+	if plan.Execution == nil {
+		return nil
+	}
+	spec := &plan.Execution.Wanted.Spec
+	spec.DeployItems, err = spec.Items()
+	spec.DeployItemsCompressed = ""
+	return err
 }
 
 // bare is an object without what the controllers manage it by.

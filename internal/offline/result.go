@@ -23,10 +23,20 @@ import (
 type Result struct {
 	// Warnings name what has no effect, Waiting the installations that need exports which are not known.
 	Warnings, Waiting []string
+	// Made are the installations that were rendered, each before those that are nested in it.
+	Made []Made
+	// Assumed names exports that were taken from a cluster, since nobody knows what a job would make of them.
+	Assumed []string
+	// Failed says which nested installations cannot be rendered, and why; LeftOut is how many were too many.
+	Failed  []string
+	LeftOut int
 
 	objects []rendered
 	secrets *masking.Values
 }
+
+// Made is an installation that was rendered.
+type Made struct{ Namespace, Name, Path string }
 
 type rendered struct {
 	object metav1.Object

@@ -28,12 +28,7 @@ func newWorld(m *Manifests) *world {
 		secrets: map[objectKey]map[string][]byte{}, configMaps: map[objectKey]map[string][]byte{},
 	}
 	w.add(dataflow.Objects{DataObjects: m.DataObjects, Targets: m.Targets})
-	for _, secret := range m.Secrets {
-		w.secrets[named(secret.Namespace, secret.Name)] = secretContent(secret)
-	}
-	for _, configMap := range m.ConfigMaps {
-		w.configMaps[named(configMap.Namespace, configMap.Name)] = dataflow.ConfigMapContent(configMap.Data, configMap.BinaryData)
-	}
+	w.addContents(m.Secrets, m.ConfigMaps)
 	return w
 }
 

@@ -12,18 +12,13 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/blueprint"
 	"espalier.dev/internal/dataflow"
-	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/offline"
-	"espalier.dev/internal/web/rights"
 	"espalier.dev/internal/web/view"
 )
 
@@ -65,8 +60,8 @@ func (s *Server) blueprint(r *http.Request, by caller) (any, error) {
 	}
 	manifests := offline.NewManifests(inst.Namespace)
 	manifests.Installations = []*lsv1alpha1.Installation{inst}
-	if err := by.sources(r.Context(), manifests, inst); err != nil {
-		return nil, err
+	if err := by.cluster().Sources(r.Context(), manifests, inst); err != nil {
+		return nil, unread(err)
 	}
 	out := s.newOutside()
 	defer out.close()
@@ -184,26 +179,19 @@ func written(result *offline.Result) (rendering, error) {
 	return made, nil
 }
 
-// world is what an installation is rendered from: the values that were given, and objects of its namespace for the others. The
-// installation counts as a root, since nothing above it matters for what its imports are.
+// world is what an installation is rendered from: the values that were given, and objects of its namespace for the others.
 func (by caller) world(ctx context.Context, inst *lsv1alpha1.Installation, values map[string]any) (*offline.Manifests, error) {
-	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: objecttree.ParentOf(inst)}
+	scope := dataflow.Scope{Namespace: inst.Namespace, Parent: inst.Labels[lsv1alpha1.EncompassedByLabel]}
 	manifests := offline.NewManifests(inst.Namespace)
 	own := inst.DeepCopy()
-	own.Labels, own.OwnerReferences = nil, nil
 	for i, data := range own.Spec.Imports.Data {
-		reference := "value-of-" + data.Name
-		own.Spec.Imports.Data[i] = lsv1alpha1.DataImport{Name: data.Name, DataRef: reference}
 		value, given := values[data.Name]
-		delete(values, data.Name)
 		if !given {
-			own.Spec.Imports.Data[i] = data
-			if data.DataRef != "" {
-				own.Spec.Imports.Data[i].DataRef = "#" + scope.ObjectName(data.DataRef)
-			}
 			continue
 		}
-		object, err := dataObject(own.Namespace, reference, value)
+		delete(values, data.Name)
+		own.Spec.Imports.Data[i] = lsv1alpha1.DataImport{Name: data.Name, DataRef: "value-of-" + data.Name}
+		object, err := dataObject(scope, own.Spec.Imports.Data[i].DataRef, value)
 		if err != nil {
 			return nil, err
 		}
@@ -223,10 +211,10 @@ func (by caller) world(ctx context.Context, inst *lsv1alpha1.Installation, value
 		return nil, invalid("%s has no import of the name %s.", inst.Name, firstOf(values))
 	}
 	manifests.Installations = []*lsv1alpha1.Installation{own}
-	if err := by.collect(ctx, manifests, dataflow.NeedsOf(dataflow.Scope{Namespace: own.Namespace}, own.Spec.Imports)); err != nil {
-		return nil, err
+	if err := by.cluster().Imports(ctx, manifests, scope, dataflow.NeedsOf(scope, own.Spec.Imports)); err != nil {
+		return nil, unread(err)
 	}
-	return manifests, by.sources(ctx, manifests, own)
+	return manifests, unread(by.cluster().Sources(ctx, manifests, own))
 }
 
 func firstOf(values map[string]any) string {
@@ -237,10 +225,10 @@ func firstOf(values map[string]any) string {
 	return slices.Min(names)
 }
 
-func dataObject(namespace, name string, value any) (*lsv1alpha1.DataObject, error) {
-	text, err := asJSON(name, value)
+func dataObject(scope dataflow.Scope, reference string, value any) (*lsv1alpha1.DataObject, error) {
+	text, err := asJSON(reference, value)
 	return &lsv1alpha1.DataObject{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: dataflow.ObjectName("", name)}, Data: text,
+		ObjectMeta: metav1.ObjectMeta{Namespace: scope.Namespace, Name: scope.ObjectName(reference)}, Data: text,
 	}, err
 }
 
@@ -250,62 +238,4 @@ func asJSON(name string, value any) (lsv1alpha1.AnyJSON, error) {
 		return lsv1alpha1.AnyJSON{}, invalid("The value of %s cannot be written as JSON.", name)
 	}
 	return lsv1alpha1.AnyJSON{Raw: text}, nil
-}
-
-// collect reads what is needed beside the values that were given. What does not exist is left out: the rendering tells of it.
-func (by caller) collect(ctx context.Context, m *offline.Manifests, needs dataflow.Needs) error {
-	at := view.Ref{Namespace: m.Installations[0].Namespace}
-	for _, given := range m.DataObjects {
-		needs.DataObjects = slices.DeleteFunc(needs.DataObjects, func(name string) bool { return name == given.Name })
-	}
-	at.Kind = "DataObject"
-	dataObjects, err := gather[lsv1alpha1.DataObject](ctx, by, at, needs.DataObjects)
-	if err != nil {
-		return err
-	}
-	m.DataObjects = append(m.DataObjects, dataObjects...)
-	at.Kind = "Target"
-	if m.Targets, err = gather[lsv1alpha1.Target](ctx, by, at, needs.Targets); err != nil {
-		return err
-	}
-	at.Kind = "Secret"
-	if m.Secrets, err = gather[corev1.Secret](ctx, by, at, slices.Concat(needs.Secrets, dataflow.SecretsOf(m.Targets))); err != nil {
-		return err
-	}
-	at.Kind = "ConfigMap"
-	m.ConfigMaps, err = gather[corev1.ConfigMap](ctx, by, at, needs.ConfigMaps)
-	return err
-}
-
-// rightFor is the right to get objects of a kind that an installation is rendered from.
-func rightFor(kind string) rights.Right {
-	switch kind {
-	case "Context":
-		return getRight(lsv1alpha1.GroupName, "contexts")
-	case "ComponentVersionOverwrites":
-		return getRight(lsv1alpha1.GroupName, "componentversionoverwrites")
-	default:
-		return readables[kind].right
-	}
-}
-
-// gather reads objects of one kind, those of them that exist.
-func gather[T any, P interface {
-	*T
-	client.Object
-}](ctx context.Context, by caller, at view.Ref, names []string) ([]P, error) {
-	var found []P
-	for _, name := range names {
-		object := P(new(T))
-		err := by.reader.client.Get(ctx, client.ObjectKey{Namespace: at.Namespace, Name: name}, object)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			what := fmt.Sprintf("read %s %s", at.Kind, name)
-			return nil, attempt{right: rightFor(at.Kind), namespace: at.Namespace, what: what}.refusal(err)
-		}
-		found = append(found, object)
-	}
-	return found, nil
 }

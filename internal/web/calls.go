@@ -115,7 +115,10 @@ func (s *Server) readingCalls() []call {
 		get("/api/v1/objects", "An object as YAML", []string{"get of its kind"}, s.private(s.object)),
 		get("/api/v1/logs", "What deployers have said of a deploy item", both(item, []string{"list pods", "get pods/log"}), s.private(s.logs)),
 		get("/api/v1/live", "What a deploy item has in its cluster", both(item, ofClusters), s.private(s.live)),
-		get("/api/v1/diff", "What the next job would change", both(ofImports, listing("installations", "deployitems")), s.private(s.diff)),
+		get("/api/v1/live/object", "An object of a deploy item in its cluster, as YAML", both(ofImports, item, ofClusters), s.private(s.liveObject)),
+		get("/api/v1/diff", "What the next job would change", both(ofImports, listing("installations", "deployitems", "targets")),
+			s.private(s.diff)),
+		get("/api/v1/declared", "Types and defaults of imports and exports", ofBlueprints, s.private(s.declared)),
 		get("/api/v1/blueprints", "The blueprint of an installation", ofBlueprints, s.private(s.blueprint)),
 	}
 }

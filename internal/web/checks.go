@@ -5,8 +5,11 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,8 +38,8 @@ const (
 // checks are what one reader has found out about targets with his rights. Nobody else is shown them.
 type checks struct {
 	state *checkState
-	// begun is closed when he looks for the first time, soon when a credential turns out to end before long.
-	begun, soon chan struct{}
+	// begun is closed when he looks for the first time.
+	begun chan struct{}
 }
 
 type checkState struct {
@@ -44,25 +47,78 @@ type checkState struct {
 	running bool
 	looked  map[view.Ref]time.Time
 	results map[view.Ref]*view.TargetCheck
+	// soon names the credentials that end before long, and turned is closed when these have become others. It is empty if there are none.
+	soon   string
+	turned chan struct{}
 }
 
 func newChecks() checks {
 	return checks{
-		begun: make(chan struct{}), soon: make(chan struct{}),
-		state: &checkState{looked: map[view.Ref]time.Time{}, results: map[view.Ref]*view.TargetCheck{}},
+		begun: make(chan struct{}),
+		state: &checkState{
+			looked: map[view.Ref]time.Time{}, results: map[view.Ref]*view.TargetCheck{}, turned: make(chan struct{}),
+		},
 	}
 }
 
-// matter is closed when the document of a view is another one because of them. The overview tells of nothing but credentials that end soon,
-// so that most readers share it.
+// matter is closed when the document of a view becomes another one because of them, the next time.
 func (c checks) matter(view string) <-chan struct{} {
 	switch view {
 	case viewTargets:
-		return c.begun
+		select {
+		case <-c.begun:
+			return nil
+		default:
+			return c.begun
+		}
 	case viewOverview:
-		return c.soon
+		c.state.mutex.Lock()
+		defer c.state.mutex.Unlock()
+		return c.state.turned
 	}
 	return nil
+}
+
+// soonPrefix begins the keys of documents that several readers share who have found out the same.
+const soonPrefix = "soon "
+
+// key is that of the document of a view which shows them, empty if it shows none. The page of targets shows all that this reader has found
+// out, and so to nobody else. The overview tells of nothing but credentials that end soon: whoever has found out about the same ones, and
+// when they end, shares it.
+func (c checks) key(view, reader string) string {
+	switch view {
+	case viewTargets:
+		select {
+		case <-c.begun:
+			return reader
+		default:
+		}
+	case viewOverview:
+		c.state.mutex.Lock()
+		defer c.state.mutex.Unlock()
+		return c.state.soon
+	}
+	return ""
+}
+
+// turn notes which credentials end soon. The caller holds the mutex.
+func (s *checkState) turn() {
+	var ends []string
+	for ref, result := range s.results {
+		if result != nil && result.EndsSoon(result.At) {
+			ends = append(ends, fmt.Sprintf("%q %q %q %q %s", ref.Kind, ref.Namespace, ref.Name, result.Expiring, result.Expires))
+		}
+	}
+	soon := ""
+	if slices.Sort(ends); len(ends) > 0 {
+		soon = fmt.Sprintf("%s%x", soonPrefix, sha256.Sum256([]byte(strings.Join(ends, "\n"))))
+	}
+	if soon == s.soon {
+		return
+	}
+	s.soon = soon
+	close(s.turned)
+	s.turned = make(chan struct{})
 }
 
 func closeOnce(channel chan struct{}) {
@@ -112,6 +168,7 @@ func (c checks) due(all []view.Ref, now time.Time) []view.Ref {
 		looked[ref] = now
 	}
 	c.state.looked, c.state.results = looked, results
+	c.state.turn()
 	return due
 }
 
@@ -121,9 +178,8 @@ func (c checks) put(ref view.Ref, result *view.TargetCheck) {
 	if _, wanted := c.state.looked[ref]; !wanted {
 		return
 	}
-	if c.state.results[ref] = result; result.EndsSoon(result.At) {
-		closeOnce(c.soon)
-	}
+	c.state.results[ref] = result
+	c.state.turn()
 }
 
 // of returns the results about targets.
@@ -146,11 +202,24 @@ func (s *Server) checksFor(key string, clusters []view.Ref) map[view.Ref]*view.T
 	}
 	s.mutex.Lock()
 	r := s.readers[key]
+	if strings.HasPrefix(key, soonPrefix) {
+		r = s.whoKnows(key)
+	}
 	s.mutex.Unlock()
 	if r == nil {
 		return nil
 	}
 	return r.checks.of(clusters)
+}
+
+// whoKnows is one of the readers who share a document. The caller holds the mutex.
+func (s *Server) whoKnows(key string) *reader {
+	for _, r := range s.readers {
+		if r.checks.key(viewOverview, "") == key {
+			return r
+		}
+	}
+	return nil
 }
 
 // check looks at the targets that the caller may read. It does not wait: results come with the streams.

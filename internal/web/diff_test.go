@@ -118,7 +118,7 @@ func TestDiffsThatCannotBeMade(t *testing.T) {
 		testkit.Installation(namespace, "poor").Blueprint(grown).ImportData("size", "nowhere").Build(),
 	)
 	v := serve(t, cluster, Options{}).local(t)
-	for name, want := range map[string]string{"far": "cannot be read", "poor": "would fail, or wait"} {
+	for name, want := range map[string]string{"far": "no repository is named", "poor": "would fail, or wait"} {
 		var got view.Diff
 		if v.get("/api/v1/diff?name="+name+"&namespace="+namespace).into(t, &got); len(got.Objects) != 0 || !strings.Contains(got.Message, want) {
 			t.Errorf("%s: %+v", name, got)

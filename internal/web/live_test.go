@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -229,4 +230,43 @@ func authorityOf(t *testing.T, cluster *testkit.APIServer) string {
 		t.Fatal(err)
 	}
 	return base64.StdEncoding.EncodeToString(config.CAData)
+}
+
+// Readers of one class who have found out about the same credentials share an overview. The page of targets is each one's own.
+func TestTheOverviewIsSharedByThoseWhoKnowTheSame(t *testing.T) {
+	soon, later := time.Now().Add(time.Hour), time.Now().Add(1000*24*time.Hour)
+	at := func(name string) view.Ref { return view.Ref{Kind: "Target", Namespace: "n", Name: name} }
+	find := func(ends map[string]time.Time) checks {
+		c := newChecks()
+		var all []view.Ref
+		for name := range ends {
+			all = append(all, at(name))
+		}
+		c.due(all, time.Now())
+		for name, end := range ends {
+			c.put(at(name), &view.TargetCheck{At: time.Now(), Expires: &end, Expiring: "token"})
+		}
+		return c
+	}
+	his, hers := find(map[string]time.Time{"a": soon, "b": later}), find(map[string]time.Time{"a": soon, "c": later})
+	other, nobody := find(map[string]time.Time{"a": soon.Add(time.Second)}), find(map[string]time.Time{"a": later})
+	if key := his.key(viewOverview, "he"); key == "" || key != hers.key(viewOverview, "she") || key == other.key(viewOverview, "it") {
+		t.Errorf("%q, %q and %q", key, hers.key(viewOverview, "she"), other.key(viewOverview, "it"))
+	}
+	if key := nobody.key(viewOverview, "nobody"); key != "" {
+		t.Errorf("who knows of nothing that ends soon has an overview %q", key)
+	}
+	if his.key(viewTargets, "he") != "he" || hers.key(viewTargets, "she") != "she" || newChecks().key(viewTargets, "it") != "" {
+		t.Error("the page of targets is shared")
+	}
+	turned := his.matter(viewOverview)
+	his.put(at("a"), &view.TargetCheck{At: time.Now(), Expires: &later})
+	select {
+	case <-turned:
+	default:
+		t.Error("nobody is told that a credential was renewed")
+	}
+	if key := his.key(viewOverview, "he"); key != "" {
+		t.Errorf("%q, though nothing ends soon any more", key)
+	}
 }

@@ -4,13 +4,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/artifact"
@@ -23,7 +19,6 @@ import (
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/offline"
 	"espalier.dev/internal/target"
-	"espalier.dev/internal/web/view"
 )
 
 const (
@@ -118,64 +113,4 @@ func (o *outside) render(ctx context.Context, inst *lsv1alpha1.Installation, m *
 	ctx, cancel := context.WithTimeout(ctx, outsideLimit)
 	defer cancel()
 	return offline.Render(ctx, m, options)
-}
-
-// sources reads what says where components and blueprints come from, with the caller's rights. An installation that contains its blueprint
-// needs none of it.
-func (by caller) sources(ctx context.Context, m *offline.Manifests, inst *lsv1alpha1.Installation) (err error) {
-	if !catalog.ReadsOutside(inst) {
-		return nil
-	}
-	at := view.Ref{Kind: "Context", Namespace: inst.Namespace}
-	name := cmp.Or(inst.Spec.Context, lsv1alpha1.DefaultContextName)
-	if m.Contexts, err = gather[lsv1alpha1.Context](ctx, by, at, []string{name}); err != nil {
-		return err
-	}
-	var secrets, configMaps []string
-	if git := inst.Spec.Blueprint.Git; git != nil && git.SecretReference != nil {
-		secrets = append(secrets, git.SecretReference.Name)
-	}
-	for _, c := range m.Contexts {
-		more, maps := credentials.Named(c)
-		secrets, configMaps = append(secrets, more...), append(configMaps, maps...)
-		if c.ComponentVersionOverwritesReference == "" {
-			continue
-		}
-		at.Kind = "ComponentVersionOverwrites"
-		m.Overwrites, err = gather[lsv1alpha1.ComponentVersionOverwrites](ctx, by, at, []string{c.ComponentVersionOverwritesReference})
-		if err != nil {
-			return err
-		}
-	}
-	return by.more(ctx, m, secrets, configMaps)
-}
-
-// more adds Secrets and ConfigMaps that are not among the manifests yet.
-func (by caller) more(ctx context.Context, m *offline.Manifests, secrets, configMaps []string) error {
-	at := view.Ref{Kind: "Secret", Namespace: m.Installations[0].Namespace}
-	found, err := gather[corev1.Secret](ctx, by, at, without(secrets, m.Secrets))
-	if err != nil {
-		return err
-	}
-	m.Secrets = append(m.Secrets, found...)
-	at.Kind = "ConfigMap"
-	others, err := gather[corev1.ConfigMap](ctx, by, at, without(configMaps, m.ConfigMaps))
-	m.ConfigMaps = append(m.ConfigMaps, others...)
-	return err
-}
-
-// without leaves out the names of objects that are there, and names that occur again.
-func without[T client.Object](names []string, there []T) []string {
-	known := map[string]bool{"": true}
-	for _, object := range there {
-		known[object.GetName()] = true
-	}
-	var missing []string
-	for _, name := range names {
-		if !known[name] {
-			missing = append(missing, name)
-		}
-		known[name] = true
-	}
-	return missing
 }

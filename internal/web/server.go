@@ -27,7 +27,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/component"
+	"espalier.dev/internal/offline"
 	"espalier.dev/internal/taskgroup"
 	"espalier.dev/internal/version"
 	"espalier.dev/internal/web/cluster"
@@ -65,6 +67,8 @@ type Options struct {
 	OIDC *oidc.Options
 	// DefaultRepository is where the controllers look for components for which neither an installation nor its Context names a repository.
 	DefaultRepository component.RepositoryContext
+	// Inspectors say what deploy items of some types deploy, for what a job would change.
+	Inspectors map[lsv1alpha1.DeployItemType]offline.Inspector
 	// ClusterName is what the pages call the cluster.
 	ClusterName string
 	// Pages are the files to serve; nil is those that are built in.
@@ -91,6 +95,7 @@ type Server struct {
 	tasks  *taskgroup.Group
 	logins chan struct{}
 	looks  chan struct{} // at clusters, for all readers
+	shelf  *shelf
 
 	// provider is who people may log in with, or nil. renewals are of tokens, by session.
 	provider *oidc.Provider
@@ -139,6 +144,7 @@ func New(options Options) (*Server, error) {
 		pages:   &pages{files: options.Pages},
 		logins:  make(chan struct{}, maxLogins),
 		looks:   make(chan struct{}, looksAtOnce),
+		shelf:   newShelf(),
 		readers: map[string]*reader{}, classes: map[string]*heldClass{}, streams: map[string]int{},
 		provider: provider, asked: startRights(), learnt: make(chan struct{}), closing: make(chan struct{}),
 	}

@@ -285,7 +285,7 @@ func (p *pipe) run(ctx context.Context) {
 		case <-renew.C:
 			err = p.join(ctx)
 		case <-looked:
-			looked = nil // It stays closed.
+			looked = p.by.reader.checks.matter(p.topic.View)
 			err = p.join(ctx)
 		case <-learnt:
 			learnt, grown = p.server.moreToAsk()
@@ -373,15 +373,10 @@ func pageOf(topic hub.Topic) rights.Page {
 	return page
 }
 
-// topicFor is what the reader gets with the rights of a class. What he has found out about clusters is shown to him alone.
+// topicFor is what the reader gets with the rights of a class. What he has found out about clusters is shown to nobody who has not.
 func (p *pipe) topicFor(class *rights.Class) hub.Topic {
 	topic := p.topic
-	topic.Class, topic.Reader = class.Key, ""
-	select {
-	case <-p.by.reader.checks.matter(topic.View):
-		topic.Reader = p.by.reader.key
-	default:
-	}
+	topic.Class, topic.Reader = class.Key, p.by.reader.checks.key(topic.View, p.by.reader.key)
 	return topic
 }
 

@@ -11,12 +11,14 @@ import (
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/confidential"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/web/rights"
 	"espalier.dev/internal/web/view"
 )
@@ -149,8 +151,13 @@ func (s *Server) object(r *http.Request, by caller) (any, error) {
 		return nil, err
 	}
 	mask(object)
-	if item, ok := object.(*lsv1alpha1.DeployItem); ok {
-		by.maskItem(r.Context(), item)
+	switch o := object.(type) {
+	case *lsv1alpha1.DeployItem:
+		by.maskItem(r.Context(), o)
+	case *lsv1alpha1.Execution:
+		if err := by.maskExecution(r.Context(), o); err != nil {
+			return nil, err
+		}
 	}
 	object.SetManagedFields(nil)
 	gvk, err := by.reader.client.GroupVersionKindFor(object)
@@ -162,7 +169,11 @@ func (s *Server) object(r *http.Request, by caller) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write %s %s: %w", ref.Kind, ref.Name, err)
 	}
-	return map[string]string{"yaml": string(text)}, nil
+	shown, more := cut(string(text))
+	if more {
+		shown += "\n# There is more."
+	}
+	return map[string]string{"yaml": shown}, nil
 }
 
 // maskItem hides what the configuration of a deploy item has from Secrets and Targets; the whole of it, if the caller may not read these.
@@ -170,17 +181,37 @@ func (by caller) maskItem(ctx context.Context, item *lsv1alpha1.DeployItem) {
 	if item.Spec.Configuration == nil {
 		return
 	}
-	secrets := confidential.Reader{Live: by.reader.client}.OfDeployItem(ctx, item)
+	hideConfiguration(item.Spec.Configuration, confidential.Reader{Live: by.reader.client}.OfDeployItem(ctx, item))
+	delete(item.Annotations, corev1.LastAppliedConfigAnnotation)
+}
+
+// maskExecution does the same for all deploy items of an execution, which are shown as they are also where they are stored compressed.
+func (by caller) maskExecution(ctx context.Context, e *lsv1alpha1.Execution) error {
+	items, err := e.Spec.Items()
+	if err != nil {
+		return fmt.Errorf("read the deploy items of execution %s: %w", e.Name, err)
+	}
+	secrets := confidential.Reader{Live: by.reader.client}.OfExecution(ctx, e)
+	for i := range items {
+		if items[i].Configuration != nil {
+			hideConfiguration(items[i].Configuration, secrets)
+		}
+	}
+	e.Spec.DeployItems, e.Spec.DeployItemsCompressed = items, ""
+	delete(e.Annotations, corev1.LastAppliedConfigAnnotation)
+	return nil
+}
+
+func hideConfiguration(config *runtime.RawExtension, secrets *masking.Values) {
 	shown := []byte(`{"values":"` + masked + `"}`)
 	var content any
-	if secrets.Known() && json.Unmarshal(item.Spec.Configuration.Raw, &content) == nil {
+	if secrets.Known() && json.Unmarshal(config.Raw, &content) == nil {
 		hidden, _ := secrets.Value(content)
 		if text, err := json.Marshal(hidden); err == nil {
 			shown = text
 		}
 	}
-	item.Spec.Configuration.Raw = shown
-	delete(item.Annotations, corev1.LastAppliedConfigAnnotation)
+	config.Raw = shown
 }
 
 // mask hides the values of kinds that hold them. What was applied last holds them once more, and a hash lets people try values.

@@ -100,6 +100,47 @@ describe("live objects", () => {
       await pod.waitFor({ state: "detached" });
     }, { height: 2400 });
   });
+  it("open as YAML beside what was rendered, by keyboard, and say when one is gone", async () => {
+    await visit(item("payments-api", "objects"), async (page) => {
+      const tree = page.getByRole("list", { name: "Objects of payments-api in its target" });
+      const opener = tree.locator(".leaf").filter({ hasText: "Deployment in" }).getByRole("button", { name: "payments-api", exact: true });
+      const dialog = page.getByRole("dialog");
+      const yaml = (of) => dialog.getByLabel(`YAML of ${of}`, { exact: true });
+      await opener.focus();
+      await page.keyboard.press("Enter");
+      await yaml("Deployment payments-api").getByText("unavailableReplicas").waitFor();
+      await yaml("Deployment payments-api as it was rendered").waitFor();
+      const query = { namespace: "shop-dev-sa", name: "payments-api", objectVersion: "apps/v1", objectKind: "Deployment", objectNamespace: "shop", objectName: "payments-api" };
+      assert.deepEqual(asked("live/object").map((each) => each.query), [query]);
+      await dialog.getByText("2 values are masked").waitFor();
+      await accessible(page, "a live object");
+      await dialog.getByRole("button", { name: "Copy the YAML of Deployment payments-api", exact: true }).click();
+      await page.waitForFunction(async () => /unavailableReplicas: 3/.test(await navigator.clipboard.readText()));
+      await dialog.getByRole("button", { name: "Read it again" }).click();
+      await until(() => asked("live/object").length === 2);
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      assert.ok(await opener.evaluate((element) => element === document.activeElement), "the focus is not back where it was");
+      await tree.getByRole("button", { name: "payments-api-5c9d7b6f4-7xk2p", exact: true }).click();
+      await dialog.getByText("Kubernetes has made it").waitFor();
+      fixture.answers["live/object"] = [404, { message: "Pod payments-api-5c9d7b6f4-7xk2p is not in the cluster any more." }];
+      await dialog.getByRole("button", { name: "Read it again" }).click();
+      await dialog.getByRole("alert").getByText("is not in the cluster any more").waitFor();
+      assert.equal(await dialog.locator("pre").count(), 0, "what is gone is still shown");
+    }, { allowed: (text) => text.includes("404") });
+  });
+  it("are shown as YAML one at a time where there is little room", async () => {
+    await visit(item("payments-api", "objects"), async (page) => {
+      await page.getByRole("list", { name: "Objects of payments-api in its target" }).locator(".leaf").filter({ hasText: "Deployment in" }).getByRole("button", { name: "payments-api", exact: true }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("YAML of Deployment payments-api", { exact: true }).waitFor();
+      assert.equal(await dialog.locator("pre").count(), 1);
+      await dialog.getByRole("button", { name: "As it was rendered" }).click();
+      await dialog.getByLabel("YAML of Deployment payments-api as it was rendered", { exact: true }).waitFor();
+      await noSidewaysScrolling(page, "a live object");
+      await accessible(page, "a live object");
+    }, { width: 360, height: 740 });
+  });
   it("says why they cannot be looked at, and which right is missing", async () => {
     fixture.answers.live = [403, { message: "You need get on secrets in shop-dev-sa.", command: "kubectl auth can-i get secrets -n shop-dev-sa" }];
     await visit(item("payments-api", "objects"), async (page) => {
@@ -151,6 +192,8 @@ describe("what a job would change", () => {
       const image = panel.locator(".ln.add").filter({ hasText: "payments-api:2.14.2" });
       assert.match(await image.textContent(), /\+.*added: /s);
       await panel.getByText(/^1 value is masked/).waitFor();
+      await panel.getByRole("button", { name: /^payments-api DeployItem shop-dev-sa\/payments-api · of payments/ }).waitFor();
+      assert.equal(await panel.getByRole("list", { name: "What cannot be known, or is left out" }).getByRole("listitem").count(), 2);
       await panel.getByRole("button", { name: "10 lines that stay" }).click();
       await panel.getByText("kind: DeployItem").first().waitFor();
       await accessible(page, "changes");
@@ -165,9 +208,13 @@ describe("what a job would change", () => {
     });
   });
   it("says that nothing would change, and why it is not known", async () => {
-    fixture.answers.diff = [200, { objects: [], message: "The next job would change nothing." }];
+    fixture.answers.diff = [200, { objects: [], notes: [], message: "The next job would change nothing." }];
     await visit(`${shop}?diff=on`, async (page) => {
       await page.getByRole("heading", { name: "The next job would change nothing." }).waitFor();
+      fixture.answers.diff = [200, { objects: [], notes: ["Not known before the job: what vouchers would be."] }];
+      await page.getByRole("button", { name: "Compare again" }).click();
+      await page.getByRole("heading", { name: "As far as is known, the next job would change nothing" }).waitFor();
+      await page.getByText("what vouchers would be").waitFor();
       fixture.answers.diff = [422, { message: "The blueprint of shop cannot be read: no such tag 1.9.0." }];
       await page.getByRole("button", { name: "Compare again" }).click();
       await page.getByRole("alert").getByText(/no such tag 1\.9\.0/).waitFor();
@@ -178,6 +225,25 @@ describe("what a job would change", () => {
 describe("values", () => {
   const part = (name) => `${shop}?sel=Installation%2Fshop-dev-sa%2F${name}&tab=values`;
   const line = (page, name) => page.locator(".drawer .val").filter({ has: page.getByText(name, { exact: true }) });
+  it("get types and defaults from a blueprint in a registry, and are shown without while that does not answer", async () => {
+    const doc = fixture.document("installations/shop-dev-sa/shop");
+    const payments = doc.rows.find((each) => each.id === "Installation/shop-dev-sa/payments");
+    Object.assign(payments, { outside: true, imports: payments.imports.filter((each) => each.state !== "default").map(({ type: _, ...each }) => each) });
+    fixture.answers.declared = [200, { imports: [], exports: [], defaults: [], message: "The blueprint of payments cannot be read: the registry does not answer." }];
+    await visit(part("payments"), async (page) => {
+      await line(page, "brokers").waitFor();
+      assert.equal(asked("declared").length, 0, "a blueprint that the installation contains was asked for");
+      fixture.say("installations", "snapshot", doc);
+      await page.getByText("Types and defaults are not shown. The blueprint of payments cannot be read").waitFor();
+      assert.match(await line(page, "brokers").innerText(), /data[^]*from\s+kafka/);
+      await accessible(page, "values without types");
+      delete fixture.answers.declared;
+      await page.getByRole("button", { name: "Try again" }).click();
+      await line(page, "brokers").getByText("list of string").waitFor();
+      await line(page, "replicas").getByText("default of the blueprint").waitFor();
+      assert.equal(await page.getByText("Types and defaults").count(), 0);
+    });
+  });
   it("have a type, say where an import comes from, and that it is the default of its blueprint", async () => {
     await visit(part("payments"), async (page) => {
       assert.match(await line(page, "brokers").innerText(), /list of string[^]*from\s+kafka/);

@@ -108,8 +108,10 @@ export class Fixture {
     const made = (doc) => json(200, this.scene === "hostile" ? data.hostile(doc) : doc);
     switch (path) {
       case "live": return made(data.live(Date.now(), query.get("name")));
+      case "live/object": return made(data.liveObject(query));
+      case "declared": return made(data.declared);
       case "logs": return made(data.logs(Date.now(), query.get("name")));
-      case "diff": return made(this.scene === "empty" ? { message: "The next job would change nothing.", objects: [] } : data.diff());
+      case "diff": return made(this.scene === "empty" ? { message: "The next job would change nothing.", notes: [], objects: [] } : data.diff());
       case "checks": return json(204);
       case "access": return made(data.access);
       case "me": return made({ user: "user@example.com", groups: ["approvers", "system:authenticated"], mode: "cluster", version: "v1.4.0", cluster: "garden-eu", loginWith: ["token"] });

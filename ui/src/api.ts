@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Calls of the server beside streams. What goes wrong is a Refusal with the server's words.
-import type { Blueprint, Call, Diff, Live, Logs, Me, Overview, Preview, Ref, Rendered, ValueText } from "./documents";
+import type { Blueprint, Call, Declared, Diff, Live, LiveObject, LiveYAML, Logs, Me, Overview, Preview, Ref, Rendered, ValueText } from "./documents";
 import { Refusal } from "./refusal";
 export { Refusal };
 
@@ -45,6 +45,8 @@ export const api = {
   object: (ref: Ref) => call<{ yaml: string }>(query("/api/v1/objects", { ...ref })),
   logs: (namespace: string, name: string) => call<Logs>(query("/api/v1/logs", { namespace, name })),
   live: (namespace: string, name: string) => call<Live>(query("/api/v1/live", { namespace, name })),
+  liveObject: (item: Ref, of: LiveObject) => call<LiveYAML>(query("/api/v1/live/object", { namespace: item.namespace, name: item.name, objectVersion: of.apiVersion ?? "", objectKind: of.kind, objectNamespace: of.namespace ?? "", objectName: of.name })),
+  declared: (namespace: string, name: string) => call<Declared>(query("/api/v1/declared", { namespace, name })),
   diff: (namespace: string, name: string) => call<Diff>(query("/api/v1/diff", { namespace, name })),
   check: () => call<void>("/api/v1/checks", {}),
   access: () => call<Call[]>("/api/v1/access"),

@@ -85,6 +85,11 @@ export function diffText(object: ObjectDiff): string {
   return object.lines.map((line) => `${line.op}${line.text}`).join("\n");
 }
 
+/** placeWords writes the path to what makes an object: "shop › database". */
+export function placeWords(within: string): string {
+  return within.split("/").join(" › ");
+}
+
 /** sizeWords says how much of an object changes. */
 export function sizeWords(of: Tally): string {
   return [of.added > 0 && `${count(of.added, "line")} added`, of.removed > 0 && `${count(of.removed, "line")} removed`].filter(Boolean).join(", ");

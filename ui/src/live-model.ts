@@ -3,7 +3,7 @@
 
 // What a deploy item has in its target cluster now. All of it is pure.
 import type { Asked } from "./asked";
-import type { Live, LiveObject, Row, Tone } from "./documents";
+import type { Live, LiveObject, LiveYAML, Row, Tone } from "./documents";
 import { count, number } from "./format";
 import { gravest } from "./tone";
 
@@ -20,6 +20,24 @@ export function worst(object: LiveObject): Tone {
 /** opensAtFirst says whether an object shows what is below it before anybody has asked: if something there is not done. */
 export function opensAtFirst(object: LiveObject): boolean {
   return object.below.some((each) => worst(each) !== "done");
+}
+
+/** canOpen says whether an object can be shown as YAML: one that is there, and that the server names. */
+export function canOpen(object: LiveObject): boolean {
+  return Boolean(object.apiVersion) && object.name !== "?" && object.status.word !== "Gone";
+}
+
+export type Side = "live" | "rendered";
+
+/** sidesOf are the texts of an object to be shown side by side, or one at a time: what is there first. */
+export function sidesOf(answer: LiveYAML): { side: Side; title: string; text: string }[] {
+  const live = { side: "live" as const, title: "In the target now", text: answer.live };
+  return answer.rendered ? [live, { side: "rendered" as const, title: "As it was rendered", text: answer.rendered }] : [live];
+}
+
+/** isOver says whether what was known of an object is not worth showing any more: it is gone, or nobody may see it. */
+export function isOver(asked: Asked<LiveYAML> | undefined): boolean {
+  return asked?.refused !== undefined && [403, 404, 422].includes(asked.refused.status);
 }
 
 function all(objects: LiveObject[]): LiveObject[] {

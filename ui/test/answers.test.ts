@@ -5,12 +5,13 @@ import { describe, expect, it } from "vitest";
 import { changes, checkOf, known, rightsOf } from "../src/access-model";
 import { Book } from "../src/asked";
 import { expiry, isDue, latency, reach } from "../src/check-model";
-import { changeLook, diffText, diffWords, isLong, maskedWords, pieces, tally } from "../src/diff-model";
+import { changeLook, diffText, diffWords, isLong, maskedWords, pieces, placeWords, tally } from "../src/diff-model";
 import type { DiffLine, LiveObject, ObjectDiff, PastJob, Row, TargetRow, Tone } from "../src/documents";
-import { belowWords, isLiveRow, liveRows, liveWords, opensAtFirst, stampOf, withLive, worst } from "../src/live-model";
+import { belowWords, canOpen, isLiveRow, isOver, liveRows, liveWords, opensAtFirst, sidesOf, stampOf, withLive, worst } from "../src/live-model";
 import { levelCounts, levelOf, logText, ofLevel } from "../src/log-model";
 import { pastLines, pastWords } from "../src/past-model";
 import { Refusal } from "../src/refusal";
+import { typed, typesNote } from "../src/values-model";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -99,6 +100,39 @@ describe("live objects", () => {
   });
 });
 
+describe("a live object", () => {
+  const named = (more: Partial<LiveObject>): LiveObject => ({ ...object("Pod", "p"), apiVersion: "v1", ...more });
+  it("opens if it is there and has a name", () => {
+    expect(canOpen(named({}))).toBe(true);
+    expect([canOpen(object("Pod", "p")), canOpen(named({ name: "?" })), canOpen(named({ status: { tone: "failed", word: "Gone" } }))]).toEqual([false, false, false]);
+  });
+  it("has what was rendered beside it if that is known", () => {
+    expect(sidesOf({ live: "a" }).map((each) => each.side)).toEqual(["live"]);
+    expect(sidesOf({ live: "a", rendered: "b" }).map((each) => each.text)).toEqual(["a", "b"]);
+  });
+  it("is not shown any more once it is gone or refused, but stays while the server is away", () => {
+    expect([undefined, new Refusal(404, ""), new Refusal(403, ""), new Refusal(0, "")].map((refused) => isOver({ asking: false, ...(refused ? { refused } : {}) }))).toEqual([false, true, true, false]);
+  });
+});
+
+describe("values of a blueprint in a registry", () => {
+  const value = (name: string, more = {}): Row["imports"][number] => ({ name, kind: "data", state: "there", ...more });
+  const row: Row = { ...item(), imports: [value("a"), value("b", { type: "string" }), value("c[0]")], exports: [value("out")] };
+  const declared = { imports: [{ name: "a", type: "integer" }, { name: "b", type: "object" }, { name: "c", type: "kubernetes-cluster" }, { name: "e" }], exports: [{ name: "out", type: "list" }], defaults: [value("d", { state: "default" }), value("a", { state: "default" })] };
+  it("get its types and defaults", () => {
+    expect(typed(row, undefined)).toEqual({ imports: row.imports, exports: row.exports });
+    const { imports, exports } = typed(row, declared);
+    expect(imports.map((each) => [each.name, each.type])).toEqual([["a", "integer"], ["b", "string"], ["c[0]", "kubernetes-cluster"], ["d", undefined]]);
+    expect(exports[0]?.type).toBe("list");
+  });
+  it("say what is missing", () => {
+    expect(typesNote(undefined)).toMatch(/being read/);
+    expect(typesNote({ asking: false, answer: declared })).toBe("");
+    expect(typesNote({ asking: false, answer: { ...declared, message: "No." } })).toBe("Types and defaults are not shown. No.");
+    expect(typesNote({ asking: false, refused: new Refusal(403, "You may not.") })).toBe("Types and defaults are not shown. You may not.");
+  });
+});
+
 describe("log", () => {
   const lines = [{ level: "info", text: "a", time: "T1" }, { level: "ERROR", text: "b" }, { level: "odd", text: "c" }];
   it("takes unknown levels for information, counts and filters", () => {
@@ -130,10 +164,11 @@ describe("diff", () => {
     expect(pieces([])).toEqual([]);
   });
   it("sums up, folds long ones, and is copied as diff writes it", () => {
-    expect(diffWords({ objects: [differs("+a", "create"), differs("+a"), differs("-a", "delete"), differs("+b")] })).toBe("1 created, 2 changed, 1 deleted");
+    expect(diffWords({ notes: [], objects: [differs("+a", "create"), differs("+a"), differs("-a", "delete"), differs("+b")] })).toBe("1 created, 2 changed, 1 deleted");
     expect(isLong(differs("+a"))).toBe(false);
     expect(isLong(differs(Array.from({ length: 40 }, () => "+a").join("|")))).toBe(true);
     expect(diffText(differs(" a|-b|+c"))).toBe(" a\n-b\n+c");
+    expect(placeWords("shop/database")).toBe("shop › database");
     expect(changeLook("odd")).toMatchObject({ word: "odd" });
   });
 });

@@ -94,7 +94,8 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	server, err := web.New(web.Options{
-		Config: config, Mode: web.Local, Namespaces: namespaces, DefaultRepository: standard, Log: logr.Discard(),
+		Config: config, Mode: web.Local, Namespaces: namespaces, DefaultRepository: standard, Inspectors: o.env.Inspectors,
+		Log: logr.Discard(),
 	})
 	if err != nil {
 		return err
@@ -213,8 +214,8 @@ func (o *serveOptions) run(ctx context.Context) error {
 	}
 	server, err := web.New(web.Options{
 		Config: config, Mode: web.Cluster, Hosts: o.hosts, Namespaces: o.namespaces, Key: key, ClusterName: o.clusterName, OIDC: provider,
-		DefaultRepository: standard,
-		Log:               logr.FromSlogHandler(slog.NewJSONHandler(o.env.ErrOut, nil)),
+		DefaultRepository: standard, Inspectors: o.env.Inspectors,
+		Log: logr.FromSlogHandler(slog.NewJSONHandler(o.env.ErrOut, nil)),
 	})
 	if err != nil {
 		return err

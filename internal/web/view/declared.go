@@ -24,7 +24,8 @@ type declared struct {
 var inlineBlueprints = lru.NewCache[declared](16 << 20)
 
 // declaredBy reads the blueprint of an installation if the installation contains it. Others are in registries and repositories, where a
-// page that is made ten times in a second cannot look; of these, and of one that cannot be read, nothing is known.
+// page that is made ten times in a second cannot look: NewDeclared tells of these when somebody asks. Of one that cannot be read, nothing
+// is known.
 func declaredBy(object *lsv1alpha1.Installation) declared {
 	if object.Spec.Blueprint.Inline == nil {
 		return declared{}
@@ -49,6 +50,27 @@ func readDeclared(tree lsv1alpha1.AnyJSON) declared {
 		return declared{}
 	}
 	return declared{imports: b.Imports, exports: b.Exports}
+}
+
+// NewDeclared shows what the blueprint of an installation says of its imports and exports, wherever that was read.
+func NewDeclared(object *lsv1alpha1.Installation, imports []lsv1alpha1.ImportDefinition, exports []lsv1alpha1.ExportDefinition) Declared {
+	d := declared{imports: imports, exports: exports}
+	shown := Declared{Imports: []NamedType{}, Exports: []NamedType{}, Defaults: orEmpty(d.defaults(provides(object)))}
+	for i := range exports {
+		shown.Exports = append(shown.Exports, NamedType{exports[i].Name, TypeWords(&exports[i].FieldValueDefinition)})
+	}
+	d.eachImport(func(definition *lsv1alpha1.ImportDefinition) {
+		shown.Imports = append(shown.Imports, NamedType{definition.Name, TypeWords(&definition.FieldValueDefinition)})
+	})
+	return shown
+}
+
+// eachImport visits all imports, also those that depend on others.
+func (d declared) eachImport(visit func(*lsv1alpha1.ImportDefinition)) {
+	for i := range d.imports {
+		visit(&d.imports[i])
+		declared{imports: d.imports[i].ConditionalImports}.eachImport(visit)
+	}
 }
 
 // typeOfImport looks for an import, also among those that depend on others.

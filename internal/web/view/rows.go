@@ -79,6 +79,9 @@ func (t *tree) row(node *objecttree.Node, depth int, parent string) Row {
 	if item, ok := node.DeployItem(); ok {
 		row.Type = string(item.Spec.Type)
 	}
+	if inst, ok := node.Installation(); ok {
+		row.Outside = inst.Spec.Blueprint.Inline == nil
+	}
 	row.Spans = t.spans(node, row.Status.Tone, before)
 	row.Imports, row.Exports = t.values.of(node, known)
 	for _, object := range node.Deployed().Objects {

@@ -184,8 +184,10 @@ type Row struct {
 	Status   Status `json:"status"`
 	WaitsFor string `json:"waitsFor,omitempty"`
 	// Type is that of a deploy item, Target the name of its target.
-	Type      string     `json:"type,omitempty"`
-	Target    string     `json:"target,omitempty"`
+	Type   string `json:"type,omitempty"`
+	Target string `json:"target,omitempty"`
+	// Outside says that the blueprint of an installation is outside of the cluster: types and defaults of values have to be asked for.
+	Outside   bool       `json:"outside,omitempty"`
 	Spans     []Span     `json:"spans"`
 	WaitedFor []string   `json:"waitedFor"`
 	Imports   []Value    `json:"imports"`
@@ -262,6 +264,30 @@ type LiveObject struct {
 	Below      []LiveObject `json:"below"`
 }
 
+// LiveYAML is an object in a target cluster as it is now, and as its deploy item wants it to be, if that is known. Secrets are masked.
+type LiveYAML struct {
+	Live     string `json:"live"`
+	Rendered string `json:"rendered,omitempty"`
+	// Cut says that one of them is too long to be shown as a whole.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// Declared is what the blueprint of an installation says of its imports and exports, if that is outside of the cluster. Message says why
+// it is not known.
+type Declared struct {
+	Imports []NamedType `json:"imports"`
+	Exports []NamedType `json:"exports"`
+	// Defaults are imports that the installation does not provide, and that have a value nevertheless.
+	Defaults []Value `json:"defaults"`
+	Message  string  `json:"message,omitempty"`
+}
+
+// NamedType is the type of an import or export in words; it is empty if the blueprint says no more than that it is data or a target.
+type NamedType struct {
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+}
+
 // Logs are what deployers have said of a deploy item, the oldest line first. Message says where to look if there are none to show.
 type Logs struct {
 	Lines   []LogLine `json:"lines"`
@@ -276,10 +302,11 @@ type LogLine struct {
 	Text  string `json:"text"`
 }
 
-// Diff is what the next job of an installation would change of the objects that its blueprint makes. Message says why it is not known, or
-// that nothing would change.
+// Diff is what the next job of an installation would change of the objects that blueprints make, of its own and of those below. Message
+// says why it is not known, or that nothing would change. Notes say what cannot be known beforehand, and what is left out.
 type Diff struct {
 	Message string       `json:"message,omitempty"`
+	Notes   []string     `json:"notes"`
 	Objects []ObjectDiff `json:"objects"`
 }
 
@@ -287,6 +314,8 @@ type Diff struct {
 type ObjectDiff struct {
 	Ref   Ref    `json:"ref"`
 	Title string `json:"title"`
+	// Within is the path to the nested installation, and to the deploy item with a chart, that makes the object, such as shop/database.
+	Within string `json:"within,omitempty"`
 	// Change is create, update or delete.
 	Change string     `json:"change"`
 	Lines  []DiffLine `json:"lines"`

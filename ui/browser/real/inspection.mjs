@@ -7,9 +7,11 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isDone, succeeded } from "./cluster.mjs";
 import { Door } from "./door.mjs";
-import { dataObject, place, target, writer } from "./objects.mjs";
+import { dataObject, installation, mock, namespace, place, target, writer } from "./objects.mjs";
 import { agree, choose } from "./press.mjs";
 import { notReloaded } from "./world.mjs";
+
+const landscaper = "landscaper.gardener.cloud/v1alpha1";
 
 /** greeter writes a text that it imports, and has done so. */
 async function greeter(world, ns) {
@@ -75,6 +77,57 @@ export const inspection = {
       await changes(page).getByText(nothing).waitFor();
       await notReloaded(page);
     });
+  },
+
+  "the page says what a job would change in an installation below, and what it cannot know before": async (world) => {
+    const ns = "deep";
+    const template = (imports, items, more = {}) => JSON.stringify({ apiVersion: landscaper, kind: "Blueprint", imports, ...more, deployExecutions: [{ name: "items", type: "GoTemplate", template: JSON.stringify({ deployItems: items }).replace('"TEXT"', "{{ toJson .imports.text }}") }] });
+    const text = { name: "text", type: "data", schema: { type: "string" } };
+    const sub = (name, blueprint, rest) => ({ apiVersion: landscaper, kind: "InstallationTemplate", name, blueprint: { filesystem: { "blueprint.yaml": blueprint } }, ...rest });
+    const first = template([text], [mock("source", { export: { made: "today" } })], {
+      exports: [{ name: "made", type: "data", schema: { type: "string" } }],
+      exportExecutions: [{ name: "made", type: "GoTemplate", template: "exports: {made: {{ .values.deployitems.source.made }}}" }],
+    });
+    const parts = [
+      sub("first", first, { imports: { data: [{ name: "text", dataRef: "text" }] }, exports: { data: [{ name: "made", dataRef: "made" }] } }),
+      sub("second", template([text], [mock("sink", { providerStatus: { apiVersion: "example.org/v1", kind: "Status", text: "TEXT" } })]), { imports: { data: [{ name: "text", dataRef: "text" }] } }),
+      sub("third", template([{ ...text, name: "made" }], [mock("end")]), { imports: { data: [{ name: "made", dataRef: "made" }] } }),
+    ];
+    await world.cluster.apply(namespace(ns), dataObject(ns, "word", "good morning"), installation(ns, "outer", { imports: [text], more: { subinstallations: parts }, spec: { imports: { data: [{ name: "text", dataRef: "word" }] } } }));
+    await world.cluster.until("Installation", ns, "outer", "succeeded", succeeded);
+    await world.visit(`/installations/${ns}/outer?diff=on`, async (page) => {
+      await changes(page).getByText("export made of outer/first").waitFor();
+      await changes(page).getByText("As far as is known, the next job would change nothing").waitFor();
+      await world.cluster.apply(dataObject(ns, "word", "good night"));
+      await changes(page).getByRole("button", { name: "Compare again" }).click();
+      await changes(page).getByRole("button", { name: /^sink DeployItem .* · of second/ }).waitFor();
+      const lines = changes(page).getByRole("group", { name: "Changes of sink" }).locator(".ln");
+      await lines.filter({ hasText: /removed:\s+text: good morning/ }).waitFor();
+      await lines.filter({ hasText: /added:\s+text: good night/ }).waitFor();
+      await changes(page).getByText("1 changed", { exact: true }).waitFor();
+      await notReloaded(page);
+    });
+  },
+
+  "an object in the target opens as YAML as it is there, beside what was rendered": async (world) => {
+    const ns = "opened";
+    await greeter(world, ns);
+    await world.cluster.patch("ConfigMap", ns, "greeter", { data: { text: "changed by hand" } });
+    await world.visit(`/installations/${ns}/greeter`, async (page) => {
+      await page.getByRole("row", { name: /^Unfold greeter greeter Execution/ }).getByRole("button").click();
+      await page.getByRole("row", { name: /greeter DeployItem/ }).click();
+      await page.getByRole("tab", { name: /^Objects/ }).click();
+      await page.getByRole("list", { name: "Objects of greeter in its target" }).getByRole("button", { name: "greeter", exact: true }).click();
+      const { metadata } = await world.cluster.get("ConfigMap", ns, "greeter");
+      const live = page.getByLabel("YAML of ConfigMap greeter", { exact: true });
+      await live.filter({ hasText: "text: changed by hand" }).filter({ hasText: metadata.uid }).waitFor();
+      await page.getByLabel("YAML of ConfigMap greeter as it was rendered", { exact: true }).filter({ hasText: "text: good morning" }).waitFor();
+      assert.equal(await page.getByText("managedFields").count(), 0);
+      await world.cluster.remove("ConfigMap", ns, "greeter");
+      await page.getByRole("button", { name: "Read it again" }).click();
+      await page.getByRole("dialog").getByText("is not in the cluster any more").waitFor();
+      await notReloaded(page);
+    }, { allowed: (said) => /404/.test(said) });
   },
 
   "the log of a deploy item has what its deployer has said": async (world) => {

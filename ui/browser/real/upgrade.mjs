@@ -12,8 +12,15 @@ import { notReloaded } from "./world.mjs";
 
 const ns = "upgrade";
 const names = ["before", "gate", "after"];
-/** next is the build that takes over: the same one, unless ESPALIER_NEXT names another. */
-const next = process.env.ESPALIER_NEXT ?? program;
+/** next is the build that takes over, which calls itself another version: "make ui-journeys" makes it, unless ESPALIER_NEXT names another. */
+const next = process.env.ESPALIER_NEXT ?? `${program}-next`;
+
+/** versionOf is what a build calls itself. */
+async function versionOf(file, env) {
+  const { code, stdout, stderr } = await run(file, ["version", "-o", "json"], env);
+  assert.equal(code, 0, `${file} does not say its version: ${stderr}`);
+  return stdout;
+}
 
 /** Plane is a control plane of its own, with a server of the web UI that is not upgraded with it. */
 class Plane {
@@ -92,6 +99,7 @@ async function ends(plane, page, door, before) {
 
 export const upgrade = {
   "J10: another build takes over during a job: the page goes on, and nothing is done twice": async (world) => {
+    assert.notEqual(await versionOf(next, world.env), await versionOf(program, world.env), "the build that takes over is the same one");
     const plane = new Plane(world);
     let door;
     try {

@@ -182,6 +182,8 @@ export interface Row {
   /** Type is that of a deploy item, Target the name of its target. */
   type?: string;
   target?: string;
+  /** Outside says that the blueprint of an installation is outside of the cluster: types and defaults of values have to be asked for. */
+  outside?: boolean;
   spans: Span[];
   waitedFor: string[];
   imports: Value[];
@@ -258,6 +260,32 @@ export interface LiveObject {
   below: LiveObject[];
 }
 
+/** LiveYAML is an object in a target cluster as it is now, and as its deploy item wants it to be, if that is known. Secrets are masked. */
+export interface LiveYAML {
+  live: string;
+  rendered?: string;
+  /** Cut says that one of them is too long to be shown as a whole. */
+  cut?: boolean;
+}
+
+/**
+ * Declared is what the blueprint of an installation says of its imports and exports, if that is outside of the cluster. Message says why
+ * it is not known.
+ */
+export interface Declared {
+  imports: NamedType[];
+  exports: NamedType[];
+  /** Defaults are imports that the installation does not provide, and that have a value nevertheless. */
+  defaults: Value[];
+  message?: string;
+}
+
+/** NamedType is the type of an import or export in words; it is empty if the blueprint says no more than that it is data or a target. */
+export interface NamedType {
+  name: string;
+  type?: string;
+}
+
 /** Logs are what deployers have said of a deploy item, the oldest line first. Message says where to look if there are none to show. */
 export interface Logs {
   lines: LogLine[];
@@ -273,11 +301,12 @@ export interface LogLine {
 }
 
 /**
- * Diff is what the next job of an installation would change of the objects that its blueprint makes. Message says why it is not known, or
- * that nothing would change.
+ * Diff is what the next job of an installation would change of the objects that blueprints make, of its own and of those below. Message
+ * says why it is not known, or that nothing would change. Notes say what cannot be known beforehand, and what is left out.
  */
 export interface Diff {
   message?: string;
+  notes: string[];
   objects: ObjectDiff[];
 }
 
@@ -285,6 +314,8 @@ export interface Diff {
 export interface ObjectDiff {
   ref: Ref;
   title: string;
+  /** Within is the path to the nested installation, and to the deploy item with a chart, that makes the object, such as shop/database. */
+  within?: string;
   /** Change is create, update or delete. */
   change: string;
   lines: DiffLine[];

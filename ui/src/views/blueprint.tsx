@@ -13,7 +13,7 @@ import { Body, useLive, Verdict } from "../page";
 import { CommandLine, CopyButton, Empty, Hidden, Loading, Panel, Segments } from "../parts";
 import { key } from "../refs";
 import { dot, overview as known } from "../state";
-import { YamlLine } from "./drawer";
+import { YamlLine } from "./yaml";
 
 export function BlueprintsView() {
   const live = useLive<Overview>("/api/v1/stream/overview", (doc, change) => applyChange(doc, change as OverviewChange));

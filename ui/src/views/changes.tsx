@@ -4,11 +4,11 @@
 // What the next job would change. It is asked for when somebody wants to know, since the server has to render the blueprint for it.
 import { useId, useMemo, useState } from "preact/hooks";
 import { api } from "../api";
-import { changeLook, diffText, diffWords, isLong, maskedWords, pieces, sizeWords, tally, type Piece } from "../diff-model";
+import { changeLook, diffText, diffWords, isLong, maskedWords, pieces, placeWords, sizeWords, tally, type Piece } from "../diff-model";
 import type { Diff, Installation, ObjectDiff } from "../documents";
 import { count, number } from "../format";
 import { Icon } from "../icons";
-import { AgainButton, CopyButton, Empty, Loading, Panel, RefusedBox, useBook } from "../parts";
+import { AgainButton, CopyButton, Empty, Loading, LongText, Panel, RefusedBox, useBook } from "../parts";
 import { useQuery } from "../router";
 
 const title = "What would a job change?";
@@ -18,7 +18,7 @@ export function ChangesPanel({ doc }: { doc: Installation }) {
   if (shown !== "on") {
     return (
       <section class="panel changes closed" id="changes" aria-label={title}>
-        <div class="grow"><h2>{title}</h2><p class="muted">The blueprint is rendered with the imports as they are now, and compared with what is there. Nothing is changed.</p></div>
+        <div class="grow"><h2>{title}</h2><p class="muted">The blueprint and those of all installations below are rendered with the imports as they are now, and compared with what is there. Nothing is changed.</p></div>
         <button type="button" class="btn" onClick={() => show("on")}><Icon name="diff" />Show the changes</button>
       </section>
     );
@@ -42,16 +42,26 @@ function Shown({ doc, onHide }: { doc: Installation; onHide: () => void }) {
 
 function Objects({ diff, name }: { diff: Diff; name: string }) {
   const masked = diff.objects.reduce((sum, object) => sum + tally(object).masked, 0);
+  if (diff.objects.length === 0 && diff.notes.length > 0) {
+    return <><Empty icon="done" tone="s-done" title="As far as is known, the next job would change nothing" /><Notes diff={diff} /></>;
+  }
   if (diff.objects.length === 0) {
     return <Empty icon="done" tone="s-done" title={diff.message || `A job of ${name} would change nothing`} />;
   }
   return (
     <>
-      {diff.message && <p class="note padded"><Icon name="warn" class="s-waiting" /><span class="any">{diff.message}</span></p>}
+      <Notes diff={diff} />
       <ul class="objdiffs">{diff.objects.map((object, i) => <OneObject key={`${object.ref.kind}/${object.ref.namespace}/${object.ref.name}/${i}`} object={object} />)}</ul>
       {masked > 0 && <footer><Icon name="lock" /><span>{maskedWords(masked)} You see whether they change, but not how.</span></footer>}
     </>
   );
+}
+
+/** Notes say what cannot be known before the job. */
+function Notes({ diff }: { diff: Diff }) {
+  const notes = [...(diff.message ? [diff.message] : []), ...diff.notes];
+  if (notes.length === 0) return null;
+  return <ul class="diffnotes" aria-label="What cannot be known, or is left out">{notes.map((note, i) => <li key={i} class="note"><Icon name="warn" class="s-waiting" /><span class="any"><LongText text={note} limit={400} /></span></li>)}</ul>;
 }
 
 function OneObject({ object }: { object: ObjectDiff }) {
@@ -66,7 +76,7 @@ function OneObject({ object }: { object: ObjectDiff }) {
       <div class="objhead">
         <button type="button" class="opens" aria-expanded={open} aria-controls={open ? id : undefined} onClick={() => choose(!open)}>
           <Icon name={open ? "chevd" : "chev"} class="faint" /><Icon name={look.icon} class={look.colour} />
-          <span class="who"><b class="any">{name}</b><small class="any">{object.ref.kind} {object.ref.namespace ? `${object.ref.namespace}/` : ""}{object.ref.name}</small></span>
+          <span class="who"><b class="any">{name}</b><small class="any">{object.ref.kind} {object.ref.namespace ? `${object.ref.namespace}/` : ""}{object.ref.name}{object.within ? ` · of ${placeWords(object.within)}` : ""}</small></span>
           <span class={`word ${look.colour}`}>{look.word}</span>
           <span class="pm" aria-hidden="true">{of.added > 0 && <span class="a">+{number(of.added)}</span>} {of.removed > 0 && <span class="d">−{number(of.removed)}</span>}</span>
           <span class="sr">, {sizeWords(of)}{open ? "" : `, ${count(object.lines.length, "line")} folded`}</span>

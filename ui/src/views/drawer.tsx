@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What is known of one object: values, objects, events, log. Values are asked for when somebody wants to see them, with his rights.
-import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { api, Refusal } from "../api";
 import type { Asked } from "../asked";
 import type { Deployed, Event, Live, Ref, Row, Value } from "../documents";
 import { absolute, clock, number } from "../format";
 import { Icon } from "../icons";
-import { Age, CommandLine, CopyButton, Loading, LongText, RefLink, StatusIcon } from "../parts";
+import { Age, CommandLine, CopyButton, Loading, LongText, RefLink, StatusIcon, useBook } from "../parts";
 import { key } from "../refs";
+import { typed, typesNote } from "../values-model";
 import { LiveSection } from "./live";
 import { Log } from "./logs";
+import { YamlText } from "./yaml";
 
 export const tabs = ["values", "objects", "events", "log"] as const;
 export type Tab = (typeof tabs)[number];
@@ -56,15 +57,20 @@ export function Drawer({ row, events, tab, live, onTab, onClose, onGo, onAgain }
   );
 }
 
+/** Values asks for types and defaults where the blueprint is outside of the cluster. Nobody waits for that: values are shown without until then. */
 function Values({ row, onGo }: { row: Row; onGo: (ref: Ref) => void }) {
-  const there = row.imports.filter((value) => value.state === "there" || value.state === "default").length;
-  const written = row.exports.filter((value) => value.state === "there").length;
+  const [asked, again] = useBook(() => api.declared(row.ref.namespace, row.ref.name), row.id, row.outside === true);
+  const { imports, exports } = typed(row, asked?.answer);
+  const note = row.outside ? typesNote(asked) : "";
+  const there = imports.filter((value) => value.state === "there" || value.state === "default").length;
+  const written = exports.filter((value) => value.state === "there").length;
   return (
     <>
-      {row.imports.length > 0 && <section><h3><Icon name="in" class="faint" />Imports <span class="faint">{there} of {row.imports.length} {there === 1 && row.imports.length === 1 ? "is" : "are"} there</span></h3>{row.imports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} />)}</section>}
-      {row.exports.length > 0 && <section><h3><Icon name="out" class="faint" />Exports <span class="faint">{written} of {row.exports.length} {written === 1 && row.exports.length === 1 ? "is" : "are"} written</span></h3>{row.exports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} out />)}</section>}
+      {imports.length > 0 && <section><h3><Icon name="in" class="faint" />Imports <span class="faint">{there} of {imports.length} {there === 1 && imports.length === 1 ? "is" : "are"} there</span></h3>{imports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} />)}</section>}
+      {exports.length > 0 && <section><h3><Icon name="out" class="faint" />Exports <span class="faint">{written} of {exports.length} {written === 1 && exports.length === 1 ? "is" : "are"} written</span></h3>{exports.map((value) => <ValueLine key={value.name} value={value} row={row} onGo={onGo} out />)}</section>}
+      {note && <section class="untyped"><p class="note" role="status"><Icon name="unknown" class="faint" /><span class="any">{note} {asked?.refused || asked?.answer?.message ? <button type="button" class="linkish" disabled={asked?.asking} onClick={again}>Try again</button> : null}</span></p></section>}
       {row.target && <section><h3><Icon name="box" class="faint" />Runs on</h3><div class="val"><span class="nm">{row.target}</span><span class="ty">Target</span></div></section>}
-      {row.imports.length + row.exports.length === 0 && !row.target && <p class="nothing">It has neither imports nor exports.</p>}
+      {imports.length + exports.length === 0 && !row.target && !note && <p class="nothing">It has neither imports nor exports.</p>}
     </>
   );
 }
@@ -154,20 +160,7 @@ export function Yaml({ of, label }: { of: Ref; label: string }) {
   }
   if (text === "asking") return <Loading rows={4} />;
   if (text instanceof Refusal) return <><p class="s-failed" role="alert">{text.message}</p>{text.command && <CommandLine text={text.command} />}</>;
-  return <Source2 text={text} label={label} />;
-}
-
-function Source2({ text, label }: { text: string; label: string }) {
-  return (
-    <div class="yaml"><CopyButton text={text} label={`Copy the YAML of ${label}`} /><pre tabIndex={0} aria-label={`YAML of ${label}`}>{text.split("\n").map((line, i) => <YamlLine key={i} text={line} />)}</pre></div>
-  );
-}
-
-/** YamlLine sets off the name of a field, which is all that a reader looks for. */
-export function YamlLine({ text }: { text: string }): ComponentChildren {
-  const parts = /^(\s*(?:- )*)([A-Za-z0-9_./"'-]+:)(.*)$/.exec(text);
-  if (!parts) return <span class="yl">{text}{"\n"}</span>;
-  return <span class="yl">{parts[1]}<span class="yk">{parts[2]}</span>{parts[3]}{"\n"}</span>;
+  return <YamlText text={text} label={label} />;
 }
 
 /** Timeline has the newest first; the server has folded what is the same. */

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-package view_test
+package preview_test
 
 import (
 	"fmt"
@@ -11,25 +11,25 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"espalier.dev/internal/masking"
-	"espalier.dev/internal/web/view"
+	"espalier.dev/internal/preview"
 )
 
 // made is an object whose content is written as YAML.
-func made(t *testing.T, name, content string) view.Made {
+func made(t *testing.T, name, content string) preview.Made {
 	t.Helper()
-	m := view.Made{Ref: view.Ref{Kind: "DeployItem", Namespace: "a", Name: name}, Title: name}
+	m := preview.Made{Kind: "DeployItem", Namespace: "a", Name: name, Title: name}
 	if err := yaml.Unmarshal([]byte(content), &m.Content); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// told writes diffs as text.
-func told(diffs []view.ObjectDiff) string {
+// told writes changes as text.
+func told(changes []preview.Change) string {
 	var text strings.Builder
-	for _, diff := range diffs {
-		fmt.Fprintf(&text, "%s %s\n", diff.Change, diff.Ref.Name)
-		for _, line := range diff.Lines {
+	for _, change := range changes {
+		fmt.Fprintf(&text, "%s %s\n", change.What, change.Name)
+		for _, line := range change.Lines {
 			fmt.Fprintf(&text, "%s%s\n", line.Op, line.Text)
 		}
 	}
@@ -58,7 +58,7 @@ func TestWhatAJobWouldChange(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var before, after []view.Made
+			var before, after []preview.Made
 			for _, object := range []string{"x", "y"} {
 				if content, exists := test.before[object]; exists {
 					before = append(before, made(t, object, content))
@@ -67,7 +67,7 @@ func TestWhatAJobWouldChange(t *testing.T) {
 					after = append(after, made(t, object, content))
 				}
 			}
-			if got := told(view.NewDiff(before, after, &masking.Values{})); got != test.want {
+			if got := told(preview.Compare(before, after, &masking.Values{})); got != test.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -91,7 +91,7 @@ func TestSecretsAreMaskedInADiff(t *testing.T) {
 		"in what comes anew": {"a: 1", "a: 1\np: " + fresh, "update x\n a: 1\n+p: <masked>\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := told(view.NewDiff([]view.Made{made(t, "x", test.before)}, []view.Made{made(t, "x", test.after)}, secrets))
+			got := told(preview.Compare([]preview.Made{made(t, "x", test.before)}, []preview.Made{made(t, "x", test.after)}, secrets))
 			if got != test.want || strings.Contains(got, "swordfish") {
 				t.Errorf("%q", got)
 			}
@@ -105,7 +105,7 @@ func TestLargeObjectsAreComparedToo(t *testing.T) {
 		fmt.Fprintf(&before, "k%04d: old\n", i)
 		fmt.Fprintf(&after, "k%04d: new\n", i)
 	}
-	got := view.NewDiff([]view.Made{made(t, "x", before.String())}, []view.Made{made(t, "x", after.String())}, &masking.Values{})
+	got := preview.Compare([]preview.Made{made(t, "x", before.String())}, []preview.Made{made(t, "x", after.String())}, &masking.Values{})
 	if len(got) != 1 || len(got[0].Lines) != 2001 || !strings.Contains(got[0].Lines[2000].Text, "more") {
 		t.Errorf("%d objects", len(got))
 	}

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/offline"
+)
+
+// tree is what a job would make, by the names of the installations that make it.
+type tree struct {
+	executions map[string]*lsv1alpha1.Execution
+	nested     map[string][]*lsv1alpha1.Installation
+}
+
+func treeOf(result *offline.Result) (*tree, error) {
+	plain, err := result.Manifests(true)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{executions: map[string]*lsv1alpha1.Execution{}, nested: map[string][]*lsv1alpha1.Installation{}}
+	for _, manifest := range plain {
+		if err := t.take(manifest); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// take keeps an object that was rendered.
+func (t *tree) take(manifest map[string]any) error {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return fmt.Errorf("write what was rendered: %w", err)
+	}
+	switch manifest["kind"] {
+	case "Execution":
+		e := &lsv1alpha1.Execution{}
+		if err := json.Unmarshal(text, e); err != nil {
+			return fmt.Errorf("read the execution that was rendered: %w", err)
+		}
+		t.executions[e.Name] = e
+	case "Installation":
+		inst := &lsv1alpha1.Installation{}
+		if err := json.Unmarshal(text, inst); err != nil {
+			return fmt.Errorf("read the installation that was rendered: %w", err)
+		}
+		parent := inst.Labels[lsv1alpha1.EncompassedByLabel]
+		t.nested[parent] = append(t.nested[parent], inst)
+	}
+	return nil
+}
+
+// items are the deploy items that an installation would have.
+func (t *tree) items(of offline.Made) ([]item, error) {
+	e := t.executions[of.Name]
+	if e == nil {
+		return nil, nil
+	}
+	templates, err := e.Spec.Items()
+	if err != nil {
+		return nil, err
+	}
+	var all []item
+	for _, template := range templates {
+		spec := lsv1alpha1.DeployItemSpec{Context: e.Spec.Context, Flow: e.Spec.Flow}
+		spec.Type, spec.Target, spec.Configuration = template.Type, template.Target, template.Configuration
+		spec.Timeout, spec.UpdateOnChangeOnly, spec.OnDelete = template.Timeout, template.UpdateOnChangeOnly, template.OnDelete
+		all = append(all, item{of: of, name: template.Name, spec: spec, dependsOn: template.DependsOn})
+	}
+	return all, nil
+}
+
+// item is a deploy item of an installation, by the name that the execution gives it.
+type item struct {
+	of        offline.Made
+	name      string
+	spec      lsv1alpha1.DeployItemSpec
+	dependsOn []string
+}
+
+func (i item) made() Made {
+	return Made{
+		Kind: "DeployItem", Namespace: i.of.Namespace, Name: execution.ItemName(i.of.Name, i.name), Title: i.name,
+		Content: contentOf(i.spec, i.dependsOn),
+	}
+}
+
+// items are the deploy items that an installation has.
+func (l *look) items(ctx context.Context, of offline.Made) ([]item, error) {
+	var list lsv1alpha1.DeployItemList
+	if err := l.list(ctx, &list, deployItems, in(of.Namespace, map[string]string{lsv1alpha1.ExecutionManagedByLabel: of.Name})); err != nil {
+		return nil, err
+	}
+	var all []item
+	for i := range list.Items {
+		if object := &list.Items[i]; object.DeletionTimestamp.IsZero() {
+			all = append(all, item{
+				of: of, name: object.Labels[lsv1alpha1.ExecutionManagedNameLabel], spec: object.Spec,
+				dependsOn: strings.Split(object.Annotations[lsv1alpha1.ExecutionDependsOnAnnotation], ","),
+			})
+		}
+	}
+	return all, nil
+}
+
+// contentOf is a spec as JSON values, with what an item depends on.
+func contentOf(spec any, dependsOn []string) map[string]any {
+	content := map[string]any{}
+	text, err := json.Marshal(spec)
+	if err == nil {
+		err = json.Unmarshal(text, &content)
+	}
+	if err != nil {
+		return map[string]any{"problem": "it cannot be written as JSON"}
+	}
+	if len(dependsOn) > 0 && dependsOn[0] != "" {
+		content["dependsOn"] = dependsOn
+	}
+	return content
+}
+
+func madeOf(inst *lsv1alpha1.Installation) Made {
+	return Made{
+		Kind: "Installation", Namespace: inst.Namespace, Name: inst.Name, Content: contentOf(inst.Spec, nil),
+		Title: cmp.Or(inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation], inst.Name),
+	}
+}
+
+// compare goes through all installations that were rendered. Of those that were not, nothing is said: nobody knows what they would become.
+func (l *look) compare(ctx context.Context, rendered []offline.Made, next *tree) (*Diff, error) {
+	diff := &Diff{}
+	for _, of := range rendered {
+		within := strings.TrimPrefix(strings.TrimPrefix(of.Path, l.root.Name), "/")
+		before, err := l.items(ctx, of)
+		if err != nil {
+			return nil, err
+		}
+		after, err := next.items(of)
+		if err != nil {
+			return nil, err
+		}
+		l.addItems(ctx, diff, within, [2][]item{before, after})
+		if err := l.addNested(ctx, diff, within, [2][]*lsv1alpha1.Installation{l.nested[of.Name], next.nested[of.Name]}); err != nil {
+			return nil, err
+		}
+	}
+	return diff, nil
+}
+
+// addItems compares deploy items, and what those deploy that change.
+func (l *look) addItems(ctx context.Context, diff *Diff, within string, pair [2][]item) {
+	var made [2][]Made
+	for side, items := range pair {
+		for _, each := range items {
+			made[side] = append(made[side], each.made())
+		}
+	}
+	for _, change := range Compare(made[0], made[1], l.secrets) {
+		change.Within = within
+		diff.Changes = append(diff.Changes, change)
+		l.addDeployed(ctx, diff, change, pair)
+	}
+}
+
+// addNested compares nested installations. With one that goes, all that is below it goes too.
+func (l *look) addNested(ctx context.Context, diff *Diff, within string, pair [2][]*lsv1alpha1.Installation) error {
+	var made [2][]Made
+	for side, nested := range pair {
+		for _, inst := range nested {
+			made[side] = append(made[side], madeOf(inst))
+		}
+	}
+	for _, change := range Compare(made[0], made[1], l.secrets) {
+		change.Within = within
+		diff.Changes = append(diff.Changes, change)
+		if change.What != Delete {
+			continue
+		}
+		if err := l.addGone(ctx, diff, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addGone adds what goes with a nested installation. What it contains is not shown: what it was made from is not read any more, so that
+// nobody could tell what of it is secret.
+func (l *look) addGone(ctx context.Context, diff *Diff, above Change) error {
+	if len(diff.Changes) > maxChanges {
+		return nil
+	}
+	within := strings.TrimPrefix(above.Within+"/"+above.Title, "/")
+	add := func(made Made) Change {
+		change := about(made, Delete)
+		change.Within, change.Lines = within, []Line{{Op: "-", Text: "# It goes with installation " + above.Title + "."}}
+		diff.Changes = append(diff.Changes, change)
+		return change
+	}
+	items, err := l.items(ctx, offline.Made{Namespace: above.Namespace, Name: above.Name})
+	if err != nil {
+		return err
+	}
+	for _, each := range items {
+		add(each.made())
+	}
+	nested, err := l.nestedIn(ctx, above.Namespace, above.Name)
+	if err != nil {
+		return err
+	}
+	for _, inst := range nested {
+		if err := l.addGone(ctx, diff, add(madeOf(inst))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addDeployed compares the objects that a deploy item deploys, if somebody knows how to find them out.
+func (l *look) addDeployed(ctx context.Context, diff *Diff, of Change, pair [2][]item) {
+	var made [2][]Made
+	for side, items := range pair {
+		i := slices.IndexFunc(items, func(each item) bool { return each.name == of.Title })
+		if i < 0 {
+			continue
+		}
+		inspect, known := l.Inspectors[items[i].spec.Type]
+		if !known {
+			return
+		}
+		objects, err := inspect(ctx, lsv1alpha1.DeployItemTemplate{
+			Name: items[i].name, Type: items[i].spec.Type, Target: items[i].spec.Target, Configuration: items[i].spec.Configuration,
+		})
+		if err != nil {
+			diff.Notes = append(diff.Notes, l.secrets.Text(fmt.Sprintf("What %s deploys is not known: %v.", of.Title, err)))
+			return
+		}
+		if len(objects) == 0 {
+			diff.Notes = append(diff.Notes, fmt.Sprintf("What the chart of %s makes is not known here, since it is fetched by the deployer or "+
+				"installed as a release. Its configuration is compared.", of.Title))
+			return
+		}
+		for _, object := range objects {
+			made[side] = append(made[side], Made{
+				Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Title: object.GetName(), Content: object.Object,
+			})
+		}
+	}
+	for _, change := range Compare(made[0], made[1], l.secrets) {
+		change.Within = strings.TrimPrefix(of.Within+"/"+of.Title, "/")
+		diff.Changes = append(diff.Changes, change)
+	}
+}
