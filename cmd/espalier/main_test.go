@@ -50,7 +50,10 @@ func (u user) dataDir() string { return filepath.Join(u.home, ".local", "share",
 func (u user) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = []string{runMain + "=1", "HOME=" + u.home, "TMPDIR=" + u.temp, "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{
+		runMain + "=1", "HOME=" + u.home, "TMPDIR=" + u.temp, "PATH=" + os.Getenv("PATH"),
+		"ESPALIER_NODE_PROGRAMS=" + os.Getenv("ESPALIER_NODE_PROGRAMS"),
+	}
 	return cmd
 }
 

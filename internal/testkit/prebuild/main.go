@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command prebuild builds the programs that tests start ahead of the tests, whose time limits a cold build would exceed, and
-// prints their paths: those that are named, or all of them. One is built after the other, because each build takes all processors.
+// prints their paths: those that are named, or all but those of a node. One is built after the other, because each build takes all processors.
 package main
 
 import (
@@ -41,12 +41,13 @@ func choose(names []string) ([]program.Program, error) {
 		return program.All, nil
 	}
 	var chosen []program.Program
+	known := append(slices.Clone(program.All), program.Node, program.Pause)
 	for _, name := range names {
-		i := slices.IndexFunc(program.All, func(p program.Program) bool { return p.Name == name })
+		i := slices.IndexFunc(known, func(p program.Program) bool { return p.Name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("there is no program %q to build", name)
 		}
-		chosen = append(chosen, program.All[i])
+		chosen = append(chosen, known[i])
 	}
 	return chosen, nil
 }

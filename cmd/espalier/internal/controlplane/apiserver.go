@@ -41,6 +41,9 @@ type apiServerConfig struct {
 
 	// authentication is a file with an AuthenticationConfiguration, or empty.
 	authentication string
+
+	// nodeAddress is the address on the network of the node; nil if there is no node.
+	nodeAddress net.IP
 }
 
 type apiServer struct {
@@ -145,12 +148,15 @@ func serverOptions(config apiServerConfig) (*options.ServerRunOptions, error) {
 	o.Authorization.Modes = []string{"RBAC"}
 
 	// Without cluster controllers no namespace has its default service account, and
-	// the plugin would reject every pod.
+	// the plugin would reject every pod. Beside a node they always run.
 	o.Admission.GenericAdmission.DisablePlugins = []string{"ServiceAccount"}
 	o.AllowPrivileged = true
 	o.EndpointReconcilerType = "none" // Endpoints may not hold loopback addresses.
 	o.ServiceClusterIPRanges = serviceIPs
 	o.Features.EnableProfiling = false
+	if config.nodeAddress != nil {
+		forNode(o, config)
+	}
 	return o, nil
 }
 

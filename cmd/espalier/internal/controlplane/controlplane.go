@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -52,6 +53,11 @@ type Options struct {
 	// names identity providers whose tokens are accepted. Empty means none.
 	Authentication string
 
+	// NodeAddress is an address of this machine on the network of a node. The API server
+	// then listens there, too, and treats pods as those of a cluster where they run. Nil
+	// means that there is no node.
+	NodeAddress net.IP
+
 	// Log receives the logs of etcd and Kubernetes. Nil means the file
 	// control-plane.log in the data directory.
 	Log io.Writer
@@ -83,6 +89,9 @@ type ControlPlane struct {
 	etcd      *etcdServer
 	access    access
 
+	// nodeAddress is that of the options.
+	nodeAddress net.IP
+
 	// cleanups undo the start, last one first. That order is the shutdown order
 	// which the package comment promises.
 	cleanups []func() error
@@ -103,6 +112,8 @@ func Start(ctx context.Context, opts Options) (*ControlPlane, error) {
 		opts.Name = DefaultName
 	}
 	cp := &ControlPlane{
+		nodeAddress: opts.NodeAddress,
+
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 		done:     make(chan struct{}),
@@ -182,9 +193,20 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	if err != nil {
 		return err
 	}
-	cp.onStop(func() error { return ignoreClosed(listener.Close()) })
+	loopback := listener
+	cp.onStop(func() error { return ignoreClosed(loopback.Close()) })
 
-	keys, err := openKeys(cp.dir.path(keyFolder), time.Now())
+	var addresses []net.IP
+	if opts.NodeAddress != nil {
+		addresses = append(addresses, opts.NodeAddress)
+		wider, err := listenOnBoth(listener, opts.NodeAddress)
+		if err != nil {
+			return err
+		}
+		listener = wider
+		cp.onStop(func() error { return ignoreClosed(wider.Close()) })
+	}
+	keys, err := openKeys(cp.dir.path(keyFolder), time.Now(), addresses...)
 	if err != nil {
 		return err
 	}
@@ -200,6 +222,7 @@ func (cp *ControlPlane) startServers(ctx context.Context, opts Options, log *log
 	opts.Progress("starting the API server")
 	cp.apiserver, err = startAPIServer(ctx, apiServerConfig{
 		listener: listener, keys: keys, etcd: cp.etcd, history: opts.History, authentication: opts.Authentication,
+		nodeAddress: opts.NodeAddress,
 	})
 	if err != nil {
 		return log.explain(err)

@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -33,12 +34,13 @@ const (
 // for clients.
 type keys struct {
 	caFile, serverCertFile, serverKeyFile, serviceAccountKeyFile string
+	adminCertFile, adminKeyFile                                  string
 	ca, adminCert, adminKey                                      []byte
 }
 
 // openKeys reads the credentials in dir and makes those that are missing or about to
-// expire.
-func openKeys(dir string, now time.Time) (keys, error) {
+// expire. The API server is at these addresses, beside loopback.
+func openKeys(dir string, now time.Time, addresses ...net.IP) (keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return keys{}, fmt.Errorf("make directory for keys: %w", err)
 	}
@@ -47,7 +49,7 @@ func openKeys(dir string, now time.Time) (keys, error) {
 	if err != nil {
 		return keys{}, err
 	}
-	if _, err := k.leaf(ca, "apiserver", serverTemplate()); err != nil {
+	if _, err := k.leaf(ca, "apiserver", serverTemplate(addresses)); err != nil {
 		return keys{}, err
 	}
 	admin, err := k.leaf(ca, "admin", adminTemplate())
@@ -62,18 +64,22 @@ func openKeys(dir string, now time.Time) (keys, error) {
 		serverCertFile:        k.file("apiserver.crt"),
 		serverKeyFile:         k.file("apiserver.key"),
 		serviceAccountKeyFile: k.file("service-account.key"),
+		adminCertFile:         k.file("admin.crt"),
+		adminKeyFile:          k.file("admin.key"),
 		ca:                    ca.certPEM,
 		adminCert:             admin.certPEM,
 		adminKey:              admin.keyPEM,
 	}, nil
 }
 
-func serverTemplate() x509.Certificate {
+func serverTemplate(addresses []net.IP) x509.Certificate {
 	return x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		DNSNames: []string{
+			"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+		},
+		IPAddresses: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback, serviceAddress}, addresses...),
 	}
 }
 
@@ -113,18 +119,28 @@ func (k keyring) authority() (keyPair, error) {
 }
 
 // leaf reads the certificate of that name, or issues it when it is missing, expires
-// soon or comes from another authority.
+// soon, lacks a name or an address, or comes from another authority.
 func (k keyring) leaf(ca keyPair, name string, template x509.Certificate) (keyPair, error) {
 	pair, err := k.read(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return keyPair{}, err
 	}
-	if err == nil && pair.cert.NotAfter.Sub(k.now) > renewBefore && pair.cert.CheckSignatureFrom(ca.cert) == nil {
+	if err == nil && pair.cert.NotAfter.Sub(k.now) > renewBefore && pair.cert.CheckSignatureFrom(ca.cert) == nil &&
+		covers(pair.cert, template) {
 		return pair, nil
 	}
 	template.NotAfter = k.now.Add(leafLifetime)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	return k.issue(name, template, &ca)
+}
+
+// covers reports whether a certificate is valid for all names and addresses that are wanted.
+func covers(certificate *x509.Certificate, wanted x509.Certificate) bool {
+	names := slices.Clone(wanted.DNSNames)
+	for _, address := range wanted.IPAddresses {
+		names = append(names, address.String())
+	}
+	return !slices.ContainsFunc(names, func(name string) bool { return certificate.VerifyHostname(name) != nil })
 }
 
 // issue makes and stores a certificate; without an authority it signs itself.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"time"
 
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
@@ -17,16 +16,17 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/cmd/espalier/internal/node"
 	"espalier.dev/config/crd"
 	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/deployer/helm"
 	"espalier.dev/internal/manager"
+	"espalier.dev/internal/offline"
 	"espalier.dev/internal/version"
 	"espalier.dev/internal/web"
 )
-
-// stopTimeout bounds the shutdown. It ends only what hangs.
-const stopTimeout = 30 * time.Second
 
 // run returns when the context is done and everything has stopped, or when something
 // has failed.
@@ -43,17 +43,14 @@ func run(ctx context.Context, opts options) (err error) {
 	if ui != nil {
 		defer ui.Close() // closed already unless the start fails
 	}
-	cp, err := controlplane.Start(ctx, controlplane.Options{
-		DataDir: opts.dataDir, Port: opts.port, Kubeconfig: opts.kubeconfig, StartLimit: opts.startLimit,
-		ClusterControllers: true, History: history, Progress: progress.step,
-	})
+	cluster, err := startCluster(ctx, opts, progress)
 	if err != nil {
 		return interrupted(ctx, err)
 	}
-	defer func() { err = errors.Join(err, stopControlPlane(cp)) }()
+	defer func() { err = errors.Join(err, cluster.stop()) }()
 
 	group, life := errgroup.WithContext(ctx)
-	s := &services{opts: opts, cp: cp, ui: ui, group: group}
+	s := &services{opts: opts, cp: cluster.cp, node: cluster.node, ui: ui, group: group}
 	if err := s.start(life, starting, progress); err != nil {
 		return interrupted(ctx, errors.Join(progress.explain(err, opts.startLimit), s.abandon()))
 	}
@@ -74,16 +71,11 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-func stopControlPlane(cp *controlplane.ControlPlane) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	return cp.Stop(ctx)
-}
-
 // services are what runs on top of the control plane.
 type services struct {
 	opts  options
 	cp    *controlplane.ControlPlane
+	node  *node.Node // nil if there is none
 	ui    net.Listener
 	group *errgroup.Group // of what runs
 
@@ -112,6 +104,16 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 			return nil
 		}
 	})
+	if s.node != nil {
+		s.group.Go(func() error {
+			select {
+			case <-s.node.Done():
+				return s.node.Err()
+			case <-life.Done():
+				return nil
+			}
+		})
+	}
 	log, name, err := openLog(s.opts, s.cp.DataDir())
 	if err != nil {
 		return err
@@ -151,7 +153,7 @@ func (s *services) startUI(life context.Context, config *rest.Config) error {
 	}
 	server, err := web.New(web.Options{
 		Config: config, Mode: web.Local, ClusterName: "espalier up", Log: s.manager.GetLogger().WithName("web-ui"), Logs: s.kept,
-		DefaultRepository: standard,
+		DefaultRepository: standard, Inspectors: map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview},
 	})
 	if err != nil {
 		return err

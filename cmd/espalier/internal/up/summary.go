@@ -6,9 +6,11 @@ package up
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"text/tabwriter"
 
 	"espalier.dev/cmd/espalier/internal/kubeversion"
+	"espalier.dev/cmd/espalier/internal/node"
 	"espalier.dev/internal/manager"
 )
 
@@ -18,6 +20,7 @@ type summary struct {
 	crds, controllers                    int
 	approvals                            string
 	waiting                              []manager.Waiting
+	node                                 bool
 }
 
 func (s *services) summary() summary {
@@ -28,6 +31,7 @@ func (s *services) summary() summary {
 		log:        s.log,
 		crds:       s.crds,
 		waiting:    s.manager.Waiting(),
+		node:       s.node != nil,
 	}
 	selected, err := manager.Select(s.opts.manager.Controllers)
 	if err == nil { // The manager has made the same choice.
@@ -67,6 +71,7 @@ func printSummary(opts options, s summary) {
 	if s.log != "" {
 		line("Log", s.log)
 	}
+	line("Node", nodeHint(s))
 	for _, waiting := range s.waiting {
 		line("Waiting", waiting.String())
 	}
@@ -78,6 +83,14 @@ func printSummary(opts options, s summary) {
 	if err := table.Flush(); err != nil {
 		fmt.Fprintln(opts.streams.ErrOut, "cannot print where everything is:", err)
 	}
+}
+
+// nodeHint says what becomes of workloads.
+func nodeHint(s summary) string {
+	if s.node {
+		return node.Name + " is ready: workloads run; its logs are in " + filepath.Join(s.dataDir, "node", "log")
+	}
+	return "none: no pod runs, so Deployments, Jobs and other workloads never become ready; start with --node to run them"
 }
 
 func count(n int, what string) string {

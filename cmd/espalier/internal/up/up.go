@@ -45,6 +45,8 @@ type options struct {
 	uiAddr     string
 	example    string
 	verbose    bool
+	node       bool
+	images     []string
 	startLimit time.Duration
 	manager    manager.Options
 
@@ -62,7 +64,13 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Start a control plane with everything in it on this machine",
 		Long: `Start a Kubernetes API server, Espalier's custom resources and controllers, and the
 web UI in this process. It needs no cluster, no Docker, no root and no network, and
-listens on loopback only. There are no nodes: pods are stored and never run.
+listens on loopback only. There are no nodes: pods are stored and never run, so
+Deployments, Jobs and other workloads never become ready.
+
+With --node, a real node runs beside it, with kubelet, containerd, network and DNS, in
+namespaces of its own. That needs Linux, root, and a few Debian packages; what is
+missing is said. The node reaches this machine and nothing beyond, so images are not
+pulled but imported (see docs/node.md).
 
 Ctrl-C stops it. The data is kept for the next start, unless --ephemeral is set.
 
@@ -70,6 +78,7 @@ Examples to start with:
 ` + listExamples(),
 		Example: `  espalier up
   espalier up --ephemeral --example hello-world
+  sudo espalier up --node --node-image ./thing.tar
   espalier up --data-dir ./state --port 6443 --kubeconfig ./kubeconfig
   espalier up --approval-address 127.0.0.1:8082 --pull-request-poll-interval 5s`,
 		Args: cobra.NoArgs,
@@ -97,6 +106,8 @@ Examples to start with:
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
 	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the web UI; empty for none")
 	flags.StringVar(&opts.example, "example", "", "create the objects of an example: "+strings.Join(examples.Names(), ", "))
+	flags.BoolVar(&opts.node, "node", false, "run a real node, too, so that pods run; needs Linux, root, containerd and runc")
+	flags.StringArrayVar(&opts.images, "node-image", nil, "import the images of this `archive` into the node; may be repeated")
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
 	flags.DurationVar(&opts.startLimit, "start-timeout", controlplane.DefaultStartLimit, "how long the start may take before it is given up")
 	opts.manager.AddControllerFlags(flags)
@@ -155,6 +166,9 @@ func (o *options) complete() error {
 	}
 	if o.example != "" && !slices.Contains(examples.Names(), o.example) {
 		return fmt.Errorf("--example: unknown example %q: there is %s", o.example, strings.Join(examples.Names(), ", "))
+	}
+	if len(o.images) > 0 && !o.node {
+		return errors.New("--node-image needs --node: without a node nothing runs images")
 	}
 	if o.startLimit <= 0 {
 		return fmt.Errorf("--start-timeout is %s: it must be positive", o.startLimit)

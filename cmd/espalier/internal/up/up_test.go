@@ -211,7 +211,7 @@ func startControlPlane(t *testing.T) *rest.Config {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := stopControlPlane(cp); err != nil {
+		if err := (&cluster{cp: cp}).stop(); err != nil {
 			t.Error(err)
 		}
 	})

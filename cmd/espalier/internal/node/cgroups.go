@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	cgroupMount  = "/sys/fs/cgroup"
+	cgroupPrefix = "espalier-node-"
+
+	// burialTime is how long the kernel may need to bury the processes of a cgroup.
+	burialTime = time.Minute
+	// burialPace is how often is looked; there is nothing to watch.
+	burialPace = 20 * time.Millisecond
+)
+
+// hierarchies are the directories that each hold a tree of cgroups: one in the second version of cgroups, several in the first.
+func hierarchies() []string {
+	if _, err := os.Stat(filepath.Join(cgroupMount, "cgroup.controllers")); err == nil {
+		return []string{cgroupMount}
+	}
+	entries, err := os.ReadDir(cgroupMount)
+	if err != nil {
+		return nil
+	}
+	var result []string
+	for _, entry := range entries {
+		if entry.IsDir() { // Links are other names of the same.
+			result = append(result, filepath.Join(cgroupMount, entry.Name()))
+		}
+	}
+	return result
+}
+
+// makeCgroups makes the cgroup of the node in each hierarchy, for the kubelet refuses to begin without.
+func makeCgroups(name string) error {
+	for _, hierarchy := range hierarchies() {
+		if err := os.Mkdir(filepath.Join(hierarchy, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("make the cgroup of the node: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeCgroups removes the cgroups of that name with all below, and ends what still runs there.
+func removeCgroups(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, burialTime)
+	defer cancel()
+	for _, hierarchy := range hierarchies() {
+		path := filepath.Join(hierarchy, name)
+		for {
+			err := removeTree(path)
+			if err == nil {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("remove the cgroup %s: %w", path, err)
+			case <-time.After(burialPace):
+			}
+		}
+	}
+	return nil
+}
+
+// removeTree removes a cgroup after those below it. The files in it go with it.
+func removeTree(path string) error {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			if err := removeTree(filepath.Join(path, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	err = os.Remove(path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	killAll(path)
+	return err
+}
+
+func killAll(path string) {
+	content, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(content)) {
+		if id, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && id > 1 {
+			_ = syscall.Kill(id, syscall.SIGKILL)
+		}
+	}
+}
+
+// removeAbandonedCgroups removes those of processes that are no more.
+func removeAbandonedCgroups(ctx context.Context) error {
+	var errs []error
+	for _, hierarchy := range hierarchies() {
+		entries, err := os.ReadDir(hierarchy)
+		if err != nil {
+			return fmt.Errorf("look for abandoned cgroups: %w", err)
+		}
+		for _, entry := range entries {
+			if made, ours := ownerOfCgroup(entry.Name()); ours && !made.lives() {
+				errs = append(errs, removeCgroups(ctx, entry.Name()))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cgroupOf names the cgroup of a node: by its owner and, since one process may have several nodes, by a number.
+func cgroupOf(o owner, number int) string { return fmt.Sprintf("%s%s-%d", cgroupPrefix, o, number) }
+
+// ownerOfCgroup reads what cgroupOf has written.
+func ownerOfCgroup(name string) (o owner, ours bool) {
+	rest, ours := strings.CutPrefix(name, cgroupPrefix)
+	end := strings.LastIndexByte(rest, '-')
+	if !ours || end < 0 {
+		return owner{}, false
+	}
+	return parseOwner(rest[:end])
+}

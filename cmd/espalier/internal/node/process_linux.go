@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import "syscall"
+
+// apart makes a process the first one of namespaces of its own. The kernel kills it when the thread that has started it ends, and it
+// does not hear the Ctrl-C of the terminal.
+func apart() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL,
+		Setsid:     true,
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodetest gives tests what they need to run pods: the programs of a node, and an image whose program does what a test wants.
+package nodetest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"espalier.dev/cmd/espalier/internal/controlplane"
+	"espalier.dev/cmd/espalier/internal/node"
+	"espalier.dev/internal/testkit/program"
+)
+
+// WorkloadImage is the name of the image that WorkloadArchive makes. Its entry point is the program in the folder "workload".
+const WorkloadImage = "espalier.local/workload:1"
+
+// Programs returns a directory with the programs of the node, under the names that "espalier up" expects. They are built first if
+// need be.
+func Programs(t testing.TB) (directory string) {
+	t.Helper()
+	directory = t.TempDir()
+	for name, p := range map[string]program.Program{"espalier-node": program.Node, "espalier-pause": program.Pause} {
+		path, err := p.Binary(t.Context(), os.Stderr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(directory, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return directory
+}
+
+// Start starts a cluster with a node, which has the workload image and ends with the test.
+func Start(t testing.TB) *node.Cluster {
+	t.Helper()
+	programs := node.ProgramsBeside(filepath.Join(Programs(t), "espalier"))
+	cluster, err := node.StartCluster(t.Context(), controlplane.Options{Progress: func(step string) { t.Log(step) }}, programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	Import(t, cluster.Node)
+	return cluster
+}
+
+// Import gives a node the workload image.
+func Import(t testing.TB, n *node.Node) {
+	t.Helper()
+	if err := n.ImportImage(t.Context(), bytes.NewReader(WorkloadArchive(t))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WorkloadArchive builds the workload image.
+func WorkloadArchive(t testing.TB) []byte {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "workload")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary,
+		"espalier.dev/cmd/espalier/internal/nodetest/workload")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the workload: %v\n%s", err, output)
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := node.Image{
+		Name: WorkloadImage, Programs: map[string][]byte{"bin/workload": content}, Entrypoint: []string{"/bin/workload"}, User: "65532",
+	}
+	archive, err := image.Archive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
