@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
@@ -30,16 +31,16 @@ func checksOf(status pipelines.PullRequestStatus, request PullRequest) *pipeline
 	return now.DeepCopy()
 }
 
-// worthTelling reports whether other checks are written. While some are running, their counts change all the time: then every quarter of
-// the way is enough.
+// worthTelling reports whether other checks are written. While some are running, they change all the time: then what they come to, and a
+// quarter more or less of them, is enough.
 func worthTelling(before, now pipelines.PullRequestChecks) bool {
-	if before.State != now.State || before.Total != now.Total || before.Failed != now.Failed || before.URL != now.URL ||
-		(before.Running == 0) != (now.Running == 0) {
-		return true
+	if now.Running == 0 || before.Running == 0 {
+		return !reflect.DeepEqual(before, now)
 	}
 	step := max(1, now.Total/4)
-	return now.Running == 0 && before.Passed != now.Passed || now.Passed-before.Passed >= step || before.Passed-now.Passed >= step ||
-		strings.Join(before.FailedNames, "\n") != strings.Join(now.FailedNames, "\n")
+	far := func(was, is int32) bool { return is-was >= step || was-is >= step }
+	return before.State != now.State || before.URL != now.URL || len(before.FailedNames) != len(now.FailedNames) ||
+		far(before.Total, now.Total) || far(before.Passed, now.Passed) || far(before.Failed, now.Failed)
 }
 
 // checksInWords says how the checks of a pull request are doing; nothing if there are none.

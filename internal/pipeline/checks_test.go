@@ -116,6 +116,23 @@ func TestPIP22_ChecksThatRunAreWrittenNowAndThen(t *testing.T) {
 	if got := s.record("b").PullRequest.Checks; written > 6 || written < 4 || got.State != pipelines.ChecksPassed || got.Passed != 100 {
 		t.Errorf("written %d times, in the end %+v", written, got)
 	}
+	s, written, before = proposed(t), 0, ""
+	tell := func(c *pipelines.PullRequestChecks) {
+		s.checked("head", c)
+		if now := fmt.Sprint(*s.record("b").PullRequest.Checks); now != before {
+			before = now
+			written++
+		}
+	}
+	for begun := range int32(200) {
+		tell(checks("head", 0, 0, begun+1))
+	}
+	for failed := range int32(200) {
+		tell(checks("head", 0, failed+1, 199-failed))
+	}
+	if got := s.record("b").PullRequest.Checks; written > 40 || got.Failed != 200 || got.Running != 0 {
+		t.Errorf("what begins and fails one after the other is written %d times, in the end %+v", written, got)
+	}
 	s = proposed(t).checked("head", checks("head", 0, 0, 3)).checked("head", checks("head", 0, 1, 2))
 	if got := s.record("b").PullRequest.Checks; got.State != pipelines.ChecksFailed {
 		t.Errorf("a failure waits: %+v", got)

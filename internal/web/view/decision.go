@@ -61,6 +61,8 @@ func (b *board) decision(w Wish) *PromotionPreview {
 		preview.Warnings = append(preview.Warnings, "It would be refused: "+err.Error()+".")
 	case answer.Already:
 		preview.Warnings = append(preview.Warnings, "Nothing would change: "+answer.Message+".")
+	case b.p.DeletionTimestamp != nil:
+		preview.Warnings = append(preview.Warnings, "The pipeline is being deleted: nothing is promoted any more.")
 	}
 	if p.Downgrade && w.Action != "reject" {
 		preview.Warnings = append(preview.Warnings, "A target runs a higher version now: this is a downgrade.")

@@ -90,6 +90,8 @@ func TestPreviewsOfDecisions(t *testing.T) {
 func TestPreviewsOfDecisionsThatSomethingSpeaksAgainst(t *testing.T) {
 	downgrade := decisionOn(t, "approve", func(p *pipelines.Pipeline) { p.Status.Environments["production"].Promotion.Downgrade = true })
 	expect(t, "a downgrade", strings.Join(downgrade.Warnings, " "), "A target runs a higher version now: this is a downgrade.")
+	going := decisionOn(t, "approve", func(p *pipelines.Pipeline) { p.DeletionTimestamp = ago(time.Minute) })
+	expect(t, "a pipeline that goes", strings.Join(going.Warnings, " "), "The pipeline is being deleted: nothing is promoted any more.")
 	// Somebody else has decided while the dialog was open.
 	rejected := func(p *pipelines.Pipeline) {
 		promote(p, "production", pipelines.PromotionStatus{
