@@ -17,8 +17,8 @@ import (
 	"espalier.dev/internal/template"
 )
 
-// Functions that only a cluster can answer. A template asks nobody: a call whose answer is not known ends the rendering with Unanswered, and
-// whoever renders finds the answer and renders again with it. The same template with the same answers gives the same output.
+// Functions that only a cluster can answer. A template asks nobody: a call whose answer is not known ends the rendering with Unanswered,
+// and whoever renders finds the answer and renders again with it. The same template with the same answers gives the same output.
 const (
 	FunctionShoot                 = "getShootAdminKubeconfig"
 	FunctionShootWithExpiry       = "getShootAdminKubeconfigWithExpirationTimestamp"

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package confidential finds out which values an error about an object must not show: what the imports of its installation
-// contain and what clusters have issued to its templates, of those that the installation is nested in, and of those whose exports it imports.
+// contain and what clusters have issued to its templates, of those that the installation is nested in, and of those whose exports it
+// imports.
 //
 // It is asked only when there is an error to tell of, and then asks the API server itself: so nothing is kept in memory, and
 // a deployer that runs without the other controllers knows as much as they do.

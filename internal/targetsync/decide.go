@@ -174,17 +174,17 @@ func retire(o Observed) Decision {
 // removals deletes what is ours and not wanted, Secrets before Targets, and never the Secret of the source. While there are other
 // TargetSyncs, what they or Landscaper have made is theirs.
 func removals(o Observed, keep func(name string) bool) []Effect {
-	mine := func(by string) bool { return by == o.Name || len(o.Others) == 0 }
+	leave := func(name, by string) bool {
+		return keep(name) || by != o.Name && len(o.Others) > 0 || o.Failed[name] != nil
+	}
 	var do []Effect
 	for _, name := range slices.Sorted(maps.Keys(o.Secrets)) {
-		secret := o.Secrets[name]
-		if !keep(name) && mine(secret.By) && name != o.Spec.SecretRef.Name && o.Failed[name] == nil {
+		if secret := o.Secrets[name]; !leave(name, secret.By) && name != o.Spec.SecretRef.Name {
 			do = append(do, RemoveSecret{Name: name, UID: secret.UID})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Targets)) {
-		target := o.Targets[name]
-		if !keep(name) && target.Ours && mine(target.By) && o.Failed[name] == nil {
+		if target := o.Targets[name]; !leave(name, target.By) && target.Ours {
 			do = append(do, RemoveTarget{Name: name, UID: target.UID})
 		}
 	}

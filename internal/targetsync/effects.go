@@ -135,29 +135,32 @@ func After(o Observed, effect Effect, secret Secret) Observed {
 	switch e := effect.(type) {
 	case AddFinalizer:
 		o.Finalizer = true
-		return o
 	case RemoveFinalizer:
 		o.Finalizer = false
-		return o
 	case SeeRotation:
 		o.RotationSeen = o.Now
-		return o
 	case Hear:
 		o.Asked = false
 		if e.Rotation {
 			o.RotationAsked, o.RotationSeen = false, time.Time{}
 		}
-		return o
+	default:
+		o = changed(o, effect, secret)
+		o.Changed = true
+	}
+	return o
+}
+
+// changed returns the facts after an effect on something else than the TargetSync.
+func changed(o Observed, effect Effect, secret Secret) Observed {
+	switch e := effect.(type) {
 	case Rotate:
 		source := *o.Source
 		source.Rotated = e.At
 		o.Source = &source
-	case WriteSecret:
+	case WriteSecret, RenewShoot:
 		o.Secrets = maps.Clone(o.Secrets)
-		o.Secrets[e.Name] = secret
-	case RenewShoot:
-		o.Secrets = maps.Clone(o.Secrets)
-		o.Secrets[e.Name] = secret
+		o.Secrets[nameOf(e)] = secret
 	case WriteTarget:
 		o.Targets = maps.Clone(o.Targets)
 		o.Targets[e.Name] = Target{Ours: true, By: o.Name, Spec: e.Spec, Synced: e.Synced, UID: o.Targets[e.Name].UID}
@@ -168,6 +171,5 @@ func After(o Observed, effect Effect, secret Secret) Observed {
 		o.Targets = maps.Clone(o.Targets)
 		delete(o.Targets, e.Name)
 	}
-	o.Changed = true
 	return o
 }

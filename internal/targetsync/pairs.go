@@ -90,16 +90,21 @@ func writes(o Observed, pairs map[string]*pair) []Effect {
 
 // write is the next write of a pair, nil if there is none.
 func (p *pair) write(o Observed, name string) Effect {
-	existing, exists := o.Secrets[name]
+	existing := o.Secrets[name] // if there is none, it is nobody's
 	switch {
-	case p.shoot && (!exists || existing.By != o.Name || due(o, existing, o.Targets[name])):
+	case p.shoot && (existing.By != o.Name || due(o, existing, o.Targets[name])):
 		return RenewShoot{Name: name, Existing: existing}
-	case p.secret != nil && (!exists || existing.By != o.Name || !p.secret.in(existing)):
+	case p.secret != nil && (existing.By != o.Name || !p.secret.in(existing)):
 		return WriteSecret{Name: name, Content: *p.secret, Existing: existing}
 	}
+	return p.writeTarget(o, name, existing)
+}
+
+// writeTarget is the write of the Target, if it is not as it shall be.
+func (p *pair) writeTarget(o Observed, name string, secret Secret) Effect {
 	synced := time.Time{}
 	if p.shoot {
-		synced = existing.Synced
+		synced = secret.Synced
 	}
 	target, exists := o.Targets[name]
 	if exists && target.By == o.Name && target.Synced.Equal(synced) && equality.Semantic.DeepEqual(target.Spec, p.spec) {

@@ -32,8 +32,8 @@ func (k *kind) answered(ctx context.Context, in *installation.Inputs, make func(
 	}
 }
 
-// askCluster has the cluster of a Target answer a call, with the rights of the Target. Asking again is harmless: what a cluster issues ends by
-// itself.
+// askCluster has the cluster of a Target answer a call, with the rights of the Target. Asking again is harmless: what a cluster issues
+// ends by itself.
 func (k *kind) askCluster(ctx context.Context, asked *blueprint.Unanswered) (blueprint.Answer, error) {
 	call := asked.Call
 	if call.Credential == blueprint.FunctionShoot {

@@ -50,16 +50,6 @@ func (k *kind) carryOut(
 	effect targetsync.Effect,
 ) (written targetsync.Secret, err error) {
 	switch e := effect.(type) {
-	case targetsync.AddFinalizer:
-		err = k.patch(ctx, ts, func(m metav1.Object) { m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer)) })
-	case targetsync.RemoveFinalizer:
-		err = k.patch(ctx, ts, func(m metav1.Object) {
-			m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(name string) bool { return name == lsv1alpha1.Finalizer }))
-		})
-	case targetsync.SeeRotation:
-		err = k.patch(ctx, ts, func(m metav1.Object) { m.GetAnnotations()[targetsync.RotatingAnnotation] = targetsync.TimeText(o.Now) })
-	case targetsync.Hear:
-		err = k.patch(ctx, ts, func(m metav1.Object) { hear(m.GetAnnotations(), e.Rotation) })
 	case targetsync.Rotate:
 		err = k.rotate(ctx, ts, e.At)
 	case targetsync.WriteSecret:
@@ -75,13 +65,23 @@ func (k *kind) carryOut(
 	case targetsync.Refuse:
 		err = e.Err
 	default:
-		err = fmt.Errorf("effect %T is not known: this is a defect of the controller", effect)
+		err = loop.PatchMetadata(ctx, k.cluster, ts, func(m metav1.Object) { mark(m, o, effect) })
 	}
 	return written, err
 }
 
-func (k *kind) patch(ctx context.Context, ts *lsv1alpha1.TargetSync, change func(metav1.Object)) error {
-	return loop.PatchMetadata(ctx, k.cluster, ts, change)
+// mark changes the metadata of the TargetSync.
+func mark(m metav1.Object, o targetsync.Observed, effect targetsync.Effect) {
+	switch e := effect.(type) {
+	case targetsync.AddFinalizer:
+		m.SetFinalizers(append(m.GetFinalizers(), lsv1alpha1.Finalizer))
+	case targetsync.RemoveFinalizer:
+		m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(name string) bool { return name == lsv1alpha1.Finalizer }))
+	case targetsync.SeeRotation:
+		m.GetAnnotations()[targetsync.RotatingAnnotation] = targetsync.TimeText(o.Now)
+	case targetsync.Hear:
+		hear(m.GetAnnotations(), e.Rotation)
+	}
 }
 
 // hear removes what was asked for and is done.
@@ -173,7 +173,8 @@ func (k *kind) writeSecret(
 	wanted *corev1.Secret,
 ) (targetsync.Secret, error) {
 	if existing.UID != "" && existing.Type != string(wanted.Type) {
-		if err := k.remove(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ts.Namespace, Name: wanted.Name}}, existing.UID); err != nil {
+		old := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ts.Namespace, Name: wanted.Name}}
+		if err := k.remove(ctx, old, existing.UID); err != nil {
 			return targetsync.Secret{}, err
 		}
 		existing = targetsync.Secret{}

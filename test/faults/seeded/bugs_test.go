@@ -107,8 +107,8 @@ var bugs = []faults.Bug{
 		Name: "a stale cache lets a password be generated again",
 		Edits: []faults.Edit{{
 			File: "internal/controller/installations/learn.go",
-			Old:  "	plan := installation.NewPlan(k.engine, in)\n	if !plan.Generates {",
-			New:  "	plan := installation.NewPlan(k.engine, in)\n	if true {",
+			Old:  "	plan := k.planOnce(ctx, &in)\n	if !plan.Generates {",
+			New:  "	plan := k.planOnce(ctx, &in)\n	if true {",
 		}},
 		Runs: []string{"lock watch:secrets:hold:1..27"},
 	},
