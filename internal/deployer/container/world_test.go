@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -51,11 +52,35 @@ func newWorld(t *testing.T, change ...func(*container.Options)) *world {
 	return w
 }
 
-// process runs the deployer, and the watchdog of deploy items, until the test ends or the process is stopped.
+// process runs the deployer, and the watchdog of deploy items, until the test ends or the process is stopped. If the plan has it crash,
+// another one follows.
 func (w *world) process(plan string) *testkit.Process {
 	w.Helper()
-	transport := faults.New(faults.MustParse(plan))
-	w.transport = transport
+	w.transport = faults.New(faults.MustParse(plan))
+	first, crashed := w.manager(w.transport), w.transport.Crashed()
+	next := w.manager(faults.New(faults.Plan{}))
+	p := testkit.Start(w.Context(), func(ctx context.Context) error {
+		living, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			select {
+			case <-crashed:
+				cancel()
+			case <-living.Done():
+			}
+		}()
+		err := first.Start(living)
+		if ctx.Err() != nil {
+			return err
+		}
+		return next.Start(ctx)
+	})
+	w.Cleanup(func() { _ = p.Stop() })
+	return p
+}
+
+func (w *world) manager(transport *faults.Transport) ctrl.Manager {
+	w.Helper()
 	mgr := testkit.NewManager(w.T, transport.Config(w.Config()), w.Namespace, testkit.ShortGrace)
 	if err := container.Setup(mgr, w.options, deployer.Options{Name: container.Name, Workers: 2}); err != nil {
 		w.Fatal(err)
@@ -63,9 +88,7 @@ func (w *world) process(plan string) *testkit.Process {
 	if err := deployitems.Setup(mgr, deployitems.Options{PickupTimeout: landscaper.NoDuration, Workers: 1}); err != nil {
 		w.Fatal(err)
 	}
-	p := testkit.Start(w.Context(), mgr.Start)
-	w.Cleanup(func() { _ = p.Stop() })
-	return p
+	return mgr
 }
 
 // item creates a deploy item with a configuration, without apiVersion and kind, and begins its first job.
@@ -183,7 +206,7 @@ func (w *world) objects(namespace string) []string {
 	return names
 }
 
-// pods are all pods that were ever created in the namespace, as the API server tells of them.
+// created are the requests that have created pods.
 func (w *world) created() []faults.Entry {
 	w.Helper()
 	log, err := w.transport.Log().Matching("create/pods")
