@@ -208,7 +208,9 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
 		}
 	}
-	return errors.Join(o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate())
+	return errors.Join(
+		o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate(),
+	)
 }
 
 func (o *Options) validateDeployers() error {

@@ -5,6 +5,7 @@ package container
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	containerv1alpha1 "espalier.dev/api/deployer/container/v1alpha1"
@@ -185,20 +187,24 @@ func (d *Deployer) end(ctx context.Context, pod *corev1.Pod) error {
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return fmt.Errorf("delete Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
-		if pod.Spec.NodeName != "" && !ended(pod) {
-			return nil
-		}
 	}
 	if pod.Spec.NodeName != "" && !ended(pod) || !slices.Contains(pod.Finalizers, Finalizer) {
 		return nil
 	}
+	return d.release(ctx, pod)
+}
+
+// release takes the finalizer off a pod. The version of the pod does not matter, for nothing starts a pod that has stopped or is being
+// deleted, but its UID does.
+func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
 	released := pod.DeepCopy()
 	released.Finalizers = slices.DeleteFunc(released.Finalizers, func(s string) bool { return s == Finalizer })
-	patch := client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{})
-	if pod.DeletionTimestamp == nil {
-		patch = client.MergeFrom(pod) // The deletion has changed the version.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID, "finalizers": released.Finalizers}})
+	if err != nil {
+		return err
 	}
-	if err := d.client.Patch(ctx, released, patch); client.IgnoreNotFound(err) != nil {
+	err = d.client.Patch(ctx, released, client.RawPatch(types.MergePatchType, patch))
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("release Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil

@@ -115,7 +115,9 @@ func (w *world) newItem(namespace, name, config string) *landscaper.DeployItem {
 // withTarget gives an item a Target with a secret in it.
 func (w *world) withTarget(config any) func(*landscaper.DeployItem) {
 	w.Create(testkit.Target(w.Namespace, ownTarget).Type("example.com/place").Config(config).Build())
-	return func(item *landscaper.DeployItem) { item.Spec.Target = &landscaper.ObjectReference{Name: ownTarget, Namespace: w.Namespace} }
+	return func(item *landscaper.DeployItem) {
+		item.Spec.Target = &landscaper.ObjectReference{Name: ownTarget, Namespace: w.Namespace}
+	}
 }
 
 // begin gives an item a job, as its execution would.
