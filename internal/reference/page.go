@@ -30,6 +30,11 @@ var configurations = []configuration{
 		also:       []string{"InstallOptions", "UninstallOptions"},
 	},
 	{
+		title:      "The container deployer",
+		folder:     "api/deployer/container/v1alpha1",
+		apiVersion: "container.deployer.landscaper.gardener.cloud/v1alpha1",
+	},
+	{
 		title:      "The mock deployer",
 		folder:     "api/deployer/mock/v1alpha1",
 		apiVersion: "mock.deployer.landscaper.gardener.cloud/v1alpha1",
@@ -51,8 +56,8 @@ var plain = map[string]string{
 
 const heading = `# Provider configurations
 
-What ` + "`config`" + ` of a deploy item may contain, deployer by deployer. How it works is told in [manifest.md](../deployers/manifest.md) and
-[helm.md](../deployers/helm.md). This page is made from the comments of the API types by
+What ` + "`config`" + ` of a deploy item may contain, deployer by deployer. How it works is told in [manifest.md](../deployers/manifest.md),
+[helm.md](../deployers/helm.md) and [container.md](../deployers/container.md). This page is made from the comments of the API types by
 ` + "`go test ./internal/reference -update`" + `.
 
 `
