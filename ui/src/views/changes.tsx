@@ -76,7 +76,7 @@ function OneObject({ object }: { object: ObjectDiff }) {
       <div class="objhead">
         <button type="button" class="opens" aria-expanded={open} aria-controls={open ? id : undefined} onClick={() => choose(!open)}>
           <Icon name={open ? "chevd" : "chev"} class="faint" /><Icon name={look.icon} class={look.colour} />
-          <span class="who"><b class="any">{name}</b><small class="any">{object.ref.kind} {object.ref.namespace ? `${object.ref.namespace}/` : ""}{object.ref.name}{object.within ? ` · of ${placeWords(object.within)}` : ""}</small></span>
+          <span class="who"><b class="any">{name}</b> <small class="any">{object.ref.kind} {object.ref.namespace ? `${object.ref.namespace}/` : ""}{object.ref.name}{object.within ? ` · of ${placeWords(object.within)}` : ""}</small></span>
           <span class={`word ${look.colour}`}>{look.word}</span>
           <span class="pm" aria-hidden="true">{of.added > 0 && <span class="a">+{number(of.added)}</span>} {of.removed > 0 && <span class="d">−{number(of.removed)}</span>}</span>
           <span class="sr">, {sizeWords(of)}{open ? "" : `, ${count(object.lines.length, "line")} folded`}</span>
