@@ -114,7 +114,8 @@ spec: {restartPolicy: Never, containers: [{name: main, image: IMAGE, args: [fetc
 // install writes an installation into the cluster and runs a job of it to its end.
 func (u user) install(t *testing.T, name, kind, config string) {
 	t.Helper()
-	text := strings.NewReplacer("NAME", name, "TYPE", kind, "CONFIG", config, "IMAGE", nodetest.WorkloadImage).Replace(place + installation)
+	config = strings.ReplaceAll(config, "IMAGE", nodetest.WorkloadImage)
+	text := strings.NewReplacer("NAME", name, "TYPE", kind, "CONFIG", config).Replace(place + installation)
 	file := filepath.Join(t.TempDir(), "objects.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -123,8 +123,9 @@ func TestNamesOfServices(t *testing.T) {
 	var many []discoveryv1.Endpoint
 	var all []string
 	for i := range 100 {
-		all = append(all, fmt.Sprintf("10.2.0.%d", i+1))
-		many = append(many, discoveryv1.Endpoint{Addresses: all[i : i+1]})
+		address := fmt.Sprintf("10.2.0.%d", i+1)
+		all = append(all, address)
+		many = append(many, discoveryv1.Endpoint{Addresses: []string{address}})
 	}
 	slices.Sort(all)
 	w.endpoints(t, "crowd", many...)
