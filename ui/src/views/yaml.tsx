@@ -8,7 +8,7 @@ import { CopyButton } from "../parts";
 /** YamlText is a document that can be copied, and scrolled by keys. */
 export function YamlText({ text, label }: { text: string; label: string }) {
   return (
-    <div class="yaml"><CopyButton text={text} label={`Copy the YAML of ${label}`} quiet /><pre tabIndex={0} aria-label={`YAML of ${label}`}>{text.split("\n").map((line, i) => <YamlLine key={i} text={line} />)}</pre></div>
+    <div class="yaml"><CopyButton text={text} label={`Copy the YAML of ${label}`} quiet /><pre tabIndex={0} aria-label={`YAML of ${label}`}>{text.replace(/\n$/, "").split("\n").map((line, i) => <YamlLine key={i} text={line} />)}</pre></div>
   );
 }
 
