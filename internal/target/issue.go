@@ -29,6 +29,9 @@ const (
 	adminRequestKind    = "AdminKubeconfigRequest"
 )
 
+// issueTimeout is how long a cluster may take to issue a credential. Somebody waits for it, and clusters belong to users.
+const issueTimeout = 20 * time.Second
+
 // Issued is a credential that a cluster has issued.
 type Issued struct {
 	// Value is a token or a kubeconfig.
@@ -42,6 +45,8 @@ func (c *Cluster) Token(ctx context.Context, account types.NamespacedName, secon
 	if err := checkNames("service account", account); err != nil {
 		return Issued{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, issueTimeout)
+	defer cancel()
 	accounts, err := corev1client.NewForConfig(c.Config())
 	if err != nil {
 		return Issued{}, fmt.Errorf("connect: %w", err)
@@ -59,6 +64,8 @@ func (c *Cluster) AdminKubeconfig(ctx context.Context, shoot types.NamespacedNam
 	if err := checkNames("shoot", shoot); err != nil {
 		return Issued{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, issueTimeout)
+	defer cancel()
 	raw, err := corev1client.NewForConfig(c.Config())
 	if err != nil {
 		return Issued{}, fmt.Errorf("connect: %w", err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,8 +16,13 @@ import (
 	"espalier.dev/internal/installation"
 )
 
+// answerTimeout is how long clusters may take to answer the calls of one installation: they belong to users, and hold a worker.
+const answerTimeout = 30 * time.Second
+
 // answered has a plan made until it calls no cluster whose answer is not known. make returns why there is no plan.
 func (k *kind) answered(ctx context.Context, in *installation.Inputs, make func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	for {
 		err := make()
 		asked, refused := installation.Asks(*in, err)

@@ -85,11 +85,16 @@ func secretOf(s *corev1.Secret) targetsync.Secret {
 	}
 }
 
+// sourceTimeout is how long reading a source may take: it belongs to a user, and holds a worker.
+const sourceTimeout = time.Minute
+
 // Learn implements loop.Learner: it reads the source once a decision depends on it. That it cannot be read is a fact, too.
 func (k *kind) Learn(ctx context.Context, ts *lsv1alpha1.TargetSync, o targetsync.Observed) targetsync.Observed {
 	if !targetsync.NeedsSource(o) {
 		return o
 	}
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
 	o.Source = &targetsync.Source{}
 	o.Source.Err = k.readSource(ctx, ts, o.Source)
 	return o
@@ -151,13 +156,17 @@ func missing(format string, args ...any) error {
 	return failure.NewRetryable(failure.Details{Operation: "Synchronise", Reason: target.ReasonSecretMissing}, fmt.Errorf(format, args...))
 }
 
-// page is how many objects of a source are read at once: Secrets may be large, and most of them may not be chosen.
-const page = 100
+const (
+	// page is how many objects of a source are read at once: Secrets may be large, and most of them may not be chosen.
+	page = 100
+	// maxPages bounds a list: a source could go on without end.
+	maxPages = 100
+)
 
 func secretsIn(ctx context.Context, what watchedKind, chosen func(string) bool) (map[string]targetsync.Content, error) {
 	found := map[string]targetsync.Content{}
 	next := ""
-	for {
+	for range maxPages {
 		var list corev1.SecretList
 		err := what.cluster.Client().List(ctx, &list, client.InNamespace(what.namespace), client.Limit(page), client.Continue(next))
 		if err != nil {
@@ -172,6 +181,8 @@ func secretsIn(ctx context.Context, what watchedKind, chosen func(string) bool) 
 			return found, nil
 		}
 	}
+	return nil, fmt.Errorf("namespace %s in the source has more than %d Secrets: keep the kubeconfigs in one with less",
+		what.namespace, page*maxPages)
 }
 
 func shootsIn(ctx context.Context, what watchedKind, chosen func(string) bool) ([]string, error) {

@@ -5,12 +5,15 @@ package targetsyncs_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -194,8 +197,8 @@ func TestASourceThatIsDown(t *testing.T) {
 	ts := w.targetSync("sync", "*")
 	w.Create(ts)
 	w.synchronised(ts)
-	w.front.Close()
-	w.Annotate(ts, lsv1alpha1.OperationAnnotation, "reconcile")
+	nowhere := regexp.MustCompile(`https://\S+`).ReplaceAllString(w.address, "https://"+testkit.FreeAddress(t))
+	w.Patch(secret(w.Namespace, "access", ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, encoded(nowhere)))
 	w.failing(ts, "unreachable")
 	w.have("a", "a access")
 	w.Delete(ts)
@@ -330,4 +333,47 @@ func TestShootsBecomeTargets(t *testing.T) {
 	}
 	w.Delete(east)
 	w.awaitPair("east", fmt.Sprintf("east number %d", before+1))
+}
+
+// The source is a cluster of its own, and the kubeconfig may do there what it has to and nothing else: it may not even watch.
+func TestAnotherClusterIsReadWithFewRights(t *testing.T) {
+	w := newWorld(t)
+	remote := testkit.NewServer(t)
+	namespace := remote.Namespace(t)
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "reader"}
+	reader := &corev1.ServiceAccount{ObjectMeta: meta}
+	testkit.Create(t, remote, reader, secret(namespace, "east", "kubeconfig of east"), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}, ResourceNames: []string{"reader"}},
+	}}, &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: "reader"}},
+	})
+	request := &authenticationv1.TokenRequest{}
+	if err := remote.Client().SubResource("token").Create(t.Context(), reader, request); err != nil {
+		t.Fatal(err)
+	}
+	way := target.Way{Context: "c", Cluster: "remote", Server: remote.Config().Host, Authority: remote.Config().CAData}
+	kubeconfig, err := way.WithToken("reader", request.Status.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Create(secret(w.Namespace, "remote-access", kubeconfig))
+	w.Manage()
+	ts := w.targetSync("sync", "*")
+	ts.Spec.SourceNamespace, ts.Spec.SecretRef.Name = namespace, "remote-access"
+	ts.Spec.TokenRotation = &lsv1alpha1.TokenRotation{Enabled: true}
+	w.Create(ts)
+	w.synchronised(ts)
+	w.awaitPair("east", "kubeconfig of east")
+	rotated := string(w.content("remote-access").Data["kubeconfig"])
+	if rotated == kubeconfig {
+		t.Fatal("the token is the one of before")
+	}
+	testkit.Create(t, remote, secret(namespace, "west", "kubeconfig of west"))
+	w.Annotate(ts, lsv1alpha1.OperationAnnotation, "reconcile")
+	w.awaitPair("west", "kubeconfig of west") // with the new token
+	w.Patch(ts, `{"spec":{"sourceNamespace":"kube-system"}}`)
+	w.failing(ts, "list the Secrets of namespace kube-system in the source")
+	w.have("east west", "access east remote-access west")
 }

@@ -36,7 +36,6 @@ type world struct {
 	*managed.World
 	source  string
 	garden  *traffic.Traffic
-	front   *relay.Front
 	address string // kubeconfig of the source
 }
 
@@ -50,11 +49,12 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.front, err = relay.NewFront(w.Config().Host, w.garden.Wrap(plain)); err != nil {
+	front, err := relay.NewFront(w.Config().Host, w.garden.Wrap(plain))
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(w.front.Close)
-	if w.address, err = w.front.Kubeconfig(); err != nil {
+	t.Cleanup(front.Close)
+	if w.address, err = front.Kubeconfig(); err != nil {
 		t.Fatal(err)
 	}
 	w.Create(secret(w.Namespace, "access", w.address))
