@@ -175,3 +175,41 @@ func (d *interruptible) Repair(ctx context.Context, _ deployer.Work) (deployer.P
 	<-ctx.Done()
 	return deployer.Progress{}, ctx.Err()
 }
+
+// patient is a deployer that looks after its items once after each job, in two calls.
+type patient struct {
+	scripted
+	calls chan int
+	made  int
+}
+
+func (p *patient) NextRepair(item *lsv1alpha1.DeployItem, after time.Time) (time.Time, bool) {
+	times := item.Status.TransitionTimes
+	return after, times != nil && times.FinishedTime != nil && after.Equal(times.FinishedTime.Time)
+}
+
+func (p *patient) Repair(_ context.Context, work deployer.Work) (deployer.Progress, error) {
+	p.made++
+	p.calls <- p.made
+	if p.made == 1 {
+		defer work.Wake()
+		return deployer.Progress{Recheck: time.Hour, ProviderStatus: remembered("begun")}, nil
+	}
+	return deployer.Progress{Done: true, Repaired: "took its time", ProviderStatus: remembered("ended")}, nil
+}
+
+// A repair that takes longer than a call is called again when it wants, and counts as one.
+func TestARepairMayTakeSeveralCalls(t *testing.T) {
+	w := newWorld(t)
+	p := &patient{calls: make(chan int, 9)}
+	w.run(p, deployer.Options{})
+	item := w.succeeds(w.item("db"))
+	w.tells(item, "Repaired", "took its time")
+	testkit.Eventually(t, w.APIServer, item, testkit.Is("repaired", func(i *lsv1alpha1.DeployItem) bool {
+		return i.Status.ProviderStatus != nil && strings.Contains(string(i.Status.ProviderStatus.Raw), "ended")
+	}))
+	w.succeeds(w.item("later"))
+	if len(p.calls) < 2 {
+		t.Errorf("it was called %d times", len(p.calls))
+	}
+}
