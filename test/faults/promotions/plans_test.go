@@ -91,7 +91,8 @@ func outside(place string, calls []call) []outsideFault {
 	const mostPolls = 2
 	var all []outsideFault
 	for _, c := range calls {
-		if polled := c.operation == "list" || c.operation == "get"; !polled || c.number <= mostPolls {
+		polled := c.operation == "list" || c.operation == "get" || c.operation == "checks"
+		if !polled || c.number <= mostPolls {
 			all = append(all, outsideFault{place: place, operation: c.operation, number: c.number})
 		}
 	}
