@@ -36,7 +36,7 @@ lint: ## Check the rules of the project (gofmt among them), run vet and staticch
 	@staticcheck=$$(go -C tools tool -n staticcheck); status=0; \
 	for module in $(MODULES); do \
 		echo "vet and staticcheck: $$module"; \
-		(cd $$module && go vet -tags externals,mutants,seeded ./... && "$$staticcheck" -tags externals,mutants,seeded ./...) || status=1; \
+		(cd $$module && go vet -tags externals,mutants,node,seeded ./... && "$$staticcheck" -tags externals,mutants,node,seeded ./...) || status=1; \
 	done; \
 	exit $$status
 
