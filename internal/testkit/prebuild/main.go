@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command prebuild builds the programs that tests start ahead of the tests, whose time limits a cold build would exceed, and
-// prints their paths: those that are named, or all but those of a node. One is built after the other, because each build takes all processors.
+// prints their paths: those that are named, or all but those of a node. One is built after the other, because each build takes all
+// processors.
 package main
 
 import (

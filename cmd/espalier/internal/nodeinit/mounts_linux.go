@@ -40,10 +40,8 @@ func prepare(state, hostname string) error {
 	if err := mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC); err != nil {
 		return err
 	}
-	for _, directory := range scratch {
-		if err := mount("tmpfs", directory, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := cover(); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(StateDir, 0o700); err != nil {
 		return fmt.Errorf("make the mounts of the node: %w", err)
@@ -57,6 +55,16 @@ func prepare(state, hostname string) error {
 		}
 	}
 	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED) // Volumes of pods may ask for propagation.
+}
+
+// cover mounts something empty over what is there.
+func cover() error {
+	for _, directory := range scratch {
+		if err := mount("tmpfs", directory, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // hide puts a copy in the place of a setting of the kernel.

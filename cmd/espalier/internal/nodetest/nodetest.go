@@ -10,11 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/cmd/espalier/internal/node"
-	"espalier.dev/internal/testkit/program"
 )
 
 // WorkloadImage is the name of the image that WorkloadArchive makes. Its entry point is the program in the folder "workload".
@@ -25,12 +25,14 @@ const WorkloadImage = "espalier.local/workload:1"
 func Programs(t testing.TB) (directory string) {
 	t.Helper()
 	directory = t.TempDir()
-	for name, p := range map[string]program.Program{"espalier-node": program.Node, "espalier-pause": program.Pause} {
-		path, err := p.Binary(t.Context(), os.Stderr)
+	for _, name := range []string{"node", "pause"} {
+		build := exec.CommandContext(t.Context(), "go", "run", "espalier.dev/internal/testkit/prebuild", name)
+		build.Stderr = os.Stderr
+		path, err := build.Output()
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("build %s: %v", name, err)
 		}
-		if err := os.Symlink(path, filepath.Join(directory, name)); err != nil {
+		if err := os.Symlink(strings.TrimSpace(string(path)), filepath.Join(directory, "espalier-"+name)); err != nil {
 			t.Fatal(err)
 		}
 	}

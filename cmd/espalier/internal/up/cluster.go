@@ -93,6 +93,22 @@ func nodePrograms() (node.Programs, error) {
 	return node.ProgramsBeside(executable), nil
 }
 
+// untilLost returns when the context ends, or with an error when a part of the cluster ends by itself.
+func (c *cluster) untilLost(ctx context.Context) error {
+	var gone <-chan struct{} // never closed without a node
+	if c.node != nil {
+		gone = c.node.Done()
+	}
+	select {
+	case <-c.cp.Done():
+		return c.cp.Err()
+	case <-gone:
+		return c.node.Err()
+	case <-ctx.Done():
+		return nil
+	}
+}
+
 // stop ends the node first.
 func (c *cluster) stop() (err error) {
 	if c.node != nil {

@@ -96,24 +96,7 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 	ctx, cancel := context.WithCancelCause(starting) // Waiting for what has failed is in vain.
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
-	s.group.Go(func() error {
-		select {
-		case <-s.cp.Done():
-			return s.cp.Err()
-		case <-life.Done():
-			return nil
-		}
-	})
-	if s.node != nil {
-		s.group.Go(func() error {
-			select {
-			case <-s.node.Done():
-				return s.node.Err()
-			case <-life.Done():
-				return nil
-			}
-		})
-	}
+	s.group.Go(func() error { return (&cluster{cp: s.cp, node: s.node}).untilLost(life) })
 	log, name, err := openLog(s.opts, s.cp.DataDir())
 	if err != nil {
 		return err

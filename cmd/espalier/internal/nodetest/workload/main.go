@@ -35,14 +35,14 @@ func serve(args []string) error {
 
 // fetch tries until there is an answer.
 func fetch(args []string) error {
-	for {
-		if err := get(http.DefaultClient, args[0], ""); err == nil {
+	for range time.Tick(100 * time.Millisecond) {
+		err := get(http.DefaultClient, args[0], "")
+		if err == nil {
 			return nil
-		} else {
-			fmt.Println(err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		fmt.Println(err)
 	}
+	return nil
 }
 
 // token asks the API server, as a pod does, which version it has.
