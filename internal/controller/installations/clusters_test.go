@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/confidential"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/target"
 	"espalier.dev/internal/testkit"
@@ -271,6 +272,12 @@ deployExecutions:
 		t.Fatal(err)
 	}
 	token := config.AuthInfos["robot"].Token
+	secrets := confidential.Reader{Live: w.cluster}.OfInstallation(t.Context(), inst)
+	for _, shown := range []string{token, base64.StdEncoding.EncodeToString([]byte(kubeconfig))} {
+		if text := secrets.Text("refused: " + shown); strings.Contains(text, shown[len(shown)/2:]) {
+			t.Errorf("an error of any controller would show it: %s", text)
+		}
+	}
 	status, err := json.Marshal(inst.Status)
 	if err != nil {
 		t.Fatal(err)
