@@ -79,6 +79,8 @@ func (s *Server) renderedFor(ctx context.Context, item *lsv1alpha1.DeployItem, w
 	if !known {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, outsideLimit)
+	defer cancel()
 	objects, err := inspect(ctx, lsv1alpha1.DeployItemTemplate{
 		Name: item.Name, Type: item.Spec.Type, Target: item.Spec.Target, Configuration: item.Spec.Configuration,
 	})
