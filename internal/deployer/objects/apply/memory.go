@@ -27,6 +27,8 @@ type Applied struct {
 	Missing string
 	// Verdict is what became of it.
 	Verdict Verdict
+	// served says that the cluster has nodes for pods, or does not tell.
+	served bool
 }
 
 // Memory is what one pass of a run leaves for the next.
@@ -67,7 +69,30 @@ func (m Memory) AwaitReady(ctx context.Context, target cluster.Cluster) (*cluste
 			pending = append(pending, cluster.Pending{Subject: looked[i].Subject, Missing: looked[i].Missing})
 		}
 	}
-	return cluster.Await(cluster.WaitingForReadiness, pending), cluster.Join(errs)
+	wait := cluster.Await(cluster.WaitingForReadiness, pending)
+	if wait != nil && m.lackNodes(ctx, pending) {
+		wait.Reason.Message += ". " + readiness.NoNodes
+	}
+	return wait, cluster.Join(errs)
+}
+
+// lackNodes reports whether one of the objects waits for pods, and none can run. The cluster is asked until it is known to have nodes.
+func (m Memory) lackNodes(ctx context.Context, pending []cluster.Pending) bool {
+	waits := slices.IndexFunc(pending, func(p cluster.Pending) bool { return readiness.NeedsNodes(p.Subject.GVK.GroupKind()) })
+	for _, applied := range m {
+		if applied.served {
+			return false
+		}
+	}
+	if waits < 0 {
+		return false
+	}
+	lacks, settled := readiness.LacksNodes(ctx, pending[waits].Subject.Cluster)
+	for key, applied := range m { // They are all in one cluster.
+		applied.served = settled
+		m[key] = applied
+	}
+	return lacks
 }
 
 func (m Memory) unready() []inventory.Key {
