@@ -359,6 +359,9 @@ func (cp *ControlPlane) KubeconfigPath() string { return KubeconfigIn(cp.dir.roo
 // DataDir is where the control plane keeps its files.
 func (cp *ControlPlane) DataDir() string { return cp.dir.root }
 
+// lastChance is how long a server may take to get ready after somebody in this process has met a fatal error.
+const lastChance = time.Minute
+
 // awaitReady returns when the server reports ready and has made its first namespaces,
 // or when that cannot happen any more.
 func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
@@ -368,6 +371,7 @@ func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 	}
 	ticker := time.NewTicker(readyPollInterval)
 	defer ticker.Stop()
+	var gaveUp <-chan time.Time
 	for !isReady(ctx, client) {
 		select {
 		case <-ctx.Done():
@@ -377,6 +381,9 @@ func (cp *ControlPlane) awaitReady(ctx context.Context, log *logSink) error {
 		case err := <-cp.etcd.died:
 			return fmt.Errorf("run etcd: %w", err)
 		case <-log.fatal:
+			// Perhaps it was a goroutine of an earlier control plane of this process. One of this server keeps it from getting ready.
+			gaveUp = time.After(lastChance)
+		case <-gaveUp:
 			return errGaveUp
 		case <-ticker.C:
 		}

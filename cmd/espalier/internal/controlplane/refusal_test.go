@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/klog/v2"
 )
 
 func TestStartRefuses(t *testing.T) {
@@ -99,6 +101,22 @@ func TestStartRefusesADirectoryInUse(t *testing.T) {
 	if _, err := clientFor(t, cp.RESTConfig()).Discovery().ServerVersion(); err != nil {
 		t.Errorf("the first one suffers from the second: %v", err)
 	}
+}
+
+// Goroutines of a control plane whose start was cancelled may give up while another one starts, and klog does not tell whose they are.
+func TestAFatalErrorOfSomebodyElseDoesNotEndAStart(t *testing.T) {
+	ended := make(chan struct{})
+	cp := start(t, Options{Progress: func(step string) {
+		if !strings.Contains(step, "ready") {
+			return
+		}
+		go func() {
+			defer close(ended)
+			klog.Fatal("the end of somebody else")
+		}()
+		<-ended
+	}})
+	stop(t, cp)
 }
 
 func TestStartCanBeCancelledAtEveryStep(t *testing.T) {
