@@ -79,7 +79,7 @@ func TestAddToScheme(t *testing.T) {
 		counts[kind.GroupVersion().String()]++
 	}
 	want := map[string]int{
-		"landscaper.gardener.cloud/v1alpha1":                    11*2 + 2, // with lists, and two file formats
+		"landscaper.gardener.cloud/v1alpha1":                    8*2 + 2, // with lists, and two file formats
 		"pipelines.weave.works/v1alpha1":                        2,
 		"gitops.weave.works/v1alpha1":                           2,
 		"espalier.dev/v1alpha1":                                 2,
