@@ -21,6 +21,7 @@ import (
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployer/container/inside"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/kubelet"
 )
 
 // Whatever becomes of the process or of the answers to its requests, the image runs once for each job.
@@ -119,7 +120,7 @@ func TestThePodReachesNothingElse(t *testing.T) {
 	w.tell(pod, func(s *corev1.PodStatus) {
 		s.Phase, s.ContainerStatuses = corev1.PodRunning, []corev1.ContainerStatus{running("main")}
 	})
-	env := n.env("wait")
+	env := n.Env("wait")
 	for _, name := range []string{foreign.Name + "-result"} {
 		stopped := closed()
 		err := inside.Wait(t.Context(), func(variable string) string {
@@ -132,7 +133,7 @@ func TestThePodReachesNothingElse(t *testing.T) {
 			t.Errorf("Secret %s: got %v", name, err)
 		}
 	}
-	w.stops(pod, n, terminated("main", 0, ""))
+	w.stops(n, terminated("main", 0, ""))
 	w.succeeds(item)
 	if got := w.exports(item); got != nil {
 		t.Errorf("the exports are %v", got)
@@ -144,23 +145,23 @@ func TestTheImageCannotStealTheToken(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
 	for name, attack := range map[string]struct {
-		do   func(n *node) error
+		do   func(n *kubelet.Node) error
 		fail bool
 	}{
-		"exports are a link": {func(n *node) error {
-			return os.Symlink(filepath.Join(n.token, "token"), filepath.Join(n.shared, inside.ExportsFile))
+		"exports are a link": {func(n *kubelet.Node) error {
+			return os.Symlink(filepath.Join(n.Token, "token"), filepath.Join(n.Shared, inside.ExportsFile))
 		}, true},
-		"the folder of exports is a link": {func(n *node) error {
-			folder := filepath.Dir(filepath.Join(n.shared, inside.ExportsFile))
-			return errors.Join(os.RemoveAll(folder), os.Rename(filepath.Join(n.token, "token"), filepath.Join(n.token, "values")),
-				os.Symlink(n.token, folder), os.Link(filepath.Join(n.token, "values"), filepath.Join(n.token, "token")))
+		"the folder of exports is a link": {func(n *kubelet.Node) error {
+			folder := filepath.Dir(filepath.Join(n.Shared, inside.ExportsFile))
+			return errors.Join(os.RemoveAll(folder), os.Rename(filepath.Join(n.Token, "token"), filepath.Join(n.Token, "values")),
+				os.Symlink(n.Token, folder), os.Link(filepath.Join(n.Token, "values"), filepath.Join(n.Token, "token")))
 		}, true},
-		"the state is a link": {func(n *node) error {
-			folder := filepath.Join(n.shared, inside.StateFolder)
-			return errors.Join(os.RemoveAll(folder), os.Symlink(n.token, folder))
+		"the state is a link": {func(n *kubelet.Node) error {
+			folder := filepath.Join(n.Shared, inside.StateFolder)
+			return errors.Join(os.RemoveAll(folder), os.Symlink(n.Token, folder))
 		}, true},
-		"the state has a link": {func(n *node) error {
-			return os.Symlink(filepath.Join(n.token, "token"), filepath.Join(n.shared, inside.StateFolder, "token"))
+		"the state has a link": {func(n *kubelet.Node) error {
+			return os.Symlink(filepath.Join(n.Token, "token"), filepath.Join(n.Shared, inside.StateFolder, "token"))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,14 +169,14 @@ func TestTheImageCannotStealTheToken(t *testing.T) {
 			pod := w.pod(item)
 			w.bind(pod)
 			n := w.node(pod)
-			token := read(n.env("wait"), inside.EnvToken, "token")
-			if err := inside.Init(n.env("init")); err != nil {
+			token := read(n.Env("wait"), inside.EnvToken, "token")
+			if err := inside.Init(n.Env("init")); err != nil {
 				t.Fatal(err)
 			}
 			if err := attack.do(n); err != nil {
 				t.Fatal(err)
 			}
-			w.stops(pod, n, terminated("main", 0, ""))
+			w.stops(n, terminated("main", 0, ""))
 			if attack.fail {
 				if got := lastError(w.fails(item)); !strings.Contains(got, "ResultNotStored") {
 					t.Errorf("got %s", got)

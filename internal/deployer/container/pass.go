@@ -180,7 +180,7 @@ func (p *pass) waiting(reason *deployer.Reason) deployer.Reason {
 // end has a pod deleted, and lets it go once nothing of it runs any more.
 func (d *Deployer) end(ctx context.Context, pod *corev1.Pod) error {
 	if pod.DeletionTimestamp == nil {
-		if err := d.dropInput(ctx, pod.Namespace, pod.Labels[labelItem]); err != nil {
+		if err := d.dropInputOf(ctx, pod); err != nil {
 			return err
 		}
 		err := d.client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})

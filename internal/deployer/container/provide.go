@@ -336,6 +336,28 @@ func (d *Deployer) dropInput(ctx context.Context, namespace, uid string) error {
 	return nil
 }
 
+// dropInputOf deletes the input of the run of a pod. What another run has been given meanwhile stays: whoever ends a pod may have looked at
+// it before that run began.
+func (d *Deployer) dropInputOf(ctx context.Context, pod *corev1.Pod) error {
+	for _, volume := range pod.Spec.Volumes {
+		if volume.Name != volumeInput || volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			if source.Secret == nil {
+				continue
+			}
+			err := d.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(pod.Namespace),
+				client.MatchingLabels{labelItem: pod.Labels[labelItem], labelType: typeInput},
+				client.MatchingFields{metav1.ObjectNameField: source.Secret.Name})
+			if err != nil {
+				return fmt.Errorf("delete the input of the pod: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // cleanUp deletes everything of an item but its pod. The Secret for the result goes last.
 func (d *Deployer) cleanUp(ctx context.Context, namespace, uid string) error {
 	if uid == "" {
