@@ -139,7 +139,8 @@ func (k Kubelet) Node(ctx context.Context, pod *corev1.Pod) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{kubelet: k, pod: pod, host: address.Hostname(), port: address.Port(), Shared: k.TempDir(), input: k.TempDir(), Token: k.TempDir()}
+	n := &Node{kubelet: k, pod: pod, host: address.Hostname(), port: address.Port()}
+	n.Shared, n.input, n.Token = k.TempDir(), k.TempDir(), k.TempDir()
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Name != "input" {
 			continue
