@@ -67,19 +67,16 @@ GO_TEST      = GOGC=400 go test -p $(PACKAGES) -vet=off -ldflags='-s -w' $(TEST_
 .PHONY: test
 test: ## Run the tests of all modules, except those that need Gitea or Flux, with a small share of the fault sweeps.
 	go run ./internal/testkit/prebuild apiserver
-	$(MAKE) -j2 test-packages test-sweeps SHARE=$(SHARE)
+	$(MAKE) -j2 test-packages test-sweeps-and-modules SHARE=$(SHARE)
 
 .PHONY: test-packages
 test-packages:
 	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(SWEEPS))")
-	cd api && $(GO_TEST) ./...
-	cd examples/file-deployer && $(GO_TEST) ./...
-	cd test/componentspec && $(GO_TEST) ./...
-	cd cmd/espalier && $(GO_TEST) ./...
 
-.PHONY: test-sweeps
-test-sweeps:
+.PHONY: test-sweeps-and-modules
+test-sweeps-and-modules:
 	for sweep in $(SWEEPS); do (cd $$sweep && $(GO_TEST) -args -share=$(SHARE) -budget=$(BUDGET)) || exit; done
+	for module in $(filter-out .,$(MODULES)); do (cd $$module && $(GO_TEST) -p 2 ./...) || exit; done
 
 # It compiles all libraries a second time. It stays off where Kubernetes itself would have to be compiled for it.
 .PHONY: test-race
