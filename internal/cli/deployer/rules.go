@@ -87,11 +87,8 @@ func needsExports(s *suite) string {
 }
 
 func pickUp(ctx context.Context, s *suite) error {
-	item, err := s.create(ctx, s.config)
+	item, err := s.deployed(ctx)
 	if err != nil {
-		return err
-	}
-	if err := item.succeeds(ctx); err != nil {
 		return err
 	}
 	at := slices.IndexFunc(item.versions, item.isPickUp)
@@ -150,13 +147,10 @@ func idle(ctx context.Context, s *suite) error {
 	if err := foreign.begin(ctx); err != nil {
 		return err
 	}
-	if err := s.settled(ctx); err != nil {
+	if err := s.tempt(ctx, jobless, foreign); err != nil {
 		return err
 	}
 	for why, item := range map[string]*subject{"has no job": jobless, "is of another type": foreign} {
-		if err := item.catchUp(ctx); err != nil {
-			return err
-		}
 		if item.last().Status.LastReconcileTime != nil || item.last().Status.Deployer.Name != "" {
 			return violatedf("an item that %s was picked up by deployer %q", why, item.last().Status.Deployer.Name)
 		}
@@ -166,18 +160,12 @@ func idle(ctx context.Context, s *suite) error {
 }
 
 func again(ctx context.Context, s *suite) error {
-	item, err := s.create(ctx, s.config)
+	item, err := s.deployed(ctx)
 	if err != nil {
 		return err
 	}
-	if err := item.succeeds(ctx); err != nil {
-		return err
-	}
 	later := item.since()
-	if err := s.settled(ctx); err != nil {
-		return err
-	}
-	if err := item.catchUp(ctx); err != nil {
+	if err := s.tempt(ctx, item); err != nil {
 		return err
 	}
 	for _, v := range later() {
@@ -195,11 +183,8 @@ func again(ctx context.Context, s *suite) error {
 }
 
 func unchanged(ctx context.Context, s *suite) error {
-	item, err := s.create(ctx, s.config, func(i *lsv1alpha1.DeployItem) { i.Spec.UpdateOnChangeOnly = true })
+	item, err := s.deployed(ctx, func(i *lsv1alpha1.DeployItem) { i.Spec.UpdateOnChangeOnly = true })
 	if err != nil {
-		return err
-	}
-	if err := item.succeeds(ctx); err != nil {
 		return err
 	}
 	later := item.since()
@@ -262,10 +247,7 @@ func interrupt(ctx context.Context, s *suite) error {
 // staysFailed gives the deployer the occasion to overwrite what somebody else has ended.
 func staysFailed(ctx context.Context, s *suite, item *subject) error {
 	later := item.since()
-	if err := s.settled(ctx); err != nil {
-		return err
-	}
-	if err := item.catchUp(ctx); err != nil {
+	if err := s.tempt(ctx, item); err != nil {
 		return err
 	}
 	for _, v := range later() {
@@ -294,11 +276,8 @@ func timeout(ctx context.Context, s *suite) error {
 }
 
 func exports(ctx context.Context, s *suite) error {
-	item, err := s.create(ctx, s.config)
+	item, err := s.deployed(ctx)
 	if err != nil {
-		return err
-	}
-	if err := item.succeeds(ctx); err != nil {
 		return err
 	}
 	secret, err := exported(ctx, s, item)
@@ -351,21 +330,15 @@ func exported(ctx context.Context, s *suite, item *subject) (*corev1.Secret, err
 }
 
 func deletion(ctx context.Context, s *suite) error {
-	item, err := s.create(ctx, s.config)
+	item, err := s.deployed(ctx)
 	if err != nil {
-		return err
-	}
-	if err := item.succeeds(ctx); err != nil {
 		return err
 	}
 	if err := item.delete(ctx); err != nil {
 		return err
 	}
 	later := item.since()
-	if err := s.settled(ctx); err != nil {
-		return err
-	}
-	if err := item.catchUp(ctx); err != nil {
+	if err := s.tempt(ctx, item); err != nil {
 		return err
 	}
 	if item.gone || slices.ContainsFunc(later(), func(v *lsv1alpha1.DeployItem) bool { return v.Status.Phase == lsv1alpha1.PhaseDeleting }) {
@@ -384,11 +357,8 @@ func deletion(ctx context.Context, s *suite) error {
 }
 
 func deleteWithoutUninstall(ctx context.Context, s *suite) error {
-	item, err := s.create(ctx, s.config)
+	item, err := s.deployed(ctx)
 	if err != nil {
-		return err
-	}
-	if err := item.succeeds(ctx); err != nil {
 		return err
 	}
 	later := item.since()
@@ -399,10 +369,7 @@ func deleteWithoutUninstall(ctx context.Context, s *suite) error {
 	if err := item.delete(ctx); err != nil {
 		return err
 	}
-	if err := s.settled(ctx); err != nil {
-		return err
-	}
-	if err := item.catchUp(ctx); err != nil {
+	if err := s.tempt(ctx, item); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(later(), func(v *lsv1alpha1.DeployItem) bool { return v.Status.Phase == lsv1alpha1.PhaseDeleting }) {

@@ -84,13 +84,27 @@ func (s *suite) cleanUp(ctx context.Context) {
 	s.subjects = nil
 }
 
-// settled has the deployer carry out a job of another item, so that it has had the occasion to do what it must not do.
-func (s *suite) settled(ctx context.Context) error {
-	item, err := s.create(ctx, s.config)
-	if err != nil {
+// tempt has the deployer carry out a job of another item, so that it has had the occasion to do to the given ones what it must not do, and
+// reads their histories up to then.
+func (s *suite) tempt(ctx context.Context, items ...*subject) error {
+	if _, err := s.deployed(ctx); err != nil {
 		return err
 	}
-	return item.succeeds(ctx)
+	for _, item := range items {
+		if err := item.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deployed creates a deploy item whose first job has succeeded.
+func (s *suite) deployed(ctx context.Context, changes ...func(*lsv1alpha1.DeployItem)) (*subject, error) {
+	item, err := s.create(ctx, s.config, changes...)
+	if err != nil {
+		return nil, err
+	}
+	return item, item.succeeds(ctx)
 }
 
 // create creates a deploy item that nobody has asked anything of yet.
