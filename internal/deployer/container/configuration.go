@@ -26,17 +26,10 @@ type configuration struct {
 
 // readConfiguration reads and checks the configuration of an item.
 func (d *Deployer) readConfiguration(item *lsv1alpha1.DeployItem) (*configuration, error) {
-	version := containerv1alpha1.SchemeGroupVersion.String()
-	document, problems := providerconfig.Read(item.Spec.Configuration, version)
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	if document.APIVersion != version {
-		problems.Add("apiVersion", "is %q, must be %s", document.APIVersion, version)
-		return nil, problems.Err()
-	}
 	config := &configuration{}
-	if problems = document.Decode(&config.ProviderConfiguration); len(problems) > 0 {
+	version := containerv1alpha1.SchemeGroupVersion.String()
+	problems := providerconfig.ReadVersion(item.Spec.Configuration, version, &config.ProviderConfiguration)
+	if len(problems) > 0 {
 		return nil, problems.Err()
 	}
 	var exact struct {

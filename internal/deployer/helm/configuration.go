@@ -45,17 +45,9 @@ func readConfiguration(item *lsv1alpha1.DeployItem) (*configuration, error) {
 }
 
 func parse(raw *runtime.RawExtension) (*configuration, error) {
-	version := helmv1alpha1.SchemeGroupVersion.String()
-	document, problems := providerconfig.Read(raw, version)
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	if document.APIVersion != version {
-		problems.Add("apiVersion", "is %q, must be %s", document.APIVersion, version)
-		return nil, problems.Err()
-	}
 	config := &configuration{}
-	if problems = document.Decode(&config.ProviderConfiguration); len(problems) > 0 {
+	problems := providerconfig.ReadVersion(raw, helmv1alpha1.SchemeGroupVersion.String(), &config.ProviderConfiguration)
+	if len(problems) > 0 {
 		return nil, problems.Err()
 	}
 	config.complete(&problems)

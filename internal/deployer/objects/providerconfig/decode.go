@@ -72,6 +72,19 @@ func (d *Document) Decode(into any) Problems {
 	return problems
 }
 
+// ReadVersion reads a configuration that there is one version of, and checks the fields.
+func ReadVersion(raw *runtime.RawExtension, version string, into any) Problems {
+	document, problems := Read(raw, version)
+	if problems.Err() != nil {
+		return problems
+	}
+	if document.APIVersion != version {
+		problems.Add("apiVersion", "is %q, must be %s", document.APIVersion, version)
+		return problems
+	}
+	return document.Decode(into)
+}
+
 func dropRetired(content map[string]any) {
 	delete(content, "deleteTimeout")
 	dropFrom(content["readinessChecks"], "timeout")
