@@ -9,6 +9,10 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+# Programs are static. Also, with cgo the linker keeps what nobody calls (a library of Helm's loads plugins) and takes twice as long, and
+# there are more than a hundred test programs to link. The race detector needs cgo.
+export CGO_ENABLED := 0
+
 # The Go modules with code of the product; tools/ only pins versions.
 MODULES := . api cmd/espalier examples/file-deployer test/componentspec
 
@@ -82,14 +86,14 @@ test-sweeps-and-modules:
 .PHONY: test-race
 test-race: ## Run the tests of the packages that start goroutines under the race detector.
 	go run ./internal/testkit/prebuild apiserver
-	$(GO_TEST) -race -p 2 -parallel 4 $(RACED)
+	CGO_ENABLED=1 $(GO_TEST) -race -p 2 -parallel 4 $(RACED)
 
 # Files with the build tag externals hold the tests that need Gitea, Dex or Flux.
 .PHONY: test-externals
 test-externals: externals ## Run the tests that need Gitea, Dex or Flux, which are built first: cold, that takes half an hour.
 	files=$$(grep -rl --include='*_test.go' '^//go:build externals' internal test); \
 	tests=$$(sed -n 's/^func \(Test[^(]*\)(.*testing\.T.*/\1/p' $$files | paste -sd '|'); \
-	$(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
+	CGO_ENABLED=1 $(GO_TEST) -race -tags externals -run "^($$tests)\$$" $$(dirname $$files | sort -u | sed 's|^|./|')
 
 .PHONY: test-all
 test-all: SHARE = 1
@@ -183,7 +187,7 @@ build: optional-ui ## Build bin/espalier, bin/kubectl-espalier and bin/espalier-
 node: ## Build bin/espalier-node and bin/espalier-pause, which "espalier up --node" starts.
 	mkdir -p bin
 	$(if $(RELEASE),for program in node pause; do \
-		(cd cmd/espalier && CGO_ENABLED=0 go build $(BUILD_FLAGS) -ldflags "-s -w" -o ../../bin/espalier-$$program ./$$program) || exit; \
+		(cd cmd/espalier && go build $(BUILD_FLAGS) -ldflags "-s -w" -o ../../bin/espalier-$$program ./$$program) || exit; \
 	done,for program in node pause; do \
 		cp -f "$$(go run ./internal/testkit/prebuild $$program)" bin/espalier-$$program || exit; \
 	done)

@@ -22,7 +22,7 @@ type Program struct {
 	module string // the folder of the module that builds it, relative to the checkout
 	pkg    string // its main package, as the go command in that folder knows it
 	flags  []string
-	env    []string
+	env    []string // what differs from the environment that all are built in
 
 	version   string // the variable of its own that wants to know its version, if any
 	versionOf string // the module whose version that is
@@ -59,8 +59,8 @@ var FileDeployer = Program{Name: "file-deployer", Title: "the example of a deplo
 // The programs of a node, which "espalier up --node" starts and which only tests of it need.
 var (
 	Node = Program{Name: "node", Title: "the programs of a node", module: "cmd/espalier", pkg: "./node"}
-	// Pause runs in containers, where there are no libraries.
-	Pause = Program{Name: "pause", Title: "the pause program", module: "cmd/espalier", pkg: "./pause", env: []string{"CGO_ENABLED=0"}}
+	// Pause runs in containers.
+	Pause = Program{Name: "pause", Title: "the pause program", module: "cmd/espalier", pkg: "./pause"}
 )
 
 // All lists the programs that take long to build, those first without which the fewest tests can run.
