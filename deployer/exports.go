@@ -30,6 +30,9 @@ func exportsOf(progress Progress) ([]byte, error) {
 	return raw, nil
 }
 
+//espalier:rights deployer-*
+//	get,create,update,delete secrets: what deploy items export
+
 // storeExports puts exports into the item's Secret. It is created first and asked questions only if it is there, for the
 // first job is where speed counts.
 func (k *kind) storeExports(ctx context.Context, item *lsv1alpha1.DeployItem, exports []byte) error {

@@ -139,6 +139,9 @@ func readTarget(ctx context.Context, reader client.Reader, key client.ObjectKey)
 	return t, nil
 }
 
+//espalier:rights deployer-*
+//	patch deployitems,deployitems/status: finalizers, annotations and status of what it works on
+
 // Act carries out one effect.
 func (k *kind) Act(
 	ctx context.Context,

@@ -49,6 +49,9 @@ func (k *kind) repair(ctx context.Context, item *lsv1alpha1.DeployItem, o *deplo
 	return nil
 }
 
+//espalier:rights deployer-manifest,deployer-helm,deployer-container
+//	get deployitems: before a repair, the API server says whether the item has changed
+
 func (k *kind) proveNewest(ctx context.Context, item *lsv1alpha1.DeployItem) error {
 	newest := &metav1.PartialObjectMetadata{}
 	newest.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("DeployItem"))

@@ -15,6 +15,9 @@ import (
 // maxNesting ends the way up in a circle of labels, which anybody can write.
 const maxNesting = 50
 
+//espalier:rights deployer-*
+//	get executions,installations: the message about a missing Target names the installation to look at
+
 // rootOf returns the name of the root installation of an item, empty if it has none or the deployer may not read what is above it. It is
 // asked for only where people are told how to end a deletion.
 func (k *kind) rootOf(ctx context.Context, item *lsv1alpha1.DeployItem) string {

@@ -55,6 +55,12 @@ const (
 	defaultCallTimeout = 2 * time.Minute
 )
 
+//espalier:rights deployer-*
+//	list,watch deployitems,targets: the objects that it works on, and where
+
+//espalier:rights deployer-manifest,deployer-helm
+//	list,watch secrets: a new kubeconfig is used at once; only metadata is kept
+
 // Setup adds a deployer to a manager. From then on the deployer is called for the items of its type, and for no others.
 func Setup(mgr ctrl.Manager, d Deployer, opts Options) error {
 	opts = opts.withDefaults()

@@ -73,6 +73,10 @@ func (h *handler) approvalCredential(w http.ResponseWriter, r *http.Request) (cr
 	return proof, err
 }
 
+//espalier:rights pipelines
+//	get pipelines: a call over HTTP is checked against the pipeline that it names
+//	update pipelines/status: approvals over HTTP are recorded
+
 // record writes the approval into the status. Each attempt begins with what the API server has now, the key included:
 // who was overtaken may have been overtaken by a change of either.
 func (h *handler) record(r *http.Request, target address, proof credential) (*pipelines.Pipeline, error) {

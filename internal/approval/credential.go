@@ -98,6 +98,9 @@ func (h *handler) readPipeline(ctx context.Context, name types.NamespacedName) (
 	return &pipeline, nil
 }
 
+//espalier:rights pipelines
+//	get secrets: keys that calls over HTTP are signed with
+
 // readKey reads an entry of the Secret that a promotion names, each time anew.
 func (h *handler) readKey(ctx context.Context, namespace string, reference *pipelines.LocalObjectReference, entry string) (key, error) {
 	if problems := validation.NameIsDNSSubdomain(reference.Name, false); len(problems) > 0 {

@@ -16,6 +16,9 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
 
+//espalier:rights pipelines
+//	watch pipelines: who approves over HTTP is told of the pull request
+
 // awaitLocation returns the URL of the pull request that an approved promotion leads to. It waits for it, but not for
 // long: the approval counts in any case. An empty URL says that there is none, or none yet.
 func (h *handler) awaitLocation(parent context.Context, pipeline *pipelines.Pipeline, target address) string {

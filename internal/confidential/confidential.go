@@ -74,6 +74,10 @@ func (s *search) result(err error) *masking.Values {
 	return s.values
 }
 
+//espalier:rights installations,executions,deployer-*
+//	get installations,targets,dataobjects: before an error is told, it is found out where its values come from
+//	get secrets: values of Secrets are taken out of errors, so they have to be known
+
 // read reads an object of the namespace, unless that was done before. One that is not there hides nothing.
 func (s *search) read(ctx context.Context, id dataflow.ObjectID, object client.Object) (found bool, err error) {
 	if id.Name == "" || s.seen[id] {

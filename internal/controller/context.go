@@ -35,6 +35,10 @@ type ContextsOptions struct {
 	Workers int
 }
 
+//espalier:rights contexts
+//	list,watch namespaces: each namespace gets a Context named default
+//	list,watch,create contexts: it creates those that are missing, and those that somebody has deleted
+
 // SetupContexts adds the controller that sees to it that every namespace has a Context
 // named "default", so that installations need not name one. It creates the object and
 // never changes it.

@@ -122,6 +122,11 @@ func (f *follower) stretch(ctx context.Context) (time.Duration, error) {
 	return lasted, err
 }
 
+//espalier:rights pipelines
+//	list,watch installations: applications of pipelines in this cluster
+//	list,watch kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io: applications of pipelines in this cluster
+//	list,watch terraforms.infra.contrib.fluxcd.io: applications of pipelines in this cluster
+
 // begin opens a watch from where the last one ended. If there was none, everything is listed before, and handed over once the watch is
 // open: what can be listed and not watched is not current for long.
 func (f *follower) begin(ctx context.Context, length time.Duration) (watch.Interface, error) {

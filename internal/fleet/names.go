@@ -24,6 +24,9 @@ type names struct {
 	group   sync.WaitGroup
 }
 
+//espalier:rights pipelines
+//	watch gitopsclusters,targets,secrets: the clusters of pipelines, each by its name
+
 // follow watches exactly the given objects. Each is reported as changed once it is watched, so that nothing is missed that happened since
 // it was read.
 func (n *names) follow(ctx context.Context, objects []objectName) {

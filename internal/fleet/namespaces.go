@@ -65,6 +65,9 @@ func (f *follower) absentOf(ctx context.Context, namespaces map[string]bool) map
 	return absent
 }
 
+//espalier:rights pipelines
+//	get namespaces: a missing namespace is told from a missing application
+
 func (f *follower) isAbsent(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, f.timing.answer)
 	defer cancel()

@@ -167,6 +167,9 @@ func (r *resolver) target(ctx context.Context, key ClusterKey) (place, error) {
 	return found, nil
 }
 
+//espalier:rights pipelines
+//	get gitopsclusters,targets,secrets: the clusters of pipelines, and the kubeconfigs that lead there
+
 // read reads the object that a clusterRef names.
 func (r *resolver) read(ctx context.Context, key ClusterKey, into client.Object) error {
 	err := r.host.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, into)

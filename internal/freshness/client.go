@@ -145,6 +145,28 @@ func (c *Client) get(ctx context.Context, k *kind, key client.ObjectKey, object 
 	return c.readLive(ctx, k, key, object)
 }
 
+//espalier:rights contexts
+//	get contexts: after taking over the lead, what the cache shows too late is read
+
+//espalier:rights installations
+//	get installations,executions,dataobjects,targets: after taking over the lead, what the cache shows too late is read
+//	get contexts,componentversionoverwrites: after taking over the lead, what the cache shows too late is read
+
+//espalier:rights executions
+//	get executions,deployitems,dataobjects: after taking over the lead, what the cache shows too late is read
+
+//espalier:rights deployitems
+//	get deployitems: after taking over the lead, what the cache shows too late is read
+
+//espalier:rights targetsyncs
+//	get targetsyncs,targets: after taking over the lead, what the cache shows too late is read
+
+//espalier:rights pipelines
+//	get pipelines: after taking over the lead, what the cache shows too late is read
+
+//espalier:rights deployer-*
+//	get deployitems,targets: after taking over the lead, what the cache shows too late is read
+
 // readLive reads an object from the API server, and remembers what it finds.
 func (c *Client) readLive(ctx context.Context, k *kind, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	before, known := k.newest(key)

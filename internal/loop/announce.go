@@ -38,6 +38,9 @@ type News[T client.Object, P ~string] struct {
 	Err error
 }
 
+//espalier:rights installations,executions,deployitems,targetsyncs,pipelines,deployer-*
+//	create,patch events.events.k8s.io: Events tell what has happened; those that repeat are counted
+
 // EventsTo announces each write as one Event: its reason is the phase that was reached, its note names the phases on
 // the way and why. What goes well is told up to two seconds late, so that a run that ends by then takes one Event and
 // not two; what goes wrong is told at once. A run that has failed is a warning, whether an error ended it or a decision, and so is one

@@ -87,6 +87,10 @@ func NewScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
+//espalier:rights leader-election
+//	get,create,update leases.coordination.k8s.io: of several replicas one works
+//	create events: who leads
+
 func managerOptions(opts Options, scheme *runtime.Scheme, informers *freshness.Informers, log logr.Logger) ctrl.Options {
 	l := opts.LeaderElection
 	anyName := true

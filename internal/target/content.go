@@ -41,6 +41,9 @@ func (c *Clusters) content(ctx context.Context, t *lsv1alpha1.Target) ([]byte, e
 	return nil, nil
 }
 
+//espalier:rights deployer-manifest,deployer-helm,deployer-container
+//	get secrets: kubeconfigs of Targets
+
 func (c *Clusters) secretContent(ctx context.Context, namespace string, reference lsv1alpha1.LocalSecretReference) ([]byte, error) {
 	if reference.Name == "" {
 		return nil, invalid("spec.secretRef.name is missing: set it")

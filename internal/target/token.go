@@ -57,6 +57,9 @@ func (i *issuer) issue(ctx context.Context, wish *tokenWish) (token, error) {
 	}, nil
 }
 
+//espalier:rights tokens
+//	create serviceaccounts/token: Targets with selfConfig or oidcConfig lead somewhere as a service account of their namespace
+
 func (i *issuer) request(ctx context.Context, wish *tokenWish, audiences []string) (*authenticationv1.TokenRequest, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences, ExpirationSeconds: &wish.seconds}}
 	answer, err := i.accounts.ServiceAccounts(wish.namespace).CreateToken(ctx, wish.account, request, metav1.CreateOptions{})

@@ -152,6 +152,9 @@ func (s *Server) recheck(ctx context.Context, of *session.Session, r *reader) er
 
 var errBadToken = errors.New("the cluster does not know this token")
 
+//espalier:rights ui
+//	create tokenreviews.authentication.k8s.io: whose token it is that somebody logs in with
+
 // whoHas asks the API server whose token it is.
 func (s *Server) whoHas(ctx context.Context, token string) (rights.User, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}

@@ -42,6 +42,9 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
+//espalier:rights deployitems
+//	list,watch deployitems: the objects that it watches over
+
 // Setup adds the watchdog to a manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	limit, _, err := opts.PickupTimeout.Limit(deployitem.DefaultPickupTimeout)
@@ -118,6 +121,10 @@ func (k *kind) Observe(ctx context.Context, item *lsv1alpha1.DeployItem, now tim
 	}
 	return watchdog.NewObserved(s), err
 }
+
+//espalier:rights deployitems
+//	patch deployitems,deployitems/status: it ends items whose time is up, and starts those that are deleted without their execution
+//	get,delete secrets: exports of an item that is deleted without uninstalling
 
 // Act carries out one effect.
 func (k *kind) Act(

@@ -39,6 +39,9 @@ func Of(mgr ctrl.Manager) Namespaces {
 	return Namespaces{Cache: mgr.GetClient(), Live: mgr.GetAPIReader()}
 }
 
+//espalier:rights installations,executions,deployitems
+//	get,list,watch namespaces: what is in a namespace that is being deleted is let go
+
 // Ends reports whether a namespace is being deleted. What is let go because of that does not come back, so the API server has the last
 // word: the cache may still show a namespace that was there before.
 func (n Namespaces) Ends(ctx context.Context, name string) (bool, error) {

@@ -17,6 +17,10 @@ import (
 	"espalier.dev/internal/loop"
 )
 
+//espalier:rights executions
+//	patch executions,executions/status: finalizers, annotations and status of what it works on
+//	create,update,delete dataobjects: what the deploy items of an execution export
+
 // Act carries out an effect.
 func (k *kind) Act(
 	ctx context.Context,

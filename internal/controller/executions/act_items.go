@@ -24,6 +24,11 @@ import (
 	"espalier.dev/internal/masking"
 )
 
+//espalier:rights executions
+//	create,update,patch,delete deployitems: the deploy items of an execution
+//	patch deployitems/status: the job is passed on, and ended by an interrupt
+//	update executions/finalizers: deploy items block the deletion of their owner, which some API servers permit only so
+
 // actOnItems does to several deploy items what an effect says, and returns the versions that it led to.
 func (k *kind) actOnItems(
 	ctx context.Context,

@@ -116,6 +116,9 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	return err
 }
 
+//espalier:rights executions
+//	get,list deployitems: before a deploy item counts as gone, the API server is asked
+
 // readAllItems asks the API server for all deploy items: those with the label of the execution, and those whose names are
 // known, should they have lost it.
 func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
@@ -172,6 +175,10 @@ func (k *kind) readNamed(ctx context.Context, namespace string, names []string) 
 	})
 	return found, gone, err
 }
+
+//espalier:rights executions
+//	get secrets: what deploy items export
+//	get dataobjects: whether the exports that were written are still there
 
 // readExports reads the object with the exports of the last job, and the Secrets with those of this one if they are
 // needed.

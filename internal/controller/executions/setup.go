@@ -35,6 +35,11 @@ type Options struct {
 
 type executionLoop = loop.Loop[*lsv1alpha1.Execution, execution.Observed, lsv1alpha1.Phase, execution.Effect]
 
+//espalier:rights executions
+//	list,watch executions: the objects that it works on
+//	list,watch deployitems: it waits for the deploy items of executions
+//	list,watch dataobjects: exports that somebody deletes are written again
+
 // Setup adds the controller that runs the jobs of executions.
 func Setup(mgr ctrl.Manager, opts Options) error {
 	mgr = freshness.Of(mgr)

@@ -16,6 +16,9 @@ import (
 	"espalier.dev/internal/run"
 )
 
+//espalier:rights installations
+//	patch installations,installations/status: finalizers, annotations and status of what it works on
+
 // Act implements loop.Kind.
 func (k *kind) Act(
 	ctx context.Context,

@@ -86,6 +86,9 @@ func (k *kind) writeExports(ctx context.Context, inst *lsv1alpha1.Installation, 
 	return all(ctx, k.contextWrites(plan.Exports))
 }
 
+//espalier:rights installations
+//	create,patch,delete secrets: what templates keep from job to job
+
 // stateWrites are the writes of what templates keep for the next job.
 func (k *kind) stateWrites(inst *lsv1alpha1.Installation, states []installation.StateWrite) []write {
 	var writes []write

@@ -23,6 +23,12 @@ import (
 	"espalier.dev/internal/installation"
 )
 
+//espalier:rights installations
+//	create,update,patch,delete installations: nested installations
+//	create,update,patch,delete executions: the execution of an installation
+//	patch installations/status,executions/status: the job is passed on
+//	update installations/finalizers: children block the deletion of their owner, which some API servers permit only so
+
 // writeExecution creates or updates the execution. Afterwards the wanted one is what the API server has.
 func (k *kind) writeExecution(ctx context.Context, inst *lsv1alpha1.Installation, w installation.ExecutionWrite) error {
 	wanted, existing := w.Wanted, w.Existing

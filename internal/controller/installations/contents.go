@@ -112,6 +112,9 @@ func (c *contents) version(ctx context.Context, key contentKey) (string, error) 
 	return object.ResourceVersion, err
 }
 
+//espalier:rights installations
+//	get secrets,configmaps: imports, credentials of registries and Git servers, keys of signatures
+
 func (c *contents) read(ctx context.Context, key contentKey) (map[string][]byte, string, error) {
 	if key.kind == dataflow.KindSecret {
 		var secret corev1.Secret

@@ -19,6 +19,9 @@ import (
 	"espalier.dev/internal/dataflow"
 )
 
+//espalier:rights installations
+//	list,watch contexts,componentversionoverwrites: where the components of an installation come from
+
 // readContext reads what the Context of an installation says about components, and opens the repositories with it.
 func (k *kind) readContext(ctx context.Context, r *catalog.Request, run dataflow.Run) (artifact.View, error) {
 	inst := r.Installation

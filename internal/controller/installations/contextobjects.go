@@ -18,6 +18,10 @@ import (
 	"espalier.dev/internal/installation"
 )
 
+//espalier:rights installations
+//	create,update,delete dataobjects,targets: what an installation hands to those below it, and what it exports
+//	deletecollection dataobjects,targets: what it has written goes with an installation
+
 // contextWrites are the writes of context objects.
 func (k *kind) contextWrites(objects installation.ContextWrites) []write {
 	var writes []write

@@ -32,6 +32,10 @@ func (k *kind) readExportInputs(ctx context.Context, in *installation.ExportInpu
 	return err
 }
 
+//espalier:rights installations
+//	get,list dataobjects: what deploy items and nested installations export
+//	list targets: Targets that nested installations export
+
 // exportValues collects what export executions see.
 func (k *kind) exportValues(ctx context.Context, in installation.Inputs) (values blueprint.ExportValues, err error) {
 	inst := in.Installation

@@ -58,6 +58,9 @@ func (h *hashKey) get(ctx context.Context) (dataflow.Hasher, error) {
 	return hasher, nil
 }
 
+//espalier:rights installations
+//	get,create secrets: the key for hashes of imports, in the namespace of the controllers
+
 func (h *hashKey) load(ctx context.Context) ([]byte, error) {
 	var secret corev1.Secret
 	at := client.ObjectKey{Namespace: h.namespace, Name: HashKeySecret}

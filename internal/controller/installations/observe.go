@@ -268,6 +268,10 @@ func lost(execution *lsv1alpha1.Execution, inst *lsv1alpha1.Installation) bool {
 	return !owned && inst.Status.ExecutionReference != nil
 }
 
+//espalier:rights installations
+//	get,list installations: before a finalizer goes, the API server says whether anything is left below
+//	get executions: before a finalizer goes, the API server says whether the execution is gone
+
 // confirmNothingLeft asks the API server what is below an installation that is about to vanish: the cache may not show
 // yet what was created a moment ago.
 func (k *kind) confirmNothingLeft(ctx context.Context, s *installation.Snapshot) (err error) {

@@ -53,6 +53,12 @@ type Options struct {
 
 type installationLoop = loop.Loop[*lsv1alpha1.Installation, installation.Observed, lsv1alpha1.Phase, installation.Effect]
 
+//espalier:rights installations
+//	list,watch installations: the objects that it works on, with those beside and below them
+//	list,watch executions: it waits for the executions of installations
+//	list,watch dataobjects,targets: what installations import and export
+//	list,watch secrets,configmaps: a change of what an installation imports is noticed; only metadata is kept
+
 // Setup adds the controller to a manager.
 func Setup(mgr ctrl.Manager, options Options) error {
 	mgr = freshness.Of(mgr)

@@ -18,6 +18,9 @@ import (
 	"espalier.dev/internal/pipeline"
 )
 
+//espalier:rights pipelines
+//	patch pipelines,pipelines/status: finalizers, annotations and status of what it works on
+
 // Act executes one effect. Promotions and withdrawals are only begun.
 func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observed, effect pipeline.Effect) (pipeline.Observed, error) {
 	switch e := effect.(type) {

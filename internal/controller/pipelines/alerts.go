@@ -49,6 +49,9 @@ func (a *alerts) passOn(ctx context.Context, p *pipelines.Pipeline) (yes, known 
 	return a.selected(p), a.known
 }
 
+//espalier:rights pipelines
+//	list alerts.notification.toolkit.fluxcd.io: whether anybody hears the events of promotions by notification
+
 func (a *alerts) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, notificationTimeout)
 	defer cancel()

@@ -44,6 +44,9 @@ type grants struct {
 	problem string
 }
 
+//espalier:rights pipelines
+//	list,watch referencegrants: what other namespaces permit; asked again before something is changed there
+
 func newGrants(watching client.WithWatch, live client.Reader, wake func(types.NamespacedName)) (*grants, error) {
 	g := &grants{live: live, wake: wake, askers: map[string]map[types.NamespacedName]bool{}}
 	g.informer = cache.NewSharedIndexInformer(&cache.ListWatch{

@@ -40,6 +40,9 @@ type installer struct {
 	permitted func(context.Context, pipeline.Reference) error
 }
 
+//espalier:rights pipelines
+//	get,patch installations: a promotion by the strategy installation sets the version and starts the job
+
 // install changes the Installation on each target. One that has the key of the promotion was changed by an attempt before.
 func (i *installer) install(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote) (pipeline.Result, error) {
 	if p.Spec.AppRef.Kind != installationKind {

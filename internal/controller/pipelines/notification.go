@@ -68,6 +68,9 @@ func metadataOf(e pipeline.Promote) map[string]string {
 	return metadata
 }
 
+//espalier:rights pipelines
+//	create events: a promotion by notification is an Event that carries the revision
+
 func (n *notifier) record(ctx context.Context, p *pipelines.Pipeline, e pipeline.Promote, message string) error {
 	now := metav1.Now()
 	event := &corev1.Event{

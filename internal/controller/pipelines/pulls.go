@@ -63,6 +63,9 @@ func (p *pulls) turns(strategy pipelines.PullRequestStrategy) []pool {
 	return []pool{p.queues[repository], p.all}
 }
 
+//espalier:rights pipelines
+//	get secrets: tokens of Git servers
+
 // open reads the credentials of a repository anew. inputs stands for them, and gives nothing away.
 func (p *pulls) open(
 	ctx context.Context,

@@ -93,6 +93,9 @@ type kind struct {
 	rolloutDeadline time.Duration
 }
 
+//espalier:rights pipelines
+//	list,watch pipelines: the objects that it works on
+
 // Setup adds the controller that promotes revisions.
 func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 	options = options.withDefaults()

@@ -54,6 +54,15 @@ type hearing[T client.Object] struct {
 	cluster client.Client
 }
 
+//espalier:rights installations
+//	patch installations,installations/status: a request of Flux becomes one of ours, and is acknowledged
+
+//espalier:rights executions
+//	patch executions,executions/status: a request of Flux becomes one of ours, and is acknowledged
+
+//espalier:rights deployitems
+//	patch deployitems,deployitems/status: a request of Flux becomes one of ours, and is acknowledged
+
 // Reconcile hears what one object is asked for.
 func (h hearing[T]) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	object := h.kind.New()

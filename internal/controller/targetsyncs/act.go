@@ -70,6 +70,9 @@ func (k *kind) carryOut(
 	return written, err
 }
 
+//espalier:rights targetsyncs
+//	patch targetsyncs,targetsyncs/status: finalizers, annotations and status of what it works on
+
 // mark changes the metadata of the TargetSync.
 func mark(m metav1.Object, o targetsync.Observed, effect targetsync.Effect) {
 	switch e := effect.(type) {
@@ -94,6 +97,9 @@ func hear(annotations map[string]string, rotation bool) {
 		delete(annotations, targetsync.RotatingAnnotation)
 	}
 }
+
+//espalier:rights targetsyncs
+//	patch secrets: a new token for the kubeconfig of the source
 
 // rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile.
 func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, at time.Time) error {
@@ -163,6 +169,10 @@ func (k *kind) renewShoot(
 	secret.Annotations[lsv1alpha1.LastTargetSyncAnnotation] = targetsync.TimeText(now)
 	return k.writeSecret(ctx, ts, e.Existing, secret)
 }
+
+//espalier:rights targetsyncs
+//	create,update,delete secrets: copies of kubeconfigs of the source
+//	create,patch,delete targets: a Target for each of them
 
 // writeSecret writes a Secret as it shall be, in the place of the one that is there. The type of a Secret cannot be changed: then another
 // one takes its place.

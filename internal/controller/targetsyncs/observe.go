@@ -65,6 +65,11 @@ func (k *kind) readTargets(ctx context.Context, ts *lsv1alpha1.TargetSync, o *ta
 	return nil
 }
 
+//espalier:rights targetsyncs
+//	list secrets: the copies that it has made, with their content
+//	get secrets: the kubeconfig of the source
+//	list targets: before a TargetSync goes, the API server says which Targets it has made
+
 // readSecrets asks the API server: contents of Secrets are not cached.
 func (k *kind) readSecrets(ctx context.Context, ts *lsv1alpha1.TargetSync, o *targetsync.Observed) error {
 	var list corev1.SecretList

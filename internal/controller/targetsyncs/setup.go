@@ -35,6 +35,10 @@ type Options struct {
 
 type syncLoop = loop.Loop[*lsv1alpha1.TargetSync, targetsync.Observed, targetsync.Phase, targetsync.Effect]
 
+//espalier:rights targetsyncs
+//	list,watch targetsyncs: the objects that it works on
+//	list,watch targets,secrets: what it has made is made again if somebody changes it; of Secrets only metadata is kept
+
 // Setup adds the controller that makes Targets of what a source has.
 func Setup(mgr ctrl.Manager, options Options) error {
 	mgr = freshness.Of(mgr)

@@ -91,6 +91,9 @@ func (p *pass) pod(ctx context.Context, reader client.Reader) (*corev1.Pod, erro
 	return pod, p.owned(pod, "Pod")
 }
 
+//espalier:rights deployer-container
+//	get,create,patch,delete pods: each run is a pod with a finalizer
+
 // start creates the pod. That it exists already means that an earlier attempt was successful, and is found in the next pass.
 func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 	if wait, err := p.endFormer(ctx); err != nil || wait != nil {

@@ -122,6 +122,11 @@ func (p *pass) targetFile(ctx context.Context) ([]byte, error) {
 	return json.Marshal(map[string]any{"target": shown, "content": string(resolved)})
 }
 
+//espalier:rights deployer-container
+//	get,create,update secrets: what the image of a pod is given
+//	list secrets: what is left of items that are gone, and state that another controller has stored
+//	deletecollection secrets: what a pod was given goes with its run, and everything with the item
+
 // put creates an object of the item, or makes an earlier one equal.
 func (p *pass) put(ctx context.Context, secret *corev1.Secret) error {
 	err := p.client.Create(ctx, secret)
@@ -180,6 +185,12 @@ func (p *pass) result(ctx context.Context) (*corev1.Secret, error) {
 	}
 	return result, p.owned(result, "Secret")
 }
+
+//espalier:rights deployer-container
+//	get,create,deletecollection serviceaccounts: each item has an account of its own, which stores the result
+//	get,create,update,deletecollection roles.rbac.authorization.k8s.io: that account may change the Secrets of its item, and nothing else
+//	get,create,update,deletecollection rolebindings.rbac.authorization.k8s.io: the role of that account is bound to it
+//	patch secrets: that account may patch its Secrets, and nobody can give a right that he does not have
 
 // ensureAccount makes the service account of the item's pods, which may write the Secrets of the item and nothing else.
 func (p *pass) ensureAccount(ctx context.Context) error {

@@ -31,6 +31,9 @@ const (
 	ReasonContentInvalid  = "ContentInvalid"
 )
 
+//espalier:rights deployer-container
+//	get contexts,secrets,configmaps: credentials for images, blueprints and components
+
 // scopeOf reads the Context of a deploy item, with the pull secrets of its configuration. One that does not exist is empty, if it is the
 // default one.
 func (d *Deployer) scopeOf(ctx context.Context, item *lsv1alpha1.DeployItem, config *configuration) (*lsv1alpha1.Context, error) {

@@ -56,6 +56,9 @@ type podCache struct{ cache.Cache }
 // GetCache lets the manager fill it before any controller works.
 func (p podCache) GetCache() cache.Cache { return p.Cache }
 
+//espalier:rights deployer-container
+//	list,watch pods: it waits for the pods that it has made
+
 func newPods(mgr ctrl.Manager, options Options) (podCache, error) {
 	selector := labels.SelectorFromSet(labels.Set{labelManaged: managed, labelIdentity: options.Identity})
 	settings := cache.Options{

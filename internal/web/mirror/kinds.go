@@ -20,6 +20,11 @@ type kind struct {
 	strip func(client.Object) bool
 }
 
+//espalier:rights ui
+//	list,watch installations,executions,deployitems: what the pages show, to those who may list it
+//	list,watch dataobjects,targets: what the pages show, without the values, to those who may list it
+//	list,watch pipelines,events.events.k8s.io: what the pages show, to those who may list it
+
 var kinds = []kind{
 	{Resource{lsv1alpha1.GroupName, "installations"}, &lsv1alpha1.Installation{}, list[lsv1alpha1.InstallationList], whole},
 	{Resource{lsv1alpha1.GroupName, "executions"}, &lsv1alpha1.Execution{}, list[lsv1alpha1.ExecutionList], withoutTemplates},

@@ -72,6 +72,9 @@ type User struct {
 	Extra     map[string][]string
 }
 
+//espalier:rights ui
+//	create subjectaccessreviews.authorization.k8s.io: what a reader may see
+
 // Of asks for somebody else, with a client that may create SubjectAccessReviews.
 func Of(c client.Client, user User) Ask {
 	extra := map[string]authorizationv1.ExtraValue{}

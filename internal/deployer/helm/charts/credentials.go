@@ -30,6 +30,9 @@ type access struct {
 // defaultHeaderKey is the key of a Secret if a reference names none.
 const defaultHeaderKey = "authHeader"
 
+//espalier:rights deployer-helm
+//	get contexts,secrets,configmaps: where charts come from, and the credentials for it
+
 // scopeOf reads the Context of a deploy item; nil if it names none and there is no default one.
 func (s *Source) scopeOf(ctx context.Context, r Request) (*lsv1alpha1.Context, error) {
 	name := r.Context
