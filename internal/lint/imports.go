@@ -52,6 +52,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/lru"}, libraries: []string{}},
 		{folders: []string{"internal/archive"}, libraries: []string{}},
 		{folders: []string{"internal/diagram"}, libraries: []string{}},
+		{folders: []string{"internal/fairness"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
 		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
@@ -91,7 +92,9 @@ var layers = slices.Concat(
 		{folders: []string{"internal/version"}, libraries: []string{}},
 		{
 			folders: []string{"internal/loop"},
-			sees:    []string{"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/version"},
+			sees: []string{
+				"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/fairness", "internal/version",
+			},
 		},
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
 		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
@@ -159,7 +162,7 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{
-				"api", "internal/loop", "internal/freshness", "internal/version", "internal/controller",
+				"api", "internal/fairness", "internal/loop", "internal/freshness", "internal/version", "internal/controller",
 				"deployer", "internal/deployer", "internal/deployitem",
 				"internal/target", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
 			},
@@ -201,7 +204,7 @@ var layers = slices.Concat(
 				purePackages,
 			),
 		},
-		{folders: []string{"internal/lint", "internal/doctest", "internal/reference"}, libraries: []string{}},
+		{folders: []string{"internal/lint", "internal/doctest", "internal/reference", "internal/rights"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
 		{folders: []string{"examples/file-deployer"}, sees: []string{"api", "deployer"}},

@@ -19,6 +19,7 @@ var purePackages = []string{
 	"internal/diagram",
 	"internal/execution",
 	"internal/failure",
+	"internal/fairness",
 	"internal/graph",
 	"internal/installation",
 	"internal/masking",

@@ -6,14 +6,13 @@ package loop
 import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
-// Controller returns the builder of a controller that runs this loop with the given number of workers. The kind adds
+// Controller returns the builder of a controller that runs this loop with the given number of workers for each namespace. The kind adds
 // the watches of whatever else can change its facts, and completes it with the loop as the reconciler.
 func (l *Loop[T, O, P, E]) Controller(mgr ctrl.Manager, workers int) *builder.Builder {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(l.Name).
 		For(l.New(), builder.WithPredicates(l.Awake())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: NewBackoff()})
+		WithOptions(Options(workers))
 }

@@ -26,8 +26,12 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 type urgent struct{ events handler.EventHandler }
 
-// Create implements handler.EventHandler.
+// Create implements handler.EventHandler. That a sub-object exists when a process starts is no news, and there may be thousands.
 func (u urgent) Create(ctx context.Context, e event.CreateEvent, q queue) {
+	if e.IsInInitialList {
+		u.events.Create(ctx, e, q)
+		return
+	}
 	u.events.Create(ctx, e, raised{q})
 }
 

@@ -38,8 +38,7 @@ func TestWhatHasBegunGoesFirst(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			queue := priorityqueue.New[reconcile.Request]("test")
-			defer queue.ShutDown()
+			queue := newQueue(t, 1)
 			queue.Add(named("new"))
 			send(queue)
 			for _, want := range []string{"begun", "new"} {
@@ -50,5 +49,24 @@ func TestWhatHasBegunGoesFirst(t *testing.T) {
 				queue.Done(got)
 			}
 		})
+	}
+}
+
+// After a start all sub-objects are seen at once. What is asked for from then on does not wait for them.
+func TestWhatIsThereAtTheStartIsNotUrgent(t *testing.T) {
+	queue := newQueue(t, 1)
+	events := loop.Urgent(func(_ context.Context, object client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
+	})
+	old := &corev1.ConfigMap{}
+	old.Name = "old"
+	events.Create(t.Context(), event.CreateEvent{Object: old, IsInInitialList: true}, queue)
+	queue.Add(reconcile.Request{NamespacedName: client.ObjectKey{Name: "new"}})
+	for _, want := range []string{"new", "old"} {
+		got, _ := queue.Get()
+		if got.Name != want {
+			t.Errorf("%q came, want %q", got.Name, want)
+		}
+		queue.Done(got)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -122,7 +121,7 @@ func (d *Deployer) addJanitor(mgr ctrl.Manager, pods cache.Cache, workers int) e
 		Named(name).
 		For(&lsv1alpha1.DeployItem{}, builder.WithPredicates(mine)).
 		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, ofPod)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: max(workers, 1), RateLimiter: loop.NewBackoff()}).
+		WithOptions(loop.Options(workers)).
 		Complete(j)
 	if err != nil {
 		return fmt.Errorf("set up %s: %w", name, err)
