@@ -16,6 +16,8 @@ var (
 	releasesFlag   = flag.Int("releases", 200, "how many Helm releases BenchmarkReleases installs")
 	containersFlag = flag.Int("containers", 100, "how many items of the container deployer BenchmarkContainers runs")
 	finishedFlag   = flag.Int("finished", 5000, "how many finished installations BenchmarkCrowd puts beside the ones that it measures")
+	floodFlag      = flag.Int("flood", 400, "how many jobs BenchmarkFairness has in one namespace while it measures those of another")
+	startedFlag    = flag.Int("started", 10000, "how many finished installations BenchmarkStart has when the controllers start")
 	idleFlag       = flag.Duration("idle", idleTime, "how long BenchmarkRoots looks for writes when all is done")
 	churnFlag      = flag.Int("churn", 100, "how many installations BenchmarkChurn creates and deletes in each cycle")
 	cyclesFlag     = flag.Int("cycles", 20, "how many cycles BenchmarkChurn has")
