@@ -60,7 +60,8 @@ func printed(t *testing.T, args []string) string {
 	clitest.Shop(t, server, namespace)
 	clitest.Blog(t, server, namespace)
 	clitest.Line(t, server, namespace)
-	clitest.Store(t, server, testkit.Installation(namespace, "fresh").Build())
+	clitest.Store(t, server, testkit.Installation(namespace, "fresh").Build(), clitest.Clusters(namespace, "TargetSecretMissing",
+		"the Secret source-access of spec.secretRef does not exist: create it with a kubeconfig of the source"))
 	kubeconfig := inNamespace(t, server.Kubeconfig(), namespace)
 	t.Setenv("KUBECONFIG", kubeconfig)
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()

@@ -151,7 +151,7 @@ func Scheme() (*runtime.Scheme, error) {
 func Mapper() meta.RESTMapper {
 	ours := lsv1alpha1.SchemeGroupVersion
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{ours, corev1.SchemeGroupVersion})
-	for _, kind := range []string{"Installation", "Execution", "DeployItem", "DataObject", "Target", "Context"} {
+	for _, kind := range []string{"Installation", "Execution", "DeployItem", "DataObject", "Target", "TargetSync", "Context"} {
 		mapper.Add(ours.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	for _, kind := range []string{"Secret", "ConfigMap"} {

@@ -43,12 +43,20 @@ has not come here), Triggered (it has, and work on it has not begun).
 
 -o json and -o yaml print the objects themselves.
 
+"espalier get targetsyncs [NAME...]" lists TargetSyncs instead: whether their Targets
+are as the source wants them, and what is wrong.
+
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier get
   espalier get -A -o wide
-  espalier get shop --context prod -n shops`,
+  espalier get shop --context prod -n shops
+  espalier get targetsyncs`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
+			if len(args) > 0 && connect.IsTargetSync(args[0]) {
+				opts.names = args[1:]
+				return targetSyncs(cmd.Context(), opts)
+			}
 			if opts.names, err = withoutKind(args); err != nil {
 				return err
 			}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/objecttree"
 )
@@ -23,7 +25,8 @@ func (o options) table(printer display.Printer, nodes []*objecttree.Node, wide b
 		{"PHASE", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.PhaseCell(n) }},
 		{"PROGRESS", func(_ display.Printer, n *objecttree.Node) display.Cell { return progress(n) }},
 		{"AGE", func(p display.Printer, n *objecttree.Node) display.Cell {
-			return display.Cell{Text: p.Age(n.Object.GetCreationTimestamp().Time), Style: display.Faint}
+			created := n.Object.GetCreationTimestamp()
+			return age(p, &created)
 		}},
 	}
 	if o.access.AllNamespaces() {
@@ -64,6 +67,14 @@ var wideColumns = []column{
 		return display.OrDash(display.ShortJob(n.Status.JobID))
 	}},
 	{"REASON", func(_ display.Printer, n *objecttree.Node) display.Cell { return display.OrDash(n.Explain().Reason) }},
+}
+
+// age is how long ago something was, if it was.
+func age(p display.Printer, at *metav1.Time) display.Cell {
+	if at == nil {
+		at = &metav1.Time{}
+	}
+	return display.Cell{Text: p.Age(at.Time), Style: display.Faint}
 }
 
 // progress is how many deploy items below have finished.

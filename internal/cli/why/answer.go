@@ -151,8 +151,7 @@ func reportLink(link explain.Link) reportedLink {
 		Phase: string(link.Node.Status.Phase), Reason: link.Reason, Message: link.Message, Since: link.Node.Status.PhaseTransitionTime,
 	}
 	if !link.Since.IsZero() {
-		at := metav1.NewTime(link.Since)
-		told.Since = &at
+		told.Since = timeOrNil(link.Since)
 	}
 	return told
 }

@@ -40,15 +40,20 @@ to run next.
 It asks the functions by which the controllers decide, so that the answer is the one
 that they act on. It changes nothing, and its exit code is 0 whatever the answer is.
 
-Instead of the name of an installation, execution/NAME or deployitem/NAME may be given.
+Instead of the name of an installation, execution/NAME, deployitem/NAME or
+targetsync/NAME may be given.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier why shop
   espalier why deployitem/shop-web-nginx
+  espalier why targetsync/clusters
   espalier why shop -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.name = args[0]
+			if name, is := targetSyncNamed(opts.name); is {
+				return explainTargetSync(cmd.Context(), opts, name)
+			}
 			return run(cmd.Context(), opts)
 		},
 	}
