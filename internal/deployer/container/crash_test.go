@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer/container"
 	"espalier.dev/internal/deployer/container/inside"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/kubelet"
@@ -41,16 +42,43 @@ func TestEachJobRunsOnce(t *testing.T) {
 			w.runs(pod, func(env inside.Environment) (int32, string) { return write(env, inside.EnvExports, "{a: 1}") })
 			w.succeeds(item)
 			w.gone(pod)
-			uids := map[types.UID]bool{}
-			for _, revision := range recorder.History() {
-				uids[revision.Object.GetUID()] = true
-			}
-			if len(uids) != 1 {
-				t.Errorf("%d pods were created, want 1", len(uids))
-			}
+			madePods(t, recorder, 1)
 			if got := w.exports(item); got["a"] != 1.0 {
 				t.Errorf("the exports are %v", got)
 			}
+		})
+	}
+}
+
+// madePods checks how many pods there have been.
+func madePods(t *testing.T, recorder *testkit.Recorder, want int) {
+	t.Helper()
+	uids := map[types.UID]bool{}
+	for _, revision := range recorder.History() {
+		uids[revision.Object.GetUID()] = true
+	}
+	if len(uids) != want {
+		t.Errorf("%d pods were created, want %d", len(uids), want)
+	}
+}
+
+// A process that ends when everything of an item is removed, and the item is not, leaves it to the next one to let the item go. The image
+// does not run again for that.
+func TestADeletionThatIsCutOffComesToAnEnd(t *testing.T) {
+	for _, plan := range []string{"patch/deployitems:1:before", "patch/deployitems:1:lost", "deletecollection/secrets:7:after"} {
+		t.Run(plan, func(t *testing.T) {
+			w := newWorld(t)
+			recorder := testkit.Record(t, w.APIServer, w.Namespace, testkit.Kinds(&corev1.Pod{}))
+			w.process(plan)
+			item, pod := w.deployed("shop")
+			w.Delete(item)
+			w.begin(item, "second")
+			last := w.podAfter(item, string(pod.UID))
+			w.runs(last, nothing)
+			testkit.EventuallyGone(t, w.APIServer, item)
+			w.gone(last)
+			madePods(t, recorder, 2)
+			w.nothingLeft()
 		})
 	}
 }
@@ -83,15 +111,32 @@ func TestALostPodFailsTheJob(t *testing.T) {
 	}
 }
 
-// Somebody else's pod of the same name is neither used nor deleted.
-func TestAForeignPodIsLeftAlone(t *testing.T) {
+// Who deletes a pod by force knows that its node is lost: the job ends, and nothing of the pod is in the way of the next one.
+func TestAPodThatIsDeletedByForceEndsTheJob(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
 	item := w.item("shop", "image: shop")
 	pod := w.pod(item)
-	w.runs(pod, nothing)
-	w.succeeds(item)
+	w.starts(pod)
+	w.Delete(pod) // as the controller of nodes does; nobody stops the containers
+	w.waits(item, container.WaitingForTermination)
+	if err := w.Client().Delete(w.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if got := lastError(w.fails(item)); !strings.Contains(got, "somebody has deleted it") {
+		t.Errorf("got %s", got)
+	}
 	w.gone(pod)
+	w.begin(item, "second")
+	w.runs(w.podAfter(item, string(pod.UID)), nothing)
+	w.succeeds(item)
+}
+
+// Somebody else's pod of the same name is neither used nor deleted.
+func TestAForeignPodIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.process("")
+	item, pod := w.deployed("shop")
 	foreign := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: pod.Name},
 		Spec: corev1.PodSpec{
@@ -115,23 +160,17 @@ func TestThePodReachesNothingElse(t *testing.T) {
 	other := w.item("other", "image: shop")
 	item := w.item("shop", "image: shop")
 	pod, foreign := w.pod(item), w.pod(other)
-	w.bind(pod)
+	w.starts(pod)
 	n := w.node(pod)
-	w.tell(pod, func(s *corev1.PodStatus) {
-		s.Phase, s.ContainerStatuses = corev1.PodRunning, []corev1.ContainerStatus{running("main")}
-	})
 	env := n.Env("wait")
-	for _, name := range []string{foreign.Name + "-result"} {
-		stopped := closed()
-		err := inside.Wait(t.Context(), func(variable string) string {
-			if variable == inside.EnvResult {
-				return name
-			}
-			return env(variable)
-		}, stopped)
-		if err == nil || !strings.Contains(err.Error(), "403") {
-			t.Errorf("Secret %s: got %v", name, err)
+	err := inside.Wait(t.Context(), func(variable string) string {
+		if variable == inside.EnvResult {
+			return foreign.Name + "-result"
 		}
+		return env(variable)
+	}, kubelet.Stopped())
+	if err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("Secret %s-result: got %v", foreign.Name, err)
 	}
 	w.stops(n, terminated("main", 0, ""))
 	w.succeeds(item)

@@ -108,10 +108,7 @@ func TestInterruptAndTimeoutEndThePod(t *testing.T) {
 				}
 			})
 			pod := w.pod(item)
-			w.bind(pod)
-			w.tell(pod, func(s *corev1.PodStatus) {
-				s.Phase, s.ContainerStatuses = corev1.PodRunning, []corev1.ContainerStatus{running("main")}
-			})
+			w.starts(pod)
 			end(item)
 			w.fails(item)
 			w.terminates(pod)
@@ -139,9 +136,7 @@ func TestTheNextRunWaitsForTheLastOne(t *testing.T) {
 	next := w.podAfter(item, string(pod.UID))
 	w.runs(next, nothing)
 	w.succeeds(item)
-	if created := len(w.created()); created != 2 {
-		t.Errorf("%d pods were created, want 2", created)
-	}
+	w.createdPods(2)
 }
 
 // A spec that changes in the middle of a job is what runs in the end.
@@ -185,11 +180,7 @@ func TestADeletionWaitsForTheRun(t *testing.T) {
 func TestAFailedDeletionCanBeForced(t *testing.T) {
 	w := newWorld(t)
 	w.process("")
-	item := w.item("shop", "image: shop")
-	pod := w.pod(item)
-	w.runs(pod, nothing)
-	w.succeeds(item)
-	w.gone(pod)
+	item, _ := w.deployed("shop")
 	w.Delete(item)
 	w.begin(item, "second")
 	last := w.pod(item)
@@ -202,12 +193,8 @@ func TestAFailedDeletionCanBeForced(t *testing.T) {
 	w.begin(item, "third")
 	testkit.EventuallyGone(t, w.APIServer, item)
 	w.gone(last)
-	if left := w.objects(w.Namespace); len(left) > 0 {
-		t.Errorf("after the deletion, this is left: %v", left)
-	}
-	if created := len(w.created()); created != 2 {
-		t.Errorf("%d pods were created, want 2", created)
-	}
+	w.nothingLeft()
+	w.createdPods(2)
 }
 
 // An item whose image never ran, because of its configuration, goes without a run.
@@ -224,9 +211,7 @@ func TestAnItemThatNeverRan(t *testing.T) {
 	w.Delete(item)
 	w.begin(item, "second")
 	testkit.EventuallyGone(t, w.APIServer, item)
-	if created := len(w.created()); created != 0 {
-		t.Errorf("%d pods were created", created)
-	}
+	w.createdPods(0)
 }
 
 // What an item leaves behind that goes without its deployer is removed: in the middle of a run, too, and while nobody watches.
@@ -242,11 +227,7 @@ func TestNothingIsLeftOfItemsThatVanish(t *testing.T) {
 	w.terminates(pod)
 	w.eventually("everything is removed", func() bool { return len(w.objects(w.Namespace)) == 0 })
 
-	other := w.item("other", "image: shop")
-	pod = w.pod(other)
-	w.runs(pod, nothing)
-	w.succeeds(other)
-	w.gone(pod)
+	other, _ := w.deployed("other")
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -99,9 +99,7 @@ componentDescriptor: {inline: {meta: {schemaVersion: v2}, component: {name: exam
 	})
 	testkit.EventuallyGone(t, w.APIServer, item)
 	w.gone(last)
-	if left := w.objects(w.Namespace); len(left) > 0 {
-		t.Errorf("after the deletion, this is left: %v", left)
-	}
+	w.nothingLeft()
 }
 
 // Without exports there are none, whatever the run before has exported.

@@ -109,11 +109,16 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 func (p *pass) conclude(ctx context.Context, pod *corev1.Pod, secrets *masking.Values) (deployer.Progress, error) {
 	p.status.PodStatus.EndedAt = new(metav1.NewTime(p.work.Now))
 	progress := deployer.Progress{ProviderStatus: p.status}
-	if err := p.dropInput(ctx, pod.Namespace, string(p.work.Item.UID)); err != nil {
+	if err := p.dropInputOf(ctx, pod); err != nil {
 		return progress, err
 	}
 	if err := p.failed(pod, secrets); err != nil {
 		return progress, err
+	}
+	if p.operation == containerv1alpha1.OperationDelete {
+		// What it has stored is of no use any more, and a process that ended in the middle of the deletion may have removed it already.
+		progress.Done = true
+		return progress, nil
 	}
 	result, err := p.result(ctx)
 	if err != nil {

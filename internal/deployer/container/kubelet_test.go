@@ -21,8 +21,8 @@ import (
 
 const patience = 2 * time.Minute
 
-// image is what the container main does.
-type image = kubelet.Image
+// What containers come to.
+var nothing, terminated = kubelet.Nothing, kubelet.Terminated
 
 // pod waits until an item has a pod that is not being deleted.
 func (w *world) pod(item *landscaper.DeployItem) *corev1.Pod {
@@ -79,14 +79,17 @@ func (w *world) tell(pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	w.must(w.kubelet().Tell(w.Context(), pod, change))
 }
 
-func running(name string) corev1.ContainerStatus { return kubelet.Running(name) }
-
-func terminated(name string, code int32, words string) corev1.ContainerStatus {
-	return kubelet.Terminated(name, code, words)
+// starts has the image of a pod run.
+func (w *world) starts(pod *corev1.Pod) {
+	w.Helper()
+	w.bind(pod)
+	w.tell(pod, func(s *corev1.PodStatus) {
+		s.Phase, s.ContainerStatuses = corev1.PodRunning, []corev1.ContainerStatus{kubelet.Running("main")}
+	})
 }
 
 // runs runs a pod from beginning to end.
-func (w *world) runs(pod *corev1.Pod, main image) {
+func (w *world) runs(pod *corev1.Pod, main kubelet.Image) {
 	w.Helper()
 	w.must(w.kubelet().Run(w.Context(), pod, main))
 }
@@ -104,9 +107,6 @@ func (w *world) stops(n *kubelet.Node, main corev1.ContainerStatus) {
 	w.Helper()
 	w.must(n.Stop(w.Context(), main))
 }
-
-// nothing is an image that does nothing.
-func nothing(env inside.Environment) (int32, string) { return kubelet.Nothing(env) }
 
 // read reads a file of a container; empty if it is not there.
 func read(env inside.Environment, variable string, below ...string) string {
@@ -129,11 +129,4 @@ func write(env inside.Environment, variable, content string, below ...string) (i
 func (w *world) gone(pod *corev1.Pod) {
 	w.Helper()
 	testkit.EventuallyGone(w.T, w.APIServer, pod)
-}
-
-// closed tells that the image has stopped.
-func closed() <-chan os.Signal {
-	stopped := make(chan os.Signal)
-	close(stopped)
-	return stopped
 }

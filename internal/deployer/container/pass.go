@@ -213,9 +213,11 @@ func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// ended reports whether all containers of a pod have stopped for good.
+// ended reports whether all containers of a pod have stopped for good. A pod that is deleted without any grace counts: its node has
+// stopped it already, or somebody who knows that the node is lost has deleted it by force, and nobody else will ever tell of it.
 func ended(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	forced := pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
+	return forced || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // grant makes the Secrets that the pod has asked for, since its state has grown.

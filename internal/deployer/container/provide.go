@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -160,11 +161,19 @@ func (p *pass) owned(object client.Object, kind string) error {
 		"the %s %s/%s exists and does not belong to the deploy item: rename or delete it", kind, object.GetNamespace(), object.GetName())
 }
 
-// ensureResult returns the Secret for the result, which it makes if it is not there.
+// ensureResult returns the Secret for the result, which it makes if it is not there. If there was one, there may be more of earlier runs.
 func (p *pass) ensureResult(ctx context.Context) (*corev1.Secret, error) {
 	result, err := p.result(ctx)
-	if err != nil || result != nil {
-		return result, err
+	if err != nil {
+		return nil, err
+	}
+	if result != nil && result.Annotations[inside.AnnotationRun] == p.run {
+		// The run is over, and its pod gone: whoever wants to begin it looks at an item of before that.
+		_, err := p.lost()
+		return nil, err
+	}
+	if result != nil {
+		return result, p.dropEarlierInput(ctx)
 	}
 	result = &corev1.Secret{ObjectMeta: p.meta(p.work.Item, namesOf(p.work.Item).result(), typeResult)}
 	if err := p.client.Create(ctx, result); err != nil {
@@ -338,33 +347,58 @@ func (p *pass) dropFormer(ctx context.Context) error {
 	return nil
 }
 
-// dropInput deletes the input of all runs: it holds secrets, and serves a pod only while it starts.
-func (d *Deployer) dropInput(ctx context.Context, namespace, uid string) error {
-	which := client.MatchingLabels{labelItem: uid, labelType: typeInput}
-	if err := d.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace), which); err != nil {
-		return fmt.Errorf("delete the input of the pod: %w", err)
-	}
-	return nil
-}
-
-// dropInputOf deletes the input of the run of a pod. What another run has been given meanwhile stays: whoever ends a pod may have looked at
-// it before that run began.
+// dropInputOf deletes the input of the run of a pod: it holds secrets, and serves a pod only while it starts. What another run has been
+// given meanwhile stays: whoever ends a pod may have looked at it before that run began.
 func (d *Deployer) dropInputOf(ctx context.Context, pod *corev1.Pod) error {
 	for _, volume := range pod.Spec.Volumes {
 		if volume.Name != volumeInput || volume.Projected == nil {
 			continue
 		}
 		for _, source := range volume.Projected.Sources {
-			if source.Secret == nil {
+			if !isInput(source.Secret) {
 				continue
 			}
-			err := d.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(pod.Namespace),
-				client.MatchingLabels{labelItem: pod.Labels[labelItem], labelType: typeInput},
-				client.MatchingFields{metav1.ObjectNameField: source.Secret.Name})
-			if err != nil {
-				return fmt.Errorf("delete the input of the pod: %w", err)
+			if err := d.dropInput(ctx, pod.Namespace, pod.Labels[labelItem], source.Secret.Name); err != nil {
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// isInput tells the input from the state, which a pod finds in the same volume.
+func isInput(source *corev1.SecretProjection) bool {
+	return source != nil && slices.ContainsFunc(source.Items, func(item corev1.KeyToPath) bool {
+		return strings.HasPrefix(item.Path, inside.BundleFolder+"/")
+	})
+}
+
+// dropEarlierInput deletes the input of runs that never came to a pod.
+func (p *pass) dropEarlierInput(ctx context.Context) error {
+	namespace, uid := p.namespaceOf(p.work.Item), string(p.work.Item.UID)
+	found := &metav1.PartialObjectMetadataList{}
+	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	if err := p.live.List(ctx, found, client.InNamespace(namespace), client.MatchingLabels{labelItem: uid, labelType: typeInput}); err != nil {
+		return fmt.Errorf("list the input of earlier runs: %w", err)
+	}
+	for _, secret := range found.Items {
+		if strings.HasPrefix(secret.Name, namesOf(p.work.Item).input(p.run)) {
+			continue
+		}
+		if err := p.dropInput(ctx, namespace, uid, secret.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropInput deletes a Secret with input. All input is never deleted at once: a process that is held up right then may go on when another
+// one has begun the next run, and each run has names of its own.
+func (d *Deployer) dropInput(ctx context.Context, namespace, uid, name string) error {
+	err := d.client.DeleteAllOf(ctx, &corev1.Secret{}, client.InNamespace(namespace),
+		client.MatchingLabels{labelItem: uid, labelType: typeInput}, client.MatchingFields{metav1.ObjectNameField: name})
+	if err != nil {
+		return fmt.Errorf("delete the input of the pod: %w", err)
 	}
 	return nil
 }

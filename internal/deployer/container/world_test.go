@@ -103,6 +103,17 @@ func (w *world) item(name, config string, change ...func(*landscaper.DeployItem)
 	return item
 }
 
+// deployed creates a deploy item and has its image run, which does nothing.
+func (w *world) deployed(name string) (*landscaper.DeployItem, *corev1.Pod) {
+	w.Helper()
+	item := w.item(name, "image: shop")
+	pod := w.pod(item)
+	w.runs(pod, nothing)
+	w.succeeds(item)
+	w.gone(pod)
+	return item, pod
+}
+
 func (w *world) newItem(namespace, name, config string) *landscaper.DeployItem {
 	w.Helper()
 	object := map[string]any{"apiVersion": containerv1alpha1.SchemeGroupVersion.String(), "kind": "ProviderConfiguration"}
@@ -208,14 +219,24 @@ func (w *world) objects(namespace string) []string {
 	return names
 }
 
-// created are the requests that have created pods.
-func (w *world) created() []faults.Entry {
+// nothingLeft checks that nothing of the deployer is in the namespace.
+func (w *world) nothingLeft() {
+	w.Helper()
+	if left := w.objects(w.Namespace); len(left) > 0 {
+		w.Errorf("this is left: %v", left)
+	}
+}
+
+// createdPods checks how often the first process has created a pod.
+func (w *world) createdPods(want int) {
 	w.Helper()
 	log, err := w.transport.Log().Matching("create/pods")
 	if err != nil {
 		w.Fatal(err)
 	}
-	return log
+	if len(log) != want {
+		w.Errorf("%d pods were created, want %d", len(log), want)
+	}
 }
 
 // eventually waits for something that no single object shows.

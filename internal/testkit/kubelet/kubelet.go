@@ -16,6 +16,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,12 @@ type Image func(env inside.Environment) (code int32, words string)
 
 // Nothing is an image that does nothing.
 func Nothing(inside.Environment) (int32, string) { return 0, "" }
+
+// Lost is the exit code of an image of which nothing more is heard: the pod stays as if it ran, and what becomes of it is up to the test.
+const Lost int32 = -1
+
+// Endless is an image that runs until the test ends it.
+func Endless(inside.Environment) (int32, string) { return Lost, "" }
 
 // Bind assigns a pod to a node.
 func (k Kubelet) Bind(ctx context.Context, pod *corev1.Pod) error {
@@ -93,10 +100,14 @@ func (k Kubelet) Run(ctx context.Context, pod *corev1.Pod, main Image) error {
 		return err
 	}
 	code, words := main(n.Env("main"))
+	if code == Lost {
+		return nil
+	}
 	return n.Stop(ctx, Terminated("main", code, words))
 }
 
-// Serve runs the pods of a namespace, one after the other, until the context ends.
+// Serve runs the pods of a namespace, one after the other, until the context ends. A pod that somebody deletes meanwhile goes its way, and
+// one whose Secrets are missing does not start.
 func (k Kubelet) Serve(ctx context.Context, namespace string, main Image) error {
 	pods, err := k.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace))
 	if err != nil {
@@ -115,7 +126,7 @@ func (k Kubelet) Serve(ctx context.Context, namespace string, main Image) error 
 			if !known || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
 				continue
 			}
-			if err := k.Run(ctx, pod, main); err != nil && ctx.Err() == nil {
+			if err := k.Run(ctx, pod, main); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 				return fmt.Errorf("run pod %s: %w", pod.Name, err)
 			}
 		}
@@ -188,15 +199,20 @@ func (n *Node) authorize(ctx context.Context) error {
 	return nil
 }
 
+// Stopped tells the sidecar that the image has stopped.
+func Stopped() <-chan os.Signal {
+	stopped := make(chan os.Signal)
+	close(stopped)
+	return stopped
+}
+
 // Stop ends a pod whose image has ended.
 func (n *Node) Stop(ctx context.Context, main corev1.ContainerStatus) error {
 	if err := n.kubelet.Tell(ctx, n.pod, func(s *corev1.PodStatus) { s.ContainerStatuses = []corev1.ContainerStatus{main} }); err != nil {
 		return err
 	}
-	stopped := make(chan os.Signal)
-	close(stopped)
 	waited := Terminated("wait", 0, "")
-	if err := inside.Wait(ctx, n.Env("wait"), stopped); err != nil {
+	if err := inside.Wait(ctx, n.Env("wait"), Stopped()); err != nil {
 		waited = Terminated("wait", 1, err.Error())
 	}
 	return n.kubelet.Tell(ctx, n.pod, func(s *corev1.PodStatus) {
