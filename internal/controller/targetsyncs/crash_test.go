@@ -6,8 +6,6 @@ package targetsyncs_test
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -28,7 +26,7 @@ func TestACrashAtEveryWrite(t *testing.T) {
 func live(t *testing.T, plan faults.Plan) faults.Log {
 	t.Helper()
 	w := newWorld(t)
-	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.source, Name: "front"}})
+	w.account()
 	w.offer("a", "b")
 	transport := faults.New(plan)
 	start := func(config *rest.Config) *testkit.Process {
@@ -50,20 +48,14 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	w.Create(ts)
 	ts = w.synchronised(ts)
 	w.have("a b garden", "a access b")
-	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "")
-	testkit.Eventually(t, w.APIServer, ts, testkit.Is("rotated again", func(ts *lsv1alpha1.TargetSync) bool {
-		return ts.Status.LastTokenRotationTime != nil && len(ts.Annotations) == 0
-	}))
+	w.rotate(ts)
 	// A request whose token was not written down is repeated; one that was is not.
-	if got := w.garden.Number("/serviceaccounts/front/token"); got < 2 || got > 3 {
+	if got := w.tokens(); got < 2 || got > 3 {
 		t.Errorf("%d tokens were requested", got)
 	}
-	w.Delete(secret(w.source, "b", ""))
-	w.gone(testkit.Target(w.Namespace, "b").Build(), secret(w.Namespace, "b", ""))
+	w.withdraw("b")
 	w.Patch(secret(w.source, "a", ""), `{"stringData":{"kubeconfig":"another"}}`)
 	w.awaitPair("a", "another")
-	w.Delete(ts)
-	w.gone(ts)
-	w.have("", "access")
+	w.unfollow(ts)
 	return transport.Log()
 }

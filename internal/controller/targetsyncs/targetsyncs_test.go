@@ -47,8 +47,7 @@ func TestSecretsOfTheSourceBecomeTargets(t *testing.T) {
 
 	w.Patch(secret(w.source, "cluster-a", ""), `{"stringData":{"kubeconfig":"another"}}`)
 	w.awaitPair("cluster-a", "another")
-	w.Delete(secret(w.source, "cluster-b", ""))
-	w.gone(testkit.Target(w.Namespace, "cluster-b").Build(), secret(w.Namespace, "cluster-b", ""))
+	w.withdraw("cluster-b")
 
 	w.Delete(secret(w.Namespace, "cluster-c", "")) // somebody deletes what was made
 	w.awaitPair("cluster-c", "kubeconfig of cluster-c")
@@ -58,9 +57,7 @@ func TestSecretsOfTheSourceBecomeTargets(t *testing.T) {
 	w.Patch(ts, `{"spec":{"secretNameExpression":"a$","createTargetToSource":false}}`)
 	w.synchronised(ts)
 	w.have("cluster-a", "access cluster-a")
-	w.Delete(ts)
-	w.gone(ts)
-	w.have("", "access")
+	w.unfollow(ts)
 }
 
 // The expression is not anchored, * means all, and without one there is the Target of the source only, with the name of the namespace.
@@ -71,9 +68,7 @@ func TestExpressions(t *testing.T) {
 		corev1.ServiceAccountNameKey: "default",
 	}}, Type: corev1.SecretTypeServiceAccountToken})
 	w.Manage()
-	ts := w.targetSync("sync", "b")
-	w.Create(ts)
-	w.synchronised(ts)
+	ts := w.follow("b")
 	w.have("ab cb", "ab access cb")
 	w.Patch(ts, `{"spec":{"secretNameExpression":"*"}}`)
 	w.synchronised(ts)
@@ -175,17 +170,17 @@ func TestMistakesAreTold(t *testing.T) {
 	for name, text := range map[string]string{
 		"no YAML": "{" + canary, "a wrong server": strings.Replace(w.address, "https://", "http://"+canary, 1), "nothing": "",
 	} {
-		w.Patch(secret(w.Namespace, "evil", ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, encoded(text)))
+		w.lead("evil", text)
 		ts = testkit.Eventually(t, w.APIServer, ts, testkit.Is("told of "+name, func(ts *lsv1alpha1.TargetSync) bool {
 			return len(ts.Status.LastErrors) > 0 && !strings.Contains(ts.Status.LastErrors[0], "exec is refused")
 		}))
 		if text := fmt.Sprint(ts.Status); strings.Contains(text, canary) {
 			t.Errorf("%s: the status shows a secret: %s", name, text)
 		}
-		w.Patch(secret(w.Namespace, "evil", ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, encoded(evil)))
+		w.lead("evil", evil)
 		w.failing(ts, "exec is refused")
 	}
-	w.Patch(secret(w.Namespace, "evil", ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, encoded(w.address)))
+	w.lead("evil", w.address)
 	w.synchronised(ts)
 }
 
@@ -194,16 +189,12 @@ func TestASourceThatIsDown(t *testing.T) {
 	w := newWorld(t)
 	w.offer("a")
 	w.Manage()
-	ts := w.targetSync("sync", "*")
-	w.Create(ts)
-	w.synchronised(ts)
+	ts := w.follow("*")
 	nowhere := regexp.MustCompile(`https://\S+`).ReplaceAllString(w.address, "https://"+testkit.FreeAddress(t))
-	w.Patch(secret(w.Namespace, "access", ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, encoded(nowhere)))
+	w.lead("access", nowhere)
 	w.failing(ts, "unreachable")
 	w.have("a", "a access")
-	w.Delete(ts)
-	w.gone(ts)
-	w.have("", "access")
+	w.unfollow(ts)
 }
 
 // A request by the annotation of Flux is heard once. And a world in which all is done stays as it is.
@@ -211,9 +202,7 @@ func TestASynchronisationThatChangesNothingWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.offer("a")
 	w.Manage()
-	ts := w.targetSync("sync", "*")
-	w.Create(ts)
-	w.synchronised(ts)
+	ts := w.follow("*")
 	w.Annotate(ts, "reconcile.fluxcd.io/requestedAt", "now")
 	testkit.Eventually(t, w.APIServer, ts, testkit.Is("heard", func(ts *lsv1alpha1.TargetSync) bool {
 		return ts.Status.LastHandledReconcileAt == "now"
@@ -237,19 +226,14 @@ func TestASynchronisationThatChangesNothingWritesNothing(t *testing.T) {
 
 func TestTokensAreReplacedWhenDueAndNotMoreOften(t *testing.T) {
 	w := newWorld(t)
-	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.source, Name: "front"}})
+	w.account()
 	w.offer("a")
 	w.Manage()
-	ts := w.targetSync("sync", "*")
-	w.Create(ts)
-	w.synchronised(ts)
+	ts := w.follow("*")
 	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "true") // has no effect until rotation is turned on
 	w.Patch(ts, `{"spec":{"secretNameExpression":"a"}}`)
 	w.synchronised(ts)
-	requests := func() int {
-		return w.garden.Number("POST /api/v1/namespaces/" + w.source + "/serviceaccounts/front/token")
-	}
-	if got := requests(); got != 0 {
+	if got := w.tokens(); got != 0 {
 		t.Fatalf("%d tokens were requested without rotation", got)
 	}
 	w.Patch(ts, `{"spec":{"tokenRotation":{"enabled":true}}}`)
@@ -263,14 +247,11 @@ func TestTokensAreReplacedWhenDueAndNotMoreOften(t *testing.T) {
 	}
 	w.Annotate(ts, lsv1alpha1.OperationAnnotation, "reconcile")
 	w.synchronised(ts)
-	if got := requests(); got != 1 {
+	if got := w.tokens(); got != 1 {
 		t.Errorf("%d tokens were requested, not one", got)
 	}
-	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "")
-	testkit.Eventually(t, w.APIServer, ts, testkit.Is("rotated again", func(ts *lsv1alpha1.TargetSync) bool {
-		return len(ts.Annotations) == 0
-	}))
-	if got, second := requests(), string(w.content("access").Data["kubeconfig"]); got != 2 || first == second {
+	w.rotate(ts)
+	if got, second := w.tokens(), string(w.content("access").Data["kubeconfig"]); got != 2 || first == second {
 		t.Errorf("%d tokens were requested, not two; written anew: %t", got, first != second)
 	}
 }
@@ -288,7 +269,7 @@ func TestARotationThatFailsLeavesTheTokenAsItIs(t *testing.T) {
 	if got := string(w.content("access").Data["kubeconfig"]); got != w.address {
 		t.Errorf("the kubeconfig is %s", got)
 	}
-	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.source, Name: "front"}})
+	w.account()
 	if ts = w.synchronised(ts); ts.Status.LastTokenRotationTime == nil {
 		t.Error("nobody has rotated")
 	}

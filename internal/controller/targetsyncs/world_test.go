@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -84,6 +85,55 @@ func (w *world) targetSync(name, expression string) *lsv1alpha1.TargetSync {
 			SecretNameExpression: expression,
 		},
 	}
+}
+
+// follow creates a TargetSync and waits until it is done.
+func (w *world) follow(expression string) *lsv1alpha1.TargetSync {
+	w.Helper()
+	ts := w.targetSync("sync", expression)
+	w.Create(ts)
+	return w.synchronised(ts)
+}
+
+// unfollow deletes a TargetSync, which takes with it all that it has made.
+func (w *world) unfollow(ts *lsv1alpha1.TargetSync) {
+	w.Helper()
+	w.Delete(ts)
+	w.gone(ts)
+	w.have("", "access")
+}
+
+// withdraw deletes a Secret of the source, and waits until its pair is gone.
+func (w *world) withdraw(name string) {
+	w.Helper()
+	w.Delete(secret(w.source, name, ""))
+	w.gone(testkit.Target(w.Namespace, name).Build(), secret(w.Namespace, name, ""))
+}
+
+// lead changes the kubeconfig in a Secret of the namespace.
+func (w *world) lead(name, kubeconfig string) {
+	w.Helper()
+	w.Patch(secret(w.Namespace, name, ""), fmt.Sprintf(`{"data":{"kubeconfig":%q}}`, base64.StdEncoding.EncodeToString([]byte(kubeconfig))))
+}
+
+// account creates the service account whose tokens the kubeconfig of the source gets.
+func (w *world) account() {
+	w.Helper()
+	w.Create(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.source, Name: "front"}})
+}
+
+// tokens is how many of them were requested.
+func (w *world) tokens() int {
+	return w.garden.Number("POST /api/v1/namespaces/" + w.source + "/serviceaccounts/front/token")
+}
+
+// rotate asks for another token, and waits until that is done.
+func (w *world) rotate(ts *lsv1alpha1.TargetSync) {
+	w.Helper()
+	w.Annotate(ts, lsv1alpha1.RotateTokenAnnotation, "")
+	testkit.Eventually(w.T, w.APIServer, ts, testkit.Is("rotated again", func(ts *lsv1alpha1.TargetSync) bool {
+		return ts.Status.LastTokenRotationTime != nil && len(ts.Annotations) == 0
+	}))
 }
 
 // synchronised waits until a TargetSync is done with its present generation, and has no wish left.
@@ -209,8 +259,6 @@ func (w *world) shoots(kubeconfig func(shoot string, seconds float64) (string, b
 
 // sameData reports whether two Secrets hold the same.
 func sameData(a, b *corev1.Secret) bool { return maps.EqualFunc(a.Data, b.Data, bytes.Equal) }
-
-func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 // shootDefinition is as much of Gardener as a plain API server can serve.
 func shootDefinition() *apiextensionsv1.CustomResourceDefinition {
