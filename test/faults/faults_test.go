@@ -15,7 +15,7 @@ func TestCrashes(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, number int) {
 		log := reference(t, w).log
 		if *full {
-			sweep(t, w, planned(faults.EachNamedWrite(log, faults.CrashPoints...)))
+			sweep(t, w, planned(named(log, faults.CrashPoints...)))
 			return
 		}
 		var all []disturbance
@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, number int) {
 		log := reference(t, w).log
 		if *full {
-			sweep(t, w, planned(faults.EachNamedWrite(log, errorAnswers...)))
+			sweep(t, w, planned(named(log, errorAnswers...)))
 			return
 		}
 		all := make([]disturbance, runs)
@@ -76,7 +76,7 @@ const longSleep = 90
 
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	for number, name := range []string{"life", "growth", "release", "order"} {
+	for number, name := range []string{"life", "growth", "release", "order", "press", "sync"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
@@ -101,7 +101,7 @@ func TestFailover(t *testing.T) {
 // A world at rest stays as it is when another process takes over, after each act of a story: it finds nothing to write.
 func TestRestOutlivesAProcess(t *testing.T) {
 	eachWorkload(t, func(t *testing.T, w workload, _ int) {
-		if *full || w.name == "repair" || w.isContinuous() {
+		if *full || w.name == "repair" || w.name == "press" || w.name == "sync" || w.isContinuous() {
 			sweep(t, w, []disturbance{{processFault: relieve}})
 		}
 	})

@@ -30,7 +30,7 @@ type outcome struct {
 // happened: a world that is then as it should be has a future like that of the reference.
 func perform(t *testing.T, w workload, d disturbance) outcome {
 	t.Helper()
-	s := newScene(t)
+	s := newScene(t, w.kinds()...)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf(

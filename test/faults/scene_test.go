@@ -24,6 +24,7 @@ type scene struct {
 	recorder  *testkit.Recorder
 	target    *gate
 	processes managed.Processes
+	nodes     nodes
 	cache     string // the directory in which processes keep what they have read from the registry
 
 	continuous bool // what interferes is to fit the continuous flow; set before anything is created
@@ -40,14 +41,15 @@ type pause struct {
 
 const targetName = "cluster"
 
-func newScene(t testing.TB) *scene {
+// newScene makes the namespace, and records in it what all workloads have, and further kinds.
+func newScene(t testing.TB, kinds ...client.Object) *scene {
 	t.Helper()
 	server := testkit.Server(t)
 	s := &scene{APIServer: server, namespace: server.Namespace(t), cache: t.TempDir()}
 	s.target = theGate(t, server.Config())
-	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(
+	s.recorder = testkit.Record(t, server, s.namespace, testkit.Kinds(append(kinds,
 		&lsv1alpha1.Installation{}, &lsv1alpha1.Execution{}, &lsv1alpha1.DeployItem{}, &lsv1alpha1.DataObject{}, &lsv1alpha1.Target{},
-		&corev1.ConfigMap{}, &corev1.Secret{}))
+		&corev1.ConfigMap{}, &corev1.Secret{})...))
 	s.create(t,
 		testkit.Context(s.namespace, lsv1alpha1.DefaultContextName).Build(),
 		testkit.Target(s.namespace, targetName).Kubeconfig(s.target.kubeconfig(t)).Build())

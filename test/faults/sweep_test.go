@@ -5,11 +5,13 @@ package faults_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/test/faults/invariant"
 )
 
 // eachWorkload calls a function for all workloads, several at a time, with their numbers. A sample leaves out those that are there for
@@ -60,14 +62,35 @@ func (n namedWrite) with(action faults.Action) faults.Plan {
 	return faults.Plan{Requests: []faults.RequestFault{fault}}
 }
 
+// named is faults.EachNamedWrite, except for objects that have other names in each run: there the writes of the kind are counted.
+func named(log faults.Log, actions ...faults.Action) []faults.Plan {
+	plans, counts := faults.EachNamedWrite(log, actions...), map[string]int{}
+	for i, entry := range log.Writes() {
+		kind := kindOf(entry)
+		counts[kind]++
+		if !invariant.IsNamedAfterUID(entry.Name) {
+			continue
+		}
+		for j := range actions {
+			fault := &plans[i*len(actions)+j].Requests[0]
+			fault.What.Name, fault.Which.Number = "", counts[kind]
+		}
+	}
+	return plans
+}
+
+func kindOf(entry faults.Entry) string {
+	return fmt.Sprintf("%s %s/%s", entry.Verb, entry.Resource, entry.Subresource)
+}
+
 // kindsOf chooses of each kind of write in a log one: with 0 the first, which costs least, else some later ones, such that a workload is
 // met in all its acts.
 func kindsOf(log faults.Log, spread int) []namedWrite {
 	byKind := map[string][]namedWrite{}
 	var order []string
-	plans := faults.EachNamedWrite(log, faults.CrashBefore)
+	plans := named(log, faults.CrashBefore)
 	for i, entry := range log.Writes() {
-		kind := fmt.Sprintf("%s %s/%s", entry.Verb, entry.Resource, entry.Subresource)
+		kind := kindOf(entry)
 		if byKind[kind] == nil {
 			order = append(order, kind)
 		}
@@ -84,12 +107,21 @@ func kindsOf(log faults.Log, spread int) []namedWrite {
 // stride is prime, so that the chosen writes are spread over many.
 const stride = 7
 
-// watched are the resources whose caches the controllers decide on.
-var watched = []string{"installations", "executions", "deployitems", "dataobjects", "targets"}
+// watchedIn are the resources whose caches the controllers decide on, as far as a log has to do with them.
+func watchedIn(log faults.Log) []string {
+	watched := []string{"installations", "executions", "deployitems", "dataobjects", "targets"}
+	for _, resource := range []string{"pods", "targetsyncs"} {
+		if slices.ContainsFunc(log.Writes(), func(e faults.Entry) bool { return e.Resource == resource }) {
+			watched = append(watched, resource)
+		}
+	}
+	return watched
+}
 
 // lagging holds the watch of each resource at each write until the next but one, and also such that the cache never sees what it missed.
 func lagging(log faults.Log) []disturbance {
 	var all []disturbance
+	watched := watchedIn(log)
 	for _, entry := range log.Writes() {
 		for _, resource := range watched {
 			all = append(all, hold(resource, "hold", entry.Write), hold(resource, "relist", entry.Write))
@@ -138,7 +170,7 @@ func forgetful(log faults.Log) []disturbance {
 
 // lagAll holds the watches of all resources one after the other, in one of several runs at other writes than in the others.
 func lagAll(log faults.Log, run, runs int) disturbance {
-	writes := len(log.Writes())
+	writes, watched := len(log.Writes()), watchedIn(log)
 	var d disturbance
 	for i, resource := range watched {
 		how := []string{"hold", "relist"}[(i+run)%2]

@@ -14,9 +14,10 @@ import (
 	"espalier.dev/internal/testkit/relay"
 )
 
-// gate is the target cluster of all scenes: the same API server, under another address. Deployers make their own connections to
-// targets, so this is where a request to the namespace of a scene is led through the transport of the process that works there,
-// and shares its fate. There is one gate, so that what depends on the content of a Target is the same in all scenes.
+// gate is the target cluster of all scenes: the same API server, under another address. Deployers make their own connections to targets,
+// so this is where a request to the namespace of a scene is led through the transport of the process that works there, and shares its
+// fate; so is one to the source of a TargetSync in the scene. There is one gate, so that what depends on the content of a Target is the
+// same in all scenes.
 type gate struct {
 	front *relay.Front
 
@@ -69,7 +70,7 @@ func (g *gate) RoundTrip(request *http.Request) (*http.Response, error) {
 	_, rest, _ := strings.Cut(request.URL.Path, "/namespaces/")
 	namespace, _, _ := strings.Cut(rest, "/")
 	g.mutex.Lock()
-	forward := g.forwards[namespace]
+	forward := g.forwards[strings.TrimSuffix(namespace, sourceSuffix)]
 	g.mutex.Unlock()
 	if forward == nil {
 		forward = g.plain

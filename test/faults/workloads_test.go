@@ -26,7 +26,7 @@ type workload struct {
 
 type act func(*testing.T, *scene)
 
-var workloads = slices.Concat(jobWorkloads, continuousWorkloads)
+var workloads = slices.Concat(jobWorkloads, continuousWorkloads, containerWorkloads, syncWorkloads)
 
 // jobWorkloads are what users do in the job flow.
 var jobWorkloads = []workload{
@@ -46,8 +46,21 @@ var jobWorkloads = []workload{
 	{"tended", []act{tend}},
 }
 
-func (w workload) isContinuous() bool {
-	return slices.ContainsFunc(continuousWorkloads, func(c workload) bool { return c.name == w.name })
+func (w workload) isContinuous() bool { return w.isAmong(continuousWorkloads) }
+
+func (w workload) isAmong(others []workload) bool {
+	return slices.ContainsFunc(others, func(c workload) bool { return c.name == w.name })
+}
+
+// kinds are what is recorded for a workload beside what is recorded for all.
+func (w workload) kinds() []client.Object {
+	switch {
+	case w.isAmong(containerWorkloads):
+		return slices.Clone(containerKinds)
+	case w.isAmong(syncWorkloads):
+		return slices.Clone(syncKinds)
+	}
+	return nil
 }
 
 func workloadNamed(t *testing.T, name string) workload {

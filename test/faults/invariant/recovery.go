@@ -12,8 +12,11 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	containerv1alpha1 "espalier.dev/api/deployer/container/v1alpha1"
+	"espalier.dev/internal/targetsync"
 	"espalier.dev/internal/testkit"
 )
 
@@ -68,14 +71,16 @@ func shorten(text string) string {
 // end. Lives are counted apart: what somebody removes and wants again is written from the start once more.
 func Bounded(reference, history testkit.History) []Violation {
 	usual := map[testkit.ObjectID]incarnations{}
+	names := stableNamesOf(reference)
 	for id, own := range reference.Objects() {
-		known, more := usual[counted(id)], incarnationsOf(own)
-		usual[counted(id)] = incarnations{number: known.number + more.number, longest: max(known.longest, more.longest)}
+		like := counted(names.of(id))
+		known, more := usual[like], incarnationsOf(own)
+		usual[like] = incarnations{number: known.number + more.number, longest: max(known.longest, more.longest)}
 	}
 	f := &findings{rule: "I15"}
-	objects := history.Objects()
+	objects, names := history.Objects(), stableNamesOf(history)
 	for _, id := range slices.SortedFunc(maps.Keys(objects), compareIDs) {
-		was, is := usual[counted(id)], incarnationsOf(objects[id])
+		was, is := usual[counted(names.of(id))], incarnationsOf(objects[id])
 		last := step{id: id, version: objects[id].Last().Version()}
 		if limit := bound(was.longest); is.longest > limit {
 			f.add(last, "it was written %d times, with %d in an undisturbed run at most %d are fine", is.longest, was.longest, limit)
@@ -134,7 +139,7 @@ type ending struct {
 
 // endingOf tells what exists at the end, in words that do not depend on the namespace.
 func endingOf(history testkit.History) map[testkit.ObjectID]ending {
-	ends := map[testkit.ObjectID]ending{}
+	ends, names := map[testkit.ObjectID]ending{}, stableNamesOf(history)
 	for id, own := range history.Objects() {
 		last := own.Last()
 		if last.Change == testkit.Deleted || isReleaseRecord(*last) {
@@ -142,17 +147,17 @@ func endingOf(history testkit.History) map[testkit.ObjectID]ending {
 		}
 		leaves := map[string]string{}
 		flatten(readable(last.Object), "", leaves)
-		maps.DeleteFunc(leaves, func(path, _ string) bool { return isBookkeeping(path) })
+		maps.DeleteFunc(leaves, func(path, _ string) bool { return isBookkeeping(path) || isIncidental(last.Object, path) })
 		for path, value := range leaves {
 			if id.Namespace != "" {
 				value = strings.ReplaceAll(value, id.Namespace, "<namespace>")
 			}
-			leaves[path] = timeForm.ReplaceAllString(value, "<time>")
+			leaves[path] = timeForm.ReplaceAllString(names.in(value), "<time>")
 			if strings.HasSuffix(path, ".message") { // for people: what has happened to a run may be told
 				leaves[path] = "<message>"
 			}
 		}
-		ends[withoutNamespace(id)] = ending{version: last.Version(), leaves: leaves}
+		ends[withoutNamespace(names.of(id))] = ending{version: last.Version(), leaves: leaves}
 	}
 	return ends
 }
@@ -168,7 +173,7 @@ func isBookkeeping(path string) bool {
 	for _, prefix := range []string{
 		"metadata.managedFields", "metadata.creationTimestamp", "metadata.deletionTimestamp", "metadata.generation",
 		"status.firstError", "status.lastErrors", "status.deployItemGenerations", "metadata.annotations.espalier.dev/interrupted-job",
-		"status.providerStatus.release.revision", "status.lastRuns",
+		"status.providerStatus.release.revision", "status.lastRuns", "status.providerStatus.podStatus.run",
 	} {
 		if strings.HasPrefix(path, prefix) {
 			return true
@@ -176,6 +181,21 @@ func isBookkeeping(path string) bool {
 	}
 	return strings.HasSuffix(strings.ToLower(path), "resourceversion") || strings.HasSuffix(path, "bservedGeneration") ||
 		strings.Contains(path, ".transitionTimes.")
+}
+
+// isIncidental names the leaves of single kinds that differ from run to run: most of a pod, and the bytes of a packed state or of a
+// kubeconfig whose token was replaced.
+func isIncidental(o *unstructured.Unstructured, path string) bool {
+	switch {
+	case o.GetKind() == kindPod:
+		return path != "status.phase" && path != "status.reason"
+	case o.GetKind() != kindSecret:
+		return false
+	case strings.HasPrefix(path, "metadata.annotations."+containerv1alpha1.GroupName):
+		return true
+	}
+	changes := o.GetLabels()[containerTypeLabel] == containerState || o.GetAnnotations()[targetsync.RotatedAnnotation] != ""
+	return changes && strings.HasPrefix(path, "data.")
 }
 
 func flatten(value any, path string, leaves map[string]string) {

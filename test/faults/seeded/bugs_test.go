@@ -14,6 +14,10 @@ const (
 	continuousFacts  = "internal/installation/facts_continuous.go"
 	continuousRules  = "internal/installation/rules_continuous.go"
 	continuousDelete = "internal/installation/rules_continuous_delete.go"
+	containerPass    = "internal/deployer/container/pass.go"
+	containerInput   = "internal/deployer/container/provide.go"
+	containerJudge   = "internal/deployer/container/judge.go"
+	syncDecide       = "internal/targetsync/decide.go"
 )
 
 var bugs = []faults.Bug{
@@ -272,5 +276,87 @@ var bugs = []faults.Bug{
 			New:  "	return append(append(stages[:1:1], stages[2:]...), Stage{Execution: p.Execution}, stages[1])",
 		}},
 		Runs: []string{"weeds create/installations=bed-ebunx:1:after"},
+	},
+	{
+		Name: "containers: each pod gets a name of its own",
+		Edits: []faults.Edit{
+			{
+				File: "internal/deployer/container/podspec.go",
+				Old:  "meta.Finalizers = []string{Finalizer}",
+				New:  "meta.Finalizers, meta.GenerateName, meta.Name = []string{Finalizer}, meta.Name+\"-\", \"\"",
+			},
+			{
+				File: containerPass,
+				Old: "	if err := reader.Get(ctx, key, pod); err != nil {\n\t\tif apierrors.IsNotFound(err) {\n\t\t\treturn nil, nil\n\t\t}\n" +
+					"\t\treturn nil, fmt.Errorf(\"read Pod %s: %w\", key, err)\n\t}\n",
+				New: "	var all corev1.PodList\n\tmine := client.MatchingLabels{labelItem: string(p.work.Item.UID)}\n" +
+					"\tif err := p.pods.List(ctx, &all, client.InNamespace(key.Namespace), mine); err != nil || len(all.Items) == 0 {\n" +
+					"\t\treturn nil, err\n\t}\n\tpod = &all.Items[0]\n",
+			},
+		},
+		Runs: []string{"press create/pods:1:lost;watch:pods:hold:0..+3s"},
+	},
+	{
+		Name: "containers: a pod that is lost is replaced in secret",
+		Edits: []faults.Edit{{
+			File: containerPass,
+			Old:  "case pod == nil && p.status.PodStatus.Run == p.run:",
+			New:  "case pod == nil && p.run == \"\":",
+		}},
+		Runs: []string{"mishap "},
+	},
+	{
+		Name: "containers: nobody notices that a pod is lost",
+		Edits: []faults.Edit{{
+			File: containerPass,
+			Old:  "\t\treturn p.lost()\n\tcase pod == nil:",
+			New:  "\t\treturn deployer.Progress{Recheck: recheck}, nil\n\tcase pod == nil:",
+		}},
+		Runs: []string{"mishap "},
+	},
+	{
+		Name: "containers: the end of a pod takes the input of the next run along",
+		Edits: []faults.Edit{{
+			File: containerInput,
+			Old:  "labelType: typeInput}, client.MatchingFields{metav1.ObjectNameField: name})",
+			New:  "labelType: typeInput})",
+		}},
+		Runs: []string{"mishap get/deployitems:*:slow=1s;create/pods:2:slow=3s"},
+	},
+	{
+		Name: "containers: a deletion that was cut off looks for what it has removed",
+		Edits: []faults.Edit{{
+			File: containerJudge,
+			Old:  "if p.operation == containerv1alpha1.OperationDelete {\n\t\t// What",
+			New:  "if false {\n\t\t// What",
+		}},
+		Runs: []string{"press patch/deployitems=cider-press:2:before"},
+	},
+	{
+		Name: "sync: a source that cannot be read has nothing",
+		Edits: []faults.Edit{{
+			File: syncDecide,
+			Old:  "if o.Source.Err != nil {",
+			New:  "if false {",
+		}},
+		Runs: []string{"sync "},
+	},
+	{
+		Name: "sync: another token after each crash",
+		Edits: []faults.Edit{{
+			File: syncDecide,
+			Old:  "last := plausible(rotated(o), o.Now)",
+			New:  "last := plausible(o.LastRotation, o.Now)",
+		}},
+		Runs: []string{"sync patch/secrets=access:1:after"},
+	},
+	{
+		Name: "sync: what is removed is forgotten first",
+		Edits: []faults.Edit{{
+			File: syncDecide,
+			Old:  "	if do := removals(o, func(string) bool { return false }); len(do) > 0 {",
+			New:  "	if do := removals(o, func(string) bool { return true }); len(do) > 0 {",
+		}},
+		Runs: []string{"sync "},
 	},
 }
