@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Espalier authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes all generated files anew: deep copies next to the API types, and the CRDs in config/crd. Running it twice gives
-# the same bytes.
+# Writes all generated files anew: deep copies next to the API types, the CRDs in config/crd, the roles in config/rbac and
+# the page that lists their rights. Running it twice gives the same bytes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -19,3 +19,8 @@ cd "$root/api"
 	crd:headerFile=../tools/boilerplate.yaml.txt \
 	paths=./... \
 	output:crd:artifacts:config=../config/crd
+
+# Roles come after the CRDs, which say to which groups the kinds of the project belong.
+rm -f "$root"/config/rbac/*.yaml
+cd "$root"
+go test -count=1 -run TestTheFilesAreUpToDate ./internal/rights -update

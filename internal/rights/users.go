@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights
+
+// The rights of people. No code of ours asks with them but that of the command line and of the web UI, on behalf of whoever uses them.
+
+//espalier:rights viewer,editor
+//	get,list,watch installations,pipelines: how they are doing, and why something waits
+//	get,list,watch contexts,componentversionoverwrites,targetsyncs: where components and Targets come from
+//	get,list,watch gitopsclusters,referencegrants: which clusters there are, and which namespaces let others in
+//	get,list,watch events.events.k8s.io: what has happened
+
+//espalier:rights value-viewer,editor
+//	get,list,watch executions,deployitems: what is below an installation, with rendered configurations
+//	get,list,watch dataobjects,targets: what installations import and export, and the clusters that they deploy to
+
+//espalier:rights editor
+//	create,update,patch,delete,deletecollection installations,pipelines: to install and to promote
+//	create,update,patch,delete,deletecollection contexts,componentversionoverwrites: where components come from
+//	create,update,patch,delete,deletecollection dataobjects,targets,targetsyncs: what is imported, and clusters to deploy to
+//	create,update,patch,delete,deletecollection gitopsclusters: clusters to promote in
+//	create,update,patch,delete,deletecollection executions,deployitems: those that are made without an installation
+
+//espalier:rights approver
+//	get,list,watch pipelines: what waits for an approval
+//	patch pipelines: a decision on a promotion is an annotation
+
+//espalier:rights granter
+//	get,list,watch,create,update,patch,delete referencegrants: which references of other namespaces are permitted
