@@ -55,7 +55,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 		return nil, err
 	}
 	informers := &freshness.Informers{}
-	mgr, err := ctrl.NewManager(listeningTo(config, log), managerOptions(opts, scheme, informers, log))
+	mgr, err := ctrl.NewManager(gated(listeningTo(config, log), 2*opts.Workers), managerOptions(opts, scheme, informers, log))
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
@@ -114,8 +114,7 @@ func managerOptions(opts Options, scheme *runtime.Scheme, informers *freshness.I
 
 func cacheOptions(opts Options, informers *freshness.Informers) cache.Options {
 	options := cache.Options{
-		// Nobody reads managed fields, and they can be larger than the rest.
-		DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultTransform: Slim,
 		NewInformer:      informers.New,
 	}
 	for _, namespace := range opts.Namespaces {

@@ -31,8 +31,9 @@ type Options struct {
 	// Controllers is a selection, see Select.
 	Controllers []string
 
-	// Workers is how many objects each controller works on at once; Concurrent has
-	// other numbers for single controllers, by name.
+	// Workers is how many objects of one namespace each controller works on at once;
+	// for other namespaces there are a quarter more. Concurrent has other numbers for
+	// single controllers, by name.
 	Workers    int
 	Concurrent map[string]int
 
@@ -119,7 +120,12 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		o.Controllers,
 		"controllers to run: * for all, names, and -name for all but that one.\n"+describe(all),
 	)
-	flags.IntVar(&o.Workers, "workers", o.Workers, "how many objects each controller works on at once")
+	flags.IntVar(
+		&o.Workers,
+		"workers",
+		o.Workers,
+		"how many objects of one namespace each controller works on at once; a quarter more are for others",
+	)
 	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
 	flags.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "work only on objects in these namespaces (default: all)")
 	flags.StringSliceVar(

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/program"
 )
@@ -107,6 +109,29 @@ func (c *Controllers) Usage(t testing.TB) Usage {
 	return Usage{
 		CPU:    time.Duration(sum("process_cpu_seconds_total") * float64(time.Second)),
 		Passes: int(sum("controller_runtime_reconcile_total")),
+	}
+}
+
+// AwaitPasses waits until a controller has made so many passes since it started. The process may still be about to begin.
+func (c *Controllers) AwaitPasses(t testing.TB, controller string, passes int) {
+	t.Helper()
+	made := 0
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+		content, err := c.ask(ctx)
+		if err != nil {
+			return false, nil
+		}
+		samples, err := parse(content, "controller_runtime_reconcile_total")
+		made = 0
+		for _, s := range samples {
+			if s.labels["controller"] == controller {
+				made += int(s.value)
+			}
+		}
+		return made >= passes, err
+	})
+	if err != nil {
+		t.Fatalf("controller %s has made %d of %d passes: %v\n%s", controller, made, passes, err, c.process.Output())
 	}
 }
 
