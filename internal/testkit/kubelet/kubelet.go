@@ -109,28 +109,32 @@ func (k Kubelet) Run(ctx context.Context, pod *corev1.Pod, main Image) error {
 // Serve runs the pods of a namespace, one after the other, until the context ends. A pod that somebody deletes meanwhile goes its way, and
 // one whose Secrets are missing does not start.
 func (k Kubelet) Serve(ctx context.Context, namespace string, main Image) error {
+	for ctx.Err() == nil {
+		if err := k.watch(ctx, namespace, main); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch runs pods until the API server ends the watch, which it does if the reader is slow. Another one begins with all pods there are.
+func (k Kubelet) watch(ctx context.Context, namespace string, main Image) error {
 	pods, err := k.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace))
 	if err != nil {
 		return err
 	}
 	defer pods.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case event, open := <-pods.ResultChan():
-			if !open {
-				return fmt.Errorf("the watch of the pods of namespace %s has ended", namespace)
-			}
-			pod, known := event.Object.(*corev1.Pod)
-			if !known || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
-				continue
-			}
-			if err := k.Run(ctx, pod, main); err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-				return fmt.Errorf("run pod %s: %w", pod.Name, err)
-			}
+	for event := range pods.ResultChan() {
+		pod, known := event.Object.(*corev1.Pod)
+		if !known || pod.Spec.NodeName != "" || pod.DeletionTimestamp != nil {
+			continue
+		}
+		err := k.Run(ctx, pod, main)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return fmt.Errorf("run pod %s: %w", pod.Name, err)
 		}
 	}
+	return nil
 }
 
 // Node is where a pod runs: its directories.
