@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // roleVariable turns this test binary into one of the programs below, which tests start as sub-processes.
@@ -34,7 +35,9 @@ var roles = map[string]func() error{
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready https://127.0.0.1:1")
 		fmt.Fprintln(os.Stderr, "I shall not be moved")
-		select {}
+		for {
+			time.Sleep(time.Hour)
+		}
 	},
 	"broken": func() error {
 		return fmt.Errorf("port 6443 is taken; arguments %q", os.Args[1:])
