@@ -7,8 +7,8 @@ import "time"
 
 // Limits say how many may be under way at once, and how many may begin in a second.
 type Limits struct {
-	// Shared is how many the lanes share while there are several: each may have its part of them under way, and at least one. A lane that
-	// is alone has no limit, for nobody waits because of it. Zero means any number.
+	// Shared is how many the lanes share while there are several: each may have its part of them under way, but not less than a quarter,
+	// so that few that hang do not hold up a lane. A lane that is alone has no limit, for nobody waits because of it. Zero means any number.
 	Shared int
 	// Rate is how many may begin in a second, and Burst how many of those at once that did not begin before. A Rate of zero means any
 	// number.
@@ -91,7 +91,7 @@ func (a *Admission[T]) share(now time.Time) {
 		}
 	}
 	if len(a.seen) > 1 {
-		a.order.SetShare(max(1, a.limits.Shared/len(a.seen)))
+		a.order.SetShare(max(1, a.limits.Shared/4, a.limits.Shared/len(a.seen)))
 	} else {
 		a.order.SetShare(0)
 	}
