@@ -55,7 +55,9 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 		return nil, err
 	}
 	informers := &freshness.Informers{}
-	mgr, err := ctrl.NewManager(gated(listeningTo(config, log), 2*opts.Workers), managerOptions(opts, scheme, informers, log))
+	options, denied := managerOptions(opts, scheme, informers, log), newDenials()
+	options.Cache.DefaultWatchErrorHandler = denied.hear
+	mgr, err := ctrl.NewManager(gated(listeningTo(config, log), 2*opts.Workers), options)
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
@@ -69,7 +71,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 			return nil, err
 		}
 	}
-	if err := errors.Join(mgr.Add(late), addProbes(mgr, late, selected)); err != nil {
+	if err := errors.Join(mgr.Add(late), addProbes(mgr, late, selected), mgr.AddReadyzCheck("rights", denied.check)); err != nil {
 		return nil, err
 	}
 	log.Info("Controllers selected", "controllers", namesOf(selected))
