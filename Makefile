@@ -22,7 +22,8 @@ K8S_MAJOR  = $(word 1,$(subst ., ,$(KUBERNETES)))
 K8S_MINOR  = $(word 2,$(subst ., ,$(KUBERNETES)))
 
 BUILD_FLAGS := -buildvcs=false $(if $(RELEASE),-trimpath)
-LINK_FLAGS   = $(if $(RELEASE),-s -w) -X espalier.dev/internal/version.version=$(VERSION) \
+LINK_FLAGS   = $(if $(RELEASE),-s -w) $(STAMPS)
+STAMPS       = -X espalier.dev/internal/version.version=$(VERSION) \
 	$(foreach package,k8s.io/component-base/version k8s.io/client-go/pkg/version,\
 		-X $(package).gitVersion=v$(KUBERNETES) -X $(package).gitMajor=$(K8S_MAJOR) -X $(package).gitMinor=$(K8S_MINOR))
 
@@ -191,6 +192,23 @@ node: ## Build bin/espalier-node and bin/espalier-pause, which "espalier up --no
 	done,for program in node pause; do \
 		cp -f "$$(go run ./internal/testkit/prebuild $$program)" bin/espalier-$$program || exit; \
 	done)
+
+# All artefacts of a release, of the same bytes on every machine (docs/releases.md). Each platform compiles Kubernetes once.
+PLATFORMS         ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+RELEASES          ?= https://espalier.dev/releases/$(VERSION)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+MAKE_RELEASE = SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' go run ./internal/release -version '$(VERSION)' \
+	-revision '$(shell git rev-parse HEAD 2>/dev/null)' -address '$(RELEASES)' -ldflags '$(strip $(STAMPS))' $(if $(filter no,$(UI)),-pages=false)
+
+.PHONY: release
+release: optional-ui ## Build the artefacts of a release for PLATFORMS into dist: programs, images, manifests, chart, checksums.
+	rm -rf dist
+	$(MAKE_RELEASE) -out dist -platforms '$(PLATFORMS)'
+
+.PHONY: image
+image: $(if $(IMAGES),$(if $(filter espalier,$(IMAGES)),optional-ui),optional-ui) ## Build the images for Linux, or those that IMAGES names, into dist/images.
+	rm -rf dist/images
+	$(MAKE_RELEASE) -out dist/images -parts images -products '$(IMAGES)' -platforms '$(filter linux/%,$(PLATFORMS))'
 
 .PHONY: up
 up: build ## Start a control plane with all controllers on this machine, with an example in it.

@@ -9,6 +9,8 @@ import (
 	"context"
 	"os"
 
+	// The image has no files beside the program; where the system has certificates of authorities, those count.
+	_ "golang.org/x/crypto/x509roots/fallback"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"

@@ -206,6 +206,13 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/lint", "internal/doctest", "internal/reference", "internal/rights"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
+		{
+			// The tool behind "make release".
+			folders: []string{"internal/release"},
+			libraries: []string{
+				"github.com/opencontainers", "helm.sh/helm/v4/pkg/chart", "sigs.k8s.io/kustomize", "sigs.k8s.io/yaml",
+			},
+		},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
 		{folders: []string{"examples/file-deployer"}, sees: []string{"api", "deployer"}},
 		{folders: []string{"cmd", "config", "test", "examples"}, sees: []string{everything}},

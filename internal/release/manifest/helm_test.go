@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/kube"
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/config/crd"
+	"espalier.dev/internal/testkit"
+)
+
+// helmOn is Helm, connected to a server as its command line is.
+func helmOn(t *testing.T, server *testkit.APIServer) *action.Configuration {
+	t.Helper()
+	flags := genericclioptions.NewConfigFlags(false)
+	flags.KubeConfig, flags.Namespace = ptr.To(server.Kubeconfig()), ptr.To(system)
+	config := action.NewConfiguration()
+	if err := config.Init(flags, system, "secret"); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+func install(t *testing.T, config *action.Configuration, values string) error {
+	t.Helper()
+	run := action.NewInstall(config)
+	run.ReleaseName, run.Namespace, run.CreateNamespace, run.WaitStrategy = "espalier", system, true, kube.HookOnlyStrategy
+	_, err := run.RunWithContext(t.Context(), packedChart(t), parsed(t, values))
+	return err
+}
+
+func upgrade(t *testing.T, config *action.Configuration, values string) {
+	t.Helper()
+	run := action.NewUpgrade(config)
+	run.Namespace, run.WaitStrategy = system, kube.HookOnlyStrategy
+	if _, err := run.RunWithContext(t.Context(), "espalier", packedChart(t), parsed(t, values)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func uninstall(t *testing.T, config *action.Configuration) {
+	t.Helper()
+	run := action.NewUninstall(config)
+	run.WaitStrategy = kube.HookOnlyStrategy
+	if _, err := run.Run("espalier"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exists(t *testing.T, server *testkit.APIServer, object client.Object) bool {
+	t.Helper()
+	err := server.Client().Get(t.Context(), client.ObjectKeyFromObject(object), object)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// Helm installs, upgrades and uninstalls; what users have made outlives all of it, and so do the definitions.
+func TestAReleaseComesAndGoesWithoutTheObjectsOfUsers(t *testing.T) {
+	server := testkit.NewServer(t)
+	config := helmOn(t, server)
+	if err := install(t, config, ""); err != nil {
+		t.Fatal(err)
+	}
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "espalier-controller"}}
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: deployment.ObjectMeta}
+	if !exists(t, server, deployment) || *deployment.Spec.Replicas != 1 || exists(t, server, budget) {
+		t.Errorf("one replica was wanted: %+v", deployment.Spec)
+	}
+	ofUser := testkit.DataObject("default", "of-a-user", 42).Build()
+	createOnceServed(t, server, ofUser)
+
+	upgrade(t, config, "controller: {replicas: 2}")
+	if !exists(t, server, deployment) || *deployment.Spec.Replicas != 2 || !exists(t, server, budget) {
+		t.Errorf("two replicas with a budget were wanted: %+v", deployment.Spec)
+	}
+
+	uninstall(t, config)
+	definitions, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, definition := range definitions {
+		if !exists(t, server, &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: definition.Name}}) {
+			t.Errorf("the definition %s is gone", definition.Name)
+		}
+	}
+	if exists(t, server, deployment) || !exists(t, server, ofUser) {
+		t.Error("the controllers are still there, or an object of a user is gone")
+	}
+
+	if err := install(t, config, ""); err != nil {
+		t.Errorf("it cannot be installed again: %v", err)
+	}
+	if !exists(t, server, deployment) || !exists(t, server, ofUser) {
+		t.Error("the controllers are not back, or an object of a user is gone")
+	}
+}
+
+// createOnceServed creates an object whose kind was defined just before.
+func createOnceServed(t *testing.T, server *testkit.APIServer, object client.Object) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = server.Client().Create(ctx, object)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%v: %v", err, last)
+	}
+}
