@@ -24,6 +24,7 @@ const (
 	ReasonInstall   = "installRelease"
 	ReasonUpgrade   = "upgradeRelease"
 	ReasonUninstall = "uninstallRelease"
+	ReasonTest      = "testRelease"
 	ReasonRender    = "RenderChart"
 )
 
@@ -106,14 +107,24 @@ func (c *concealed) Unwrap() error { return c.cause }
 // secrets are the values of the item. Words that name the release are none.
 func (p *pass) secrets() *masking.Values {
 	if p.masked == nil {
-		p.masked = &masking.Values{}
-		plain := map[string]bool{p.config.Name: true, p.config.Namespace: true, "true": true, "false": true}
-		if p.chart != nil {
-			plain[p.chart.Metadata.Name], plain[p.chart.Metadata.Version] = true, true
-		}
-		addLeaves(p.masked, p.config.values, plain)
+		p.masked = p.ownSecrets()
 	}
 	return p.masked
+}
+
+func (p *pass) ownSecrets() *masking.Values {
+	values := &masking.Values{}
+	addLeaves(values, p.config.values, p.plainWords())
+	return values
+}
+
+// plainWords are no secrets, wherever they stand.
+func (p *pass) plainWords() map[string]bool {
+	plain := map[string]bool{p.config.Name: true, p.config.Namespace: true, "true": true, "false": true}
+	if p.chart != nil {
+		plain[p.chart.Metadata.Name], plain[p.chart.Metadata.Version] = true, true
+	}
+	return plain
 }
 
 // shortestSecret is how long a value must be to be taken for a secret.

@@ -183,20 +183,28 @@ func statusOf(reference helmv1alpha1.ReleaseReference, r *release.Release) *helm
 	return status
 }
 
-// hookInTrouble names the hook that an operation did not get past; nothing if there is none.
+// hookInTrouble names the hook that an operation did not get past; nothing if there is none. A test may have failed before, and has nothing
+// to do with it.
 func hookInTrouble(r *release.Release) string {
 	if r == nil {
 		return ""
 	}
 	for _, hook := range r.Hooks {
-		switch hook.LastRun.Phase {
-		case release.HookPhaseRunning, release.HookPhaseFailed, release.HookPhaseUnknown:
-			if !hook.LastRun.StartedAt.IsZero() {
-				return fmt.Sprintf("the hook %s %s (%s, %s)", hook.Kind, hook.Name, hookEvents(hook), hook.Path)
-			}
+		isTest := len(hook.Events) == 1 && hook.Events[0] == release.HookTest
+		if !isTest && inTrouble(hook) {
+			return fmt.Sprintf("the hook %s %s (%s, %s)", hook.Kind, hook.Name, hookEvents(hook), hook.Path)
 		}
 	}
 	return ""
+}
+
+// inTrouble reports whether a hook has begun to run, and did not come to a good end.
+func inTrouble(hook *release.Hook) bool {
+	switch hook.LastRun.Phase {
+	case release.HookPhaseRunning, release.HookPhaseFailed, release.HookPhaseUnknown:
+		return !hook.LastRun.StartedAt.IsZero()
+	}
+	return false
 }
 
 func hookEvents(hook *release.Hook) string {

@@ -28,7 +28,7 @@ const WaitingForHelm = "WaitingForHelm"
 
 func (p *pass) deployRelease(ctx context.Context) (*cluster.Wait, error) {
 	return p.session.Walk(ctx, p.work.Wake,
-		p.settle, p.sweepReplaced, p.pruneHandedOver, p.removeFormer, p.awaitReadiness, p.awaitChecks, p.readExports)
+		p.settle, p.sweepReplaced, p.pruneHandedOver, p.removeFormer, p.awaitReadiness, p.awaitChecks, p.runTests, p.readExports)
 }
 
 // settle brings the release to the wanted revision. It happens once in a job, unless objects disappear.

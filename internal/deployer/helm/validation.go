@@ -31,6 +31,7 @@ func validate(config *configuration, problems *providerconfig.Problems) {
 	validateTimeout("helmDeploymentConfig.install.timeout", config.install.Timeout, problems)
 	validateTimeout("helmDeploymentConfig.upgrade.timeout", config.upgrade.Timeout, problems)
 	validateTimeout("helmDeploymentConfig.uninstall.timeout", config.uninstall.Timeout, problems)
+	validateTests(config, problems)
 	readiness.Validate(config.ReadinessChecks.Custom, problems)
 	validateExports(config, problems)
 	providerconfig.ValidateContinuous(config.ContinuousReconcile, problems)
@@ -85,6 +86,17 @@ func validateTimeout(path string, timeout *lsv1alpha1.Duration, problems *provid
 	}
 	if _, _, err := timeout.Limit(0); err != nil {
 		problems.Add(path, "%v", err)
+	}
+}
+
+// validateTests refuses what would be left out without a word.
+func validateTests(config *configuration, problems *providerconfig.Problems) {
+	const why = "needs a release: without helmDeployment, tests of charts are not run"
+	if config.install.Test && !config.asRelease() {
+		problems.Add("helmDeploymentConfig.install.test", why)
+	}
+	if config.upgrade.Test && !config.asRelease() {
+		problems.Add("helmDeploymentConfig.upgrade.test", why)
 	}
 }
 

@@ -160,6 +160,9 @@ type InstallOptions struct {
 	// wait lets Helm wait until the objects are ready.
 	Wait bool `json:"wait,omitempty"`
 
+	// test runs the tests of the chart when the objects are ready. A test that fails ends the job.
+	Test bool `json:"test,omitempty"`
+
 	// timeout has no effect: the deploy item's timeout counts.
 	Timeout *landscaper.Duration `json:"timeout,omitempty"`
 }
