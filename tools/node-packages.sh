@@ -2,20 +2,32 @@
 # SPDX-FileCopyrightText: The Espalier authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that "espalier up --node" needs, if one of them is missing. Services that they bring are not started.
+# Succeeds if this machine can run a node, which is tried; otherwise it says what is missing. Debian packages that are missing are installed.
+# Services that they bring are not started.
 set -euo pipefail
+cd "$(dirname "$0")/../cmd/espalier"
 
-packages=(containerd runc containernetworking-plugins nftables iproute2 util-linux mount)
-if dpkg-query --show --showformat='${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | grep -cx installed | grep -qx "${#packages[@]}"; then
-	exit 0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trial=$folder/trial
+CGO_ENABLED=0 go build -ldflags='-s -w' -o "$trial" ./internal/nodetest/trial # It also runs where there are no libraries.
+
+status=0
+missing=$("$trial") || status=$?
+if ((status != 3)); then
+	exit "$status"
 fi
 if ! command -v apt-get >/dev/null; then
-	echo "these are missing, and there is no apt-get to install them with: ${packages[*]}" >&2
+	echo "this machine cannot run a node: these are missing, and there is no apt-get to install them with: $missing" >&2
 	exit 1
 fi
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-	as_root=(sudo)
+read -ra packages <<<"$missing"
+apt=(env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get --quiet --option Acquire::Retries=1 --option Acquire::http::Timeout=30)
+if ! "${apt[@]}" update || ! "${apt[@]}" install --yes --no-install-recommends "${packages[@]}"; then
+	echo "this machine cannot run a node: these are missing, and cannot be installed: $missing" >&2
+	exit 1
 fi
-"${as_root[@]}" apt-get update --quiet
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install --yes --quiet --no-install-recommends "${packages[@]}"
+if ! missing=$("$trial"); then
+	echo "this machine cannot run a node${missing:+: these are still missing: $missing}" >&2
+	exit 1
+fi

@@ -82,6 +82,7 @@ func (u user) exportsOf(t *testing.T, execution string) map[string]any {
 func TestContainersOnANode(t *testing.T) {
 	u := newUser(t)
 	t.Setenv("ESPALIER_NODE_PROGRAMS", nodetest.Programs(t))
+	before := nodetest.Traces(t)
 	i := u.up(t, "--node", "--node-image", containerArchive(t), "--container-image", containerImage, "--ui-addr", "")
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
 
@@ -97,7 +98,7 @@ func TestContainersOnANode(t *testing.T) {
 		}
 	})
 	t.Run("a failure is told without imports", func(t *testing.T) {
-		u.write(t, "fails", containerConfig(`{Code: 42, Words: s3cretword}`))
+		u.write(t, "fails", "container", containerConfig(`{Code: 42, Words: s3cretword}`))
 		code, out, errOut := u.run(t, "reconcile", "fails", "-n", "shop", "--wait", "--timeout", "10m")
 		said := out + errOut + u.mustRun(t, "kubectl", "get", "deployitems", "-n", "shop", "-o", "jsonpath={.items[*].status.lastError.message}")
 		if code != 2 || !strings.Contains(said, "exit code 42") || !strings.Contains(said, "the setup gives up: <masked>") {
@@ -105,12 +106,12 @@ func TestContainersOnANode(t *testing.T) {
 		}
 	})
 	t.Run("an interrupt ends the pod and keeps its state", func(t *testing.T) {
-		u.write(t, "waits", containerConfig("{Wait: true}"))
+		u.write(t, "waits", "container", containerConfig("{Wait: true}"))
 		u.mustRun(t, "reconcile", "waits", "-n", "shop")
 		u.eventually(t, "running", func() bool { return strings.Contains(u.phases(t), "Running") })
 		u.mustRun(t, "interrupt", "waits", "-n", "shop", "--wait")
 		u.eventually(t, "ended", func() bool { return !strings.Contains(u.phases(t), "Running") })
-		u.write(t, "waits", containerConfig("{}"))
+		u.write(t, "waits", "container", containerConfig("{}"))
 		u.mustRun(t, "reconcile", "waits", "-n", "shop", "--wait", "--timeout", "10m")
 		if again := u.exportsOf(t, "waits"); again["runs"] != 2.0 {
 			t.Errorf("after the interrupt, the image finds %v", again)
@@ -124,18 +125,47 @@ func TestContainersOnANode(t *testing.T) {
 		}
 		u.mustRun(t, "delete", "waits", "-n", "shop", "--wait", "--timeout", "10m")
 	})
+	t.Run("the deployer keeps the contract of deployers", func(t *testing.T) { u.checkConformance(t) })
 	i.stop(t, syscall.SIGTERM)
+	nodetest.NothingLeft(t, before)
 }
 
-// write writes an installation of a container item into the cluster.
-func (u user) write(t *testing.T, name, config string) {
+// checkConformance tries all rules for deployers, in a namespace in which nothing is left then.
+func (u user) checkConformance(t *testing.T) {
 	t.Helper()
-	text := strings.NewReplacer("NAME", name, "TYPE", "container", "CONFIG", config).Replace(place + installation)
-	file := filepath.Join(t.TempDir(), "objects.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	u.mustRun(t, "kubectl", "create", "namespace", "contract")
+	args := []string{
+		"deployer", "conformance", "-n", "contract", "--type=landscaper.gardener.cloud/container", "--export=runs", "--timeout=10m", "-o", "json",
 	}
-	u.mustRun(t, "kubectl", "apply", "-f", file)
+	for flag, imports := range map[string]string{"config": "{}", "stuck": "{Wait: true}", "broken": "{Code: 42}"} {
+		file := filepath.Join(t.TempDir(), flag+".yaml")
+		if err := os.WriteFile(file, []byte(containerConfig(imports)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--"+flag, file)
+	}
+	code, out, errOut := u.run(t, args...)
+	var report struct {
+		Rules []struct{ Name, Outcome, Message string }
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 || len(report.Rules) < 11 {
+		t.Errorf("exit code %d, %d rules: %v\n%s%s", code, len(report.Rules), err, out, errOut)
+	}
+	for _, rule := range report.Rules {
+		if rule.Outcome != "Kept" {
+			t.Errorf("%s: %s: %s", rule.Name, rule.Outcome, rule.Message)
+		}
+	}
+	if strings.Contains(errOut, "left behind") {
+		t.Error(errOut)
+	}
+	if items := u.mustRun(t, "kubectl", "get", "deployitems", "-n", "contract", "-o", "name"); items != "" {
+		t.Errorf("there still are %s", items)
+	}
+	u.eventually(t, "gone", func() bool {
+		return u.mustRun(t, "kubectl", "get", "pods,secrets,serviceaccounts,roles,rolebindings", "-n", "contract",
+			"-l", "espalier.dev/deployer=container", "-o", "name") == ""
+	})
 }
 
 // phases are those of all pods of container items.

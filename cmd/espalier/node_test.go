@@ -6,7 +6,9 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,9 +79,11 @@ const workloads = `{apiVersion: manifest.deployer.landscaper.gardener.cloud/v1al
 	`{policy: manage, manifest: {apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: ask}, spec: {template: {spec: {` +
 	`restartPolicy: Never, containers: [{name: ask, image: IMAGE, args: [fetch, "http://web.shop"]}]}}}}}]}`
 
-// chart has a Deployment, a Job before it and one behind it that asks it, and a test.
+// chart has a Deployment, a Job before it and one behind it that asks it, a password that it makes up, and a test that does what the values
+// say.
 var chart = map[string]string{
-	"Chart.yaml": "{apiVersion: v2, name: store, version: 1.0.0, kubeVersion: \">=1.30.0-0\"}",
+	"Chart.yaml":  "{apiVersion: v2, name: store, version: 1.0.0, kubeVersion: \">=1.30.0-0\"}",
+	"values.yaml": "{do: fetch, with: http://store}",
 	"templates/all.yaml": `
 apiVersion: batch/v1
 kind: Job
@@ -108,11 +112,43 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: 
 apiVersion: v1
 kind: Pod
 metadata: {name: test, annotations: {helm.sh/hook: test}}
-spec: {restartPolicy: Never, containers: [{name: main, image: IMAGE, args: [fetch, "http://store"]}]}
+spec:
+  restartPolicy: Never
+  containers: [{name: main, image: IMAGE, args: ["{{ .Values.do }}", "{{ .Values.with }}", "{{ sha256sum .Values.with }}"]}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: store}
+stringData: {password: "{{ sha256sum .Values.with }}"}
 `}
+
+// chartConfig is the configuration of an item that installs the chart.
+func chartConfig(t *testing.T, more string) string {
+	t.Helper()
+	files := archive.Files{}
+	for name, text := range chart {
+		files["store/"+name] = []byte(strings.ReplaceAll(text, "IMAGE", nodetest.WorkloadImage))
+	}
+	packed, err := archive.Tar(files)
+	if err == nil {
+		packed, err = archive.Gzip(packed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return `{apiVersion: helm.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration, name: store, namespace: shop, ` +
+		`chart: {archive: {raw: ` + base64.StdEncoding.EncodeToString(packed) + `}}` + more + `}`
+}
 
 // install writes an installation into the cluster and runs a job of it to its end.
 func (u user) install(t *testing.T, name, kind, config string) {
+	t.Helper()
+	u.write(t, name, kind, config)
+	u.mustRun(t, "reconcile", name, "-n", "shop", "--wait", "--timeout", "10m")
+}
+
+// write writes an installation into the cluster.
+func (u user) write(t *testing.T, name, kind, config string) {
 	t.Helper()
 	config = strings.ReplaceAll(config, "IMAGE", nodetest.WorkloadImage)
 	text := strings.NewReplacer("NAME", name, "TYPE", kind, "CONFIG", config).Replace(place + installation)
@@ -121,13 +157,13 @@ func (u user) install(t *testing.T, name, kind, config string) {
 		t.Fatal(err)
 	}
 	u.mustRun(t, "kubectl", "apply", "-f", file)
-	u.mustRun(t, "reconcile", name, "-n", "shop", "--wait", "--timeout", "10m")
 }
 
 // What deployers call ready on a real node has run there.
 func TestWorkloadsOnANode(t *testing.T) {
 	u := newUser(t)
 	t.Setenv("ESPALIER_NODE_PROGRAMS", nodetest.Programs(t))
+	before := nodetest.Traces(t)
 	image := filepath.Join(t.TempDir(), "workload.tar")
 	if err := os.WriteFile(image, nodetest.WorkloadArchive(t), 0o600); err != nil {
 		t.Fatal(err)
@@ -145,24 +181,10 @@ func TestWorkloadsOnANode(t *testing.T) {
 			t.Errorf("the job says %q", log)
 		}
 	})
-	t.Run("a chart with hooks", func(t *testing.T) {
-		files := archive.Files{}
-		for name, text := range chart {
-			files["store/"+name] = []byte(strings.ReplaceAll(text, "IMAGE", nodetest.WorkloadImage))
-		}
-		packed, err := archive.Tar(files)
-		if err == nil {
-			packed, err = archive.Gzip(packed)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		u.install(t, "chart", "helm", `{apiVersion: helm.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration, name: store, `+
-			`namespace: shop, chart: {archive: {raw: `+base64.StdEncoding.EncodeToString(packed)+`}}}`)
-		u.mustRun(t, "kubectl", "wait", "-n", "shop", "deployment/store", "--for=condition=Available", "--timeout=0s")
-		u.mustRun(t, "kubectl", "wait", "-n", "shop", "job/before", "job/after", "--for=condition=Complete", "--timeout=0s")
-	})
+	t.Run("a chart with hooks", func(t *testing.T) { u.checkHooks(t) })
+	t.Run("tests of a chart", func(t *testing.T) { u.checkChartTests(t) })
 	i.stop(t, syscall.SIGTERM)
+	nodetest.NothingLeft(t, before)
 
 	again := u.up(t, "--ui-addr", "")
 	t.Cleanup(func() { _ = again.cmd.Process.Kill() })
@@ -173,4 +195,60 @@ func TestWorkloadsOnANode(t *testing.T) {
 		t.Errorf("there still is %s", nodes)
 	}
 	again.stop(t, syscall.SIGTERM)
+}
+
+// checkHooks installs the chart. Its hooks run, and its test does not.
+func (u user) checkHooks(t *testing.T) {
+	t.Helper()
+	u.install(t, "chart", "helm", chartConfig(t, ""))
+	u.mustRun(t, "kubectl", "wait", "-n", "shop", "deployment/store", "--for=condition=Available", "--timeout=0s")
+	u.mustRun(t, "kubectl", "wait", "-n", "shop", "job/before", "job/after", "--for=condition=Complete", "--timeout=0s")
+	if pod := u.mustRun(t, "kubectl", "get", "pod", "test", "-n", "shop", "--ignore-not-found", "-o", "name"); pod != "" {
+		t.Errorf("the installation has run %s", pod)
+	}
+}
+
+// checkChartTests runs the test of the chart: first it succeeds, then it fails, and then it succeeds again.
+func (u user) checkChartTests(t *testing.T) {
+	t.Helper()
+	const asking = `, helmDeploymentConfig: {install: {test: true}, upgrade: {test: true}}`
+	u.install(t, "chart", "helm", chartConfig(t, asking))
+	if log := u.mustRun(t, "kubectl", "logs", "-n", "shop", "pod/test"); !strings.Contains(log, "200 OK") {
+		t.Errorf("the test says %q", log)
+	}
+	u.write(t, "chart", "helm", chartConfig(t, asking+`, values: {do: fail, with: s3cretword}`))
+	code, out, errOut := u.run(t, "reconcile", "chart", "-n", "shop", "--wait", "--timeout", "10m")
+	said := out + errOut + u.mustRun(t, "kubectl", "get", "deployitems", "-n", "shop", "-o", "jsonpath={.items[*].status.lastError.message}")
+	for _, want := range []string{
+		"the test Pod shop/test (store/templates/all.yaml) has failed", "container main ended with exit code 1", "as told: [<masked> <masked>]",
+	} {
+		if code != 2 || !strings.Contains(said, want) {
+			t.Errorf("exit code %d, and %q is not said: %s", code, want, said)
+		}
+	}
+	for _, secret := range []string{"s3cretword", fmt.Sprintf("%x", sha256.Sum256([]byte("s3cretword")))} {
+		if strings.Contains(said, secret) {
+			t.Errorf("%q is said: %s", secret, said)
+		}
+	}
+	u.install(t, "chart", "helm", chartConfig(t, asking))
+	if phase := u.mustRun(t, "kubectl", "get", "pod", "test", "-n", "shop", "-o", "jsonpath={.status.phase}"); phase != "Succeeded" {
+		t.Errorf("the test is %s", phase)
+	}
+}
+
+// A start that fails when the node runs already ends the node.
+func TestANodeWithAnImageThatIsNoneIsEnded(t *testing.T) {
+	u := newUser(t)
+	t.Setenv("ESPALIER_NODE_PROGRAMS", nodetest.Programs(t))
+	before := nodetest.Traces(t)
+	image := filepath.Join(t.TempDir(), "image.tar")
+	if err := os.WriteFile(image, []byte("no image"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := u.run(t, "up", "--node", "--node-image", image, "--ui-addr", "")
+	if code != 1 || !strings.Contains(errOut, "--node-image "+image) {
+		t.Errorf("exit code %d: %s%s", code, out, errOut)
+	}
+	nodetest.NothingLeft(t, before)
 }

@@ -26,19 +26,22 @@ const (
 	burialPace = 20 * time.Millisecond
 )
 
-// hierarchies are the directories that each hold a tree of cgroups: one in the second version of cgroups, several in the first.
-func hierarchies() []string {
-	if _, err := os.Stat(filepath.Join(cgroupMount, "cgroup.controllers")); err == nil {
-		return []string{cgroupMount}
+// hierarchies are the directories that each hold a tree of cgroups.
+func hierarchies() []string { return hierarchiesIn(cgroupMount) }
+
+// hierarchiesIn finds one tree in the second version of cgroups, and several in the first, of which one may be of the second version.
+func hierarchiesIn(mount string) []string {
+	if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err == nil {
+		return []string{mount}
 	}
-	entries, err := os.ReadDir(cgroupMount)
+	entries, err := os.ReadDir(mount)
 	if err != nil {
 		return nil
 	}
 	var result []string
 	for _, entry := range entries {
 		if entry.IsDir() { // Links are other names of the same.
-			result = append(result, filepath.Join(cgroupMount, entry.Name()))
+			result = append(result, filepath.Join(mount, entry.Name()))
 		}
 	}
 	return result

@@ -8,9 +8,10 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,7 +116,7 @@ func (w world) serve(t *testing.T, name string) {
 }
 
 func TestPodsRun(t *testing.T) {
-	before := traces(t)
+	before := nodetest.Traces(t)
 	cluster := nodetest.Start(t)
 	client, err := kubernetes.NewForConfig(cluster.RESTConfig())
 	if err != nil {
@@ -140,58 +141,18 @@ func TestPodsRun(t *testing.T) {
 		}
 	})
 	t.Run("nothing is left when it stops", func(t *testing.T) {
-		if during := traces(t); len(during) <= len(before) {
-			t.Fatalf("there is nothing to find: %v", during)
+		for _, kind := range []string{"cgroup ", "interface ", "process "} {
+			if during := nodetest.Traces(t); !slices.ContainsFunc(slices.Collect(maps.Keys(during)), func(trace string) bool {
+				return strings.HasPrefix(trace, kind) && !before[trace]
+			}) {
+				t.Errorf("there is no %sto find: %v", kind, during)
+			}
 		}
 		if err := cluster.Stop(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		for trace := range traces(t) {
-			if !before[trace] {
-				t.Errorf("left: %s", trace)
-			}
-		}
+		nodetest.NothingLeft(t, before)
 	})
-}
-
-// traces are all cgroups, interfaces, mounts and processes that a node makes on this machine.
-func traces(t *testing.T) map[string]bool {
-	t.Helper()
-	result := map[string]bool{}
-	for kind, pattern := range map[string]string{
-		"cgroup": "/sys/fs/cgroup/*/espalier-node-*", "cgroup of version 2": "/sys/fs/cgroup/espalier-node-*",
-		"interface": "/sys/class/net/espalier*",
-	} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range found {
-			result[kind+" "+path] = true
-		}
-	}
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(mounts)) {
-		result["mount "+strings.TrimSpace(line)] = true
-	}
-	own, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		t.Fatal(err)
-	}
-	processes, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, process := range processes {
-		if space, err := os.Readlink(filepath.Join(process, "ns/pid")); err == nil && space != own {
-			name, _ := os.ReadFile(filepath.Join(process, "comm"))
-			result[fmt.Sprintf("process %s %s", process, strings.TrimSpace(string(name)))] = true
-		}
-	}
-	return result
 }
 
 const roleVariable = "NODE_TEST_ROLE"
@@ -208,7 +169,7 @@ func TestTheOneToBeKilled(t *testing.T) {
 
 // Whatever a killed process leaves of its node is gone at the latest when the next one has started.
 func TestAKilledOneLeavesNothingForTheNext(t *testing.T) {
-	before := traces(t)
+	before := nodetest.Traces(t)
 	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheOneToBeKilled$", "-test.v")
 	victim.Env = append(os.Environ(), roleVariable+"=victim")
 	output, err := victim.StdoutPipe()
@@ -235,9 +196,5 @@ func TestAKilledOneLeavesNothingForTheNext(t *testing.T) {
 	if err := cluster.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for trace := range traces(t) {
-		if !before[trace] {
-			t.Errorf("left: %s", trace)
-		}
-	}
+	nodetest.NothingLeft(t, before)
 }

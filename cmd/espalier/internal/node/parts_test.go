@@ -35,6 +35,74 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
+// A machine that lacks nothing but packages can be helped.
+func TestMissingPackagesAreNamed(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "espalier-node")
+	if err := os.WriteFile(program, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	err := Check(Programs{Node: program, Pause: program})
+	var packages *PackagesError
+	nothingElse := os.Geteuid() == 0 && len(hierarchies()) > 0
+	if errors.As(err, &packages) != nothingElse || !errors.Is(err, ErrUnfit) {
+		t.Fatalf("it says %v", err)
+	}
+	if nothingElse && !slices.Contains(packages.Names, "runc") {
+		t.Errorf("it names %v", packages.Names)
+	}
+	if !strings.Contains(err.Error(), "apt-get install --no-install-recommends containerd runc") {
+		t.Errorf("it does not say what to do: %v", err)
+	}
+}
+
+func TestBothVersionsOfCgroupsAreRecognised(t *testing.T) {
+	for name, c := range map[string]struct {
+		files, folders []string
+		links          map[string]string
+		want           []string // relative to where they are mounted
+	}{
+		"the second version": {
+			files: []string{"cgroup.controllers", "cgroup.procs"}, folders: []string{"system.slice", "user.slice"}, want: []string{"."},
+		},
+		"the first version": {
+			folders: []string{"memory", "cpu,cpuacct"}, links: map[string]string{"cpu": "cpu,cpuacct", "cpuacct": "cpu,cpuacct"},
+			want: []string{"cpu,cpuacct", "memory"},
+		},
+		"the first version, with a tree of the second": {
+			files: []string{"unified/cgroup.controllers"}, folders: []string{"memory", "unified"}, want: []string{"memory", "unified"},
+		},
+		"a directory and nothing mounted": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mount := t.TempDir()
+			var errs []error
+			for _, folder := range c.folders {
+				errs = append(errs, os.MkdirAll(filepath.Join(mount, folder), 0o700))
+			}
+			for _, file := range c.files {
+				errs = append(errs, os.WriteFile(filepath.Join(mount, file), nil, 0o600))
+			}
+			for link, target := range c.links {
+				errs = append(errs, os.Symlink(target, filepath.Join(mount, link)))
+			}
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for _, path := range c.want {
+				want = append(want, filepath.Join(mount, path))
+			}
+			if got := hierarchiesIn(mount); !slices.Equal(got, want) {
+				t.Errorf("the hierarchies are %v, want %v", got, want)
+			}
+		})
+	}
+	if got := hierarchiesIn(filepath.Join(t.TempDir(), "missing")); len(got) > 0 {
+		t.Errorf("without cgroups, the hierarchies are %v", got)
+	}
+}
+
 func TestOwners(t *testing.T) {
 	own, err := thisProcess()
 	if err != nil {

@@ -32,6 +32,20 @@ func ProgramsBeside(executable string) Programs {
 // ErrUnfit is the error of a machine on which no node can run.
 var ErrUnfit = errors.New("this machine cannot run a node")
 
+// PackagesError is the error of a machine that lacks Debian packages, and, as far as that can be told without them, nothing else.
+type PackagesError struct{ Names []string }
+
+func (e *PackagesError) Error() string {
+	return fmt.Sprintf("%v: %s", ErrUnfit, howToInstall(e.Names))
+}
+
+// Unwrap makes it an ErrUnfit.
+func (e *PackagesError) Unwrap() error { return ErrUnfit }
+
+func howToInstall(names []string) string {
+	return fmt.Sprintf("Debian packages are missing: run \"apt-get install --no-install-recommends %s\"", strings.Join(names, " "))
+}
+
 // packages say which Debian package brings which command.
 var packages = []struct{ name, command string }{
 	{"containerd", "containerd"}, {"containerd", "containerd-shim-runc-v2"}, {"containerd", "ctr"},
@@ -59,9 +73,9 @@ func Check(programs Programs) error {
 	if os.Geteuid() != 0 {
 		problems = append(problems, "it needs root: run the command with sudo")
 	}
-	if missing := missingPackages(); len(missing) > 0 {
-		problems = append(problems, fmt.Sprintf(
-			"Debian packages are missing: run \"apt-get install --no-install-recommends %s\"", strings.Join(missing, " ")))
+	missing := missingPackages()
+	if len(missing) > 0 {
+		problems = append(problems, howToInstall(missing))
 	}
 	for _, path := range []string{programs.Node, programs.Pause} {
 		if _, err := os.Stat(path); err != nil {
@@ -70,6 +84,9 @@ func Check(programs Programs) error {
 	}
 	if len(hierarchies()) == 0 {
 		problems = append(problems, "there are no cgroups in "+cgroupMount+": mount them")
+	}
+	if len(missing) > 0 && len(problems) == 1 {
+		return &PackagesError{Names: missing}
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%w: %s", ErrUnfit, strings.Join(problems, "; "))

@@ -167,8 +167,8 @@ func (o *options) complete() error {
 	if o.example != "" && !slices.Contains(examples.Names(), o.example) {
 		return fmt.Errorf("--example: unknown example %q: there is %s", o.example, strings.Join(examples.Names(), ", "))
 	}
-	if len(o.images) > 0 && !o.node {
-		return errors.New("--node-image needs --node: without a node nothing runs images")
+	if err := o.checkImages(); err != nil {
+		return err
 	}
 	if o.startLimit <= 0 {
 		return fmt.Errorf("--start-timeout is %s: it must be positive", o.startLimit)
@@ -199,6 +199,27 @@ func (o *options) checkDataDir() error {
 	}
 	if o.dataDirChosen && o.dataDir == "" {
 		return errors.New("--data-dir is empty: name a directory, or use --ephemeral to keep no data")
+	}
+	return nil
+}
+
+// checkImages finds out about mistakes before a node is started for nothing.
+func (o *options) checkImages() error {
+	if len(o.images) > 0 && !o.node {
+		return errors.New("--node-image needs --node: without a node nothing runs images")
+	}
+	for _, name := range o.images {
+		file, err := os.Open(name)
+		if err != nil {
+			return fmt.Errorf("--node-image: %w", err)
+		}
+		info, err := file.Stat()
+		if err := errors.Join(err, file.Close()); err != nil {
+			return fmt.Errorf("--node-image: %w", err)
+		}
+		if info.IsDir() {
+			return fmt.Errorf("--node-image %s is a directory: name an archive, as docker save writes it", name)
+		}
 	}
 	return nil
 }

@@ -51,6 +51,10 @@ func TestComplete(t *testing.T) {
 		"a port that cannot be":  {options{port: 65536}, "", "--port is 65536"},
 		"an unknown example":     {options{example: "nope"}, "", `unknown example "nope": there is hello-world`},
 		"an address without one": {options{uiAddr: "localhost"}, "", `--ui-addr is "localhost"`},
+		"images and no node":     {options{images: []string{"up_test.go"}}, "", "--node-image needs --node"},
+		"images that are there":  {options{node: true, images: []string{"up_test.go"}}, "/data/espalier", ""},
+		"an image that is not":   {options{node: true, images: []string{"up_test.go", "missing.tar"}}, "", "--node-image: open missing.tar"},
+		"an image in a folder":   {options{node: true, images: []string{"."}}, "", "--node-image . is a directory"},
 		"no time to start":       {options{startLimit: -time.Second}, "", "--start-timeout is -1s"},
 	}
 	for name, test := range tests {

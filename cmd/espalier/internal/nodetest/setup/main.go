@@ -20,7 +20,7 @@ type imports struct {
 	// Code is the exit code, OnDelete that of the operation DELETE, and Words what is said before.
 	Code, OnDelete int
 	Words          string
-	// Wait has it wait until it is stopped.
+	// Wait has it wait until it is stopped, except for the operation DELETE.
 	Wait bool
 }
 
@@ -55,12 +55,13 @@ func run() (int, error) {
 	if err := os.WriteFile(os.Getenv("EXPORTS_PATH"), exports, 0o600); err != nil {
 		return 0, err
 	}
-	if in.Wait {
+	deletes := os.Getenv("OPERATION") == "DELETE"
+	if in.Wait && !deletes {
 		fmt.Println("waiting")
 		<-stopped
 	}
 	fmt.Println("the setup gives up:", in.Words)
-	if os.Getenv("OPERATION") == "DELETE" {
+	if deletes {
 		return in.OnDelete, nil
 	}
 	return in.Code, nil
