@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -109,8 +108,14 @@ func killAll(path string) {
 	}
 	for line := range strings.Lines(string(content)) {
 		if id, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && id > 1 {
-			_ = syscall.Kill(id, syscall.SIGKILL)
+			kill(id)
 		}
+	}
+}
+
+func kill(id int) {
+	if process, err := os.FindProcess(id); err == nil {
+		_ = process.Kill()
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 const (
@@ -111,13 +110,7 @@ func lockInterfaces() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the interfaces: %w", err)
 	}
-	for {
-		err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
+	if err := lock(folder); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the interfaces: %w", err), folder.Close())
 	}
 	return func() { _ = folder.Close() }, nil

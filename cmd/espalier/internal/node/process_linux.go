@@ -3,7 +3,20 @@
 
 package node
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock waits until nobody else has the lock of a folder.
+func lock(folder *os.File) error {
+	for {
+		if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
 
 // apart makes a process the first one of namespaces of its own. The kernel kills it when the thread that has started it ends, and it
 // does not hear the Ctrl-C of the terminal.

@@ -5,7 +5,14 @@
 
 package node
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock is never reached, as little as apart.
+func lock(*os.File) error { return errors.ErrUnsupported }
 
 // apart is never reached: Check says that a node needs Linux.
 func apart() *syscall.SysProcAttr { return nil }
