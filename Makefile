@@ -55,11 +55,11 @@ RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal
 	./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... ./internal/oci \
 	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./internal/web/... ./test/canary
 
-# Whole workloads under faults. "make test" runs one plan in sixteen of a sample, each day others; test-all runs the whole sample, and
+# Whole workloads under faults. "make test" runs one plan in thirty-two of a sample, each day others; test-all runs the whole sample, and
 # "make faults" every plan. BUDGET is the time after which no more plans are begun; each sweep is run in its folder, since go test then shows
 # what it prints about plans that are left out.
 SWEEPS := ./test/faults ./test/faults/promotions
-SHARE  ?= 16
+SHARE  ?= 32
 BUDGET ?= 0
 
 TEST_TIMEOUT = 40m
