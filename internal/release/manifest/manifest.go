@@ -46,10 +46,8 @@ func Kustomizations(config fs.FS, tag string) ([]bundle.File, error) {
 	}
 	stamped := 0
 	for i, file := range files {
-		files[i].Content = images.ReplaceAllFunc(file.Content, func(found []byte) []byte {
-			stamped++
-			return append(bytes.TrimSuffix(found, []byte("devel")), tag...)
-		})
+		stamped += len(images.FindAll(file.Content, -1))
+		files[i].Content = images.ReplaceAll(file.Content, []byte(Registry+"/${1}:"+tag))
 	}
 	if stamped == 0 {
 		return nil, fmt.Errorf("the Kustomizations name no image %s/...:devel that could get the version %s", Registry, tag)
@@ -72,7 +70,9 @@ func Build(files []bundle.File, folder string) ([]byte, error) {
 			return nil, fmt.Errorf("build %s: %w", folder, err)
 		}
 	}
-	objects, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(memory, "/"+folder)
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionUnspecified // the Kustomizations say it
+	objects, err := krusty.MakeKustomizer(options).Run(memory, "/"+folder)
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", folder, err)
 	}
