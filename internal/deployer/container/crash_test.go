@@ -123,7 +123,7 @@ func TestAPodThatIsDeletedByForceEndsTheJob(t *testing.T) {
 	if err := w.Client().Delete(w.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
 	}
-	if got := lastError(w.fails(item)); !strings.Contains(got, "somebody has deleted it") {
+	if got := lastError(w.fails(item)); !strings.Contains(got, "PodLost") {
 		t.Errorf("got %s", got)
 	}
 	w.gone(pod)

@@ -155,7 +155,15 @@ func (p *pass) failed(pod *corev1.Pod, secrets *masking.Values) error {
 			"container %s of Pod %s/%s ended with exit code %d%s%s", name, pod.Namespace, pod.Name, status.State.Terminated.ExitCode,
 			because(pod, secrets), lastWords(status.State.Terminated.Message, secrets))
 	}
+	return p.endedEarly(pod, secrets)
+}
+
+// endedEarly is the error of a pod whose image has not ended.
+func (p *pass) endedEarly(pod *corev1.Pod, secrets *masking.Values) error {
 	why := because(pod, secrets)
+	if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodFailed {
+		return p.removed(why)
+	}
 	if why == "" && pod.DeletionTimestamp != nil {
 		why = ": somebody has deleted it"
 	}

@@ -68,7 +68,7 @@ func (p *pass) advance(ctx context.Context) (deployer.Progress, error) {
 	}
 	switch {
 	case pod == nil && p.status.PodStatus.Run == p.run:
-		return p.lost()
+		return p.lost(ctx)
 	case pod == nil:
 		return p.start(ctx)
 	case pod.Annotations[inside.AnnotationRun] != p.run:
@@ -122,11 +122,21 @@ func (p *pass) refused(err error) error {
 }
 
 // lost tells that the pod of the run has gone without a trace. It is not run again: nobody knows what the image has done.
-func (p *pass) lost() (deployer.Progress, error) {
+func (p *pass) lost(ctx context.Context) (deployer.Progress, error) {
 	p.status.PodStatus.EndedAt = new(metav1.NewTime(p.work.Now))
-	return deployer.Progress{ProviderStatus: p.status}, failure.Terminalf(failure.Details{Operation: "Run", Reason: "PodLost"},
-		"Pod %s/%s was removed while it ran, so that nobody knows how far the image has come: start another job",
-		p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod())
+	progress := deployer.Progress{ProviderStatus: p.status}
+	own := namesOf(p.work.Item).input(p.run)
+	if err := p.dropInputs(ctx, func(name string) bool { return strings.HasPrefix(name, own) }); err != nil {
+		return progress, err
+	}
+	return progress, p.removed("")
+}
+
+// removed is the error of a run whose pod somebody has removed.
+func (p *pass) removed(because string) error {
+	return failure.Terminalf(failure.Details{Operation: "Run", Reason: "PodLost"},
+		"Pod %s/%s was removed while it ran%s, so that nobody knows how far the image has come: start another job",
+		p.namespaceOf(p.work.Item), namesOf(p.work.Item).pod(), because)
 }
 
 // endOthers ends the pod of an earlier run, whichever it is, before everything is removed. It returns what is waited for.
@@ -216,8 +226,11 @@ func (d *Deployer) release(ctx context.Context, pod *corev1.Pod) error {
 // ended reports whether all containers of a pod have stopped for good. A pod that is deleted without any grace counts: its node has
 // stopped it already, or somebody who knows that the node is lost has deleted it by force, and nobody else will ever tell of it.
 func ended(pod *corev1.Pod) bool {
-	forced := pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
-	return forced || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || erased(pod)
+}
+
+func erased(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0
 }
 
 // grant makes the Secrets that the pod has asked for, since its state has grown.

@@ -169,11 +169,12 @@ func (p *pass) ensureResult(ctx context.Context) (*corev1.Secret, error) {
 	}
 	if result != nil && result.Annotations[inside.AnnotationRun] == p.run {
 		// The run is over, and its pod gone: whoever wants to begin it looks at an item of before that.
-		_, err := p.lost()
+		_, err := p.lost(ctx)
 		return nil, err
 	}
 	if result != nil {
-		return result, p.dropEarlierInput(ctx)
+		own := namesOf(p.work.Item).input(p.run)
+		return result, p.dropInputs(ctx, func(name string) bool { return !strings.HasPrefix(name, own) })
 	}
 	result = &corev1.Secret{ObjectMeta: p.meta(p.work.Item, namesOf(p.work.Item).result(), typeResult)}
 	if err := p.client.Create(ctx, result); err != nil {
@@ -373,16 +374,16 @@ func isInput(source *corev1.SecretProjection) bool {
 	})
 }
 
-// dropEarlierInput deletes the input of runs that never came to a pod.
-func (p *pass) dropEarlierInput(ctx context.Context) error {
+// dropInputs deletes input that is there without a pod: that of a run which never came to one, or has lost it.
+func (p *pass) dropInputs(ctx context.Context, which func(name string) bool) error {
 	namespace, uid := p.namespaceOf(p.work.Item), string(p.work.Item.UID)
 	found := &metav1.PartialObjectMetadataList{}
 	found.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	if err := p.live.List(ctx, found, client.InNamespace(namespace), client.MatchingLabels{labelItem: uid, labelType: typeInput}); err != nil {
-		return fmt.Errorf("list the input of earlier runs: %w", err)
+		return fmt.Errorf("list the input of runs: %w", err)
 	}
 	for _, secret := range found.Items {
-		if strings.HasPrefix(secret.Name, namesOf(p.work.Item).input(p.run)) {
+		if !which(secret.Name) {
 			continue
 		}
 		if err := p.dropInput(ctx, namespace, uid, secret.Name); err != nil {

@@ -309,7 +309,7 @@ var bugs = []faults.Bug{
 		Name: "containers: nobody notices that a pod is lost",
 		Edits: []faults.Edit{{
 			File: containerPass,
-			Old:  "\t\treturn p.lost()\n\tcase pod == nil:",
+			Old:  "\t\treturn p.lost(ctx)\n\tcase pod == nil:",
 			New:  "\t\treturn deployer.Progress{Recheck: recheck}, nil\n\tcase pod == nil:",
 		}},
 		Runs: []string{"mishap "},
