@@ -76,9 +76,13 @@ var bugs = []faults.Bug{
 		Runs: []string{"supersede "},
 	},
 	{
-		Name:  "a withdrawal ends before it is carried out",
-		Edits: []faults.Edit{{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"}},
-		Runs:  []string{"supersede ", "supersede provider:close:1:before"},
+		// The second edit takes away what would close the forgotten pull request before another one is opened.
+		Name: "a withdrawal ends before it is carried out",
+		Edits: []faults.Edit{
+			{File: withdrawal, Old: "case attempt.State == AttemptDone:", New: "case attempt.State != AttemptFailed:"},
+			{File: reclaim, Old: "if len(siblings) == 0 ||", New: "if len(siblings) >= 0 ||"},
+		},
+		Runs: []string{"supersede provider:close:1:before"},
 	},
 	{
 		Name: "a deleted pipeline leaves its pull requests",
