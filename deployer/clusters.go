@@ -39,6 +39,7 @@ type closing struct{ clusters *Clusters }
 var _ manager.LeaderElectionRunnable = closing{}
 
 func (c closing) Start(ctx context.Context) error {
+	defer c.clusters.Report()()
 	<-ctx.Done()
 	c.clusters.Close()
 	return nil

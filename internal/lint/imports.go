@@ -90,10 +90,12 @@ var layers = slices.Concat(
 	decisionLayers(),
 	[]layer{
 		{folders: []string{"internal/version"}, libraries: []string{}},
+		{folders: []string{"internal/telemetry"}, sees: []string{"api", "internal/version"}},
 		{
 			folders: []string{"internal/loop"},
 			sees: []string{
-				"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/fairness", "internal/version",
+				"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/fairness", "internal/telemetry",
+				"internal/version",
 			},
 		},
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
@@ -162,11 +164,12 @@ var layers = slices.Concat(
 		{
 			folders: []string{"internal/manager"},
 			sees: []string{
-				"api", "internal/fairness", "internal/loop", "internal/freshness", "internal/version", "internal/controller",
+				"api", "internal/fairness", "internal/loop", "internal/freshness", "internal/telemetry", "internal/version", "internal/controller",
 				"deployer", "internal/deployer", "internal/deployitem",
 				"internal/target", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
 			},
 		},
+		{folders: []string{"internal/definitions"}, sees: []string{"config/crd"}},
 		{folders: []string{"internal/offline"}, sees: slices.Concat([]string{"api", "internal/catalog"}, purePackages)},
 		{
 			folders: []string{"internal/preview"},
@@ -199,7 +202,7 @@ var layers = slices.Concat(
 				[]string{
 					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog",
 					"internal/oci", "internal/dial", "internal/target", "internal/objecttree", "internal/explain", "internal/live", "internal/steer",
-					"internal/preview", "internal/web",
+					"internal/preview", "internal/web", "internal/definitions", "config/crd", "config/rbac",
 				},
 				purePackages,
 			),

@@ -9,18 +9,15 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/decision"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/telemetry"
 )
 
 // Transition is one step between phases.
@@ -128,20 +125,8 @@ func Note(note string) string {
 }
 
 func (l *Loop[T, O, P, E]) announce(ctx context.Context, p *pass[T, O, P, E]) {
-	if len(p.transitions) == 0 {
-		return
-	}
-	span := trace.SpanFromContext(ctx)
-	for _, t := range p.transitions {
-		span.AddEvent(string(t.To), trace.WithAttributes(attribute.String("reason", t.Why.Code)))
-	}
-	if l.Announce != nil {
+	telemetry.Record(p.ended...)
+	if l.Announce != nil && len(p.transitions) > 0 {
 		l.Announce(ctx, News[T, P]{Object: p.object, Transitions: p.transitions, Err: p.err})
 	}
-}
-
-// startSpan begins the span of one pass. Without a configured tracer provider it costs nothing.
-func (l *Loop[T, O, P, E]) startSpan(ctx context.Context, req reconcile.Request) (context.Context, trace.Span) {
-	return otel.Tracer("espalier.dev/internal/loop").Start(ctx, l.Name+" pass", trace.WithAttributes(
-		attribute.String("k8s.namespace.name", req.Namespace), attribute.String("espalier.name", req.Name)))
 }

@@ -77,8 +77,6 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 
 // Reconcile makes one pass over one object.
 func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	ctx, span := l.startSpan(ctx, req)
-	defer span.End()
 	object := l.New()
 	if err := l.Reader.Get(ctx, req.NamespacedName, object); err != nil {
 		if !apierrors.IsNotFound(err) {

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/decision"
+	"espalier.dev/internal/telemetry"
 )
 
 // pass is one walk over one object: as many decisions as can be made without waiting.
@@ -25,13 +26,16 @@ type pass[T client.Object, O any, P ~string, E any] struct {
 	stored      []byte
 	last        decision.Of[P, E]
 	transitions []Transition[P]
+	// mark tells whether a run has ended since, and ended are those that have.
+	mark  telemetry.Mark
+	ended []telemetry.Run
 	// err is what ended the pass early. A conflict is not an error but a reason to look again.
 	err      error
 	conflict bool
 }
 
 func newPass[T client.Object, O any, P ~string, E any](l *Loop[T, O, P, E], object T) *pass[T, O, P, E] {
-	p := &pass[T, O, P, E]{loop: l, object: object}
+	p := &pass[T, O, P, E]{loop: l, object: object, mark: telemetry.MarkOf(object)}
 	p.stored = p.status()
 	return p
 }
@@ -112,6 +116,10 @@ func (p *pass[T, O, P, E]) settle(observed O, d decision.Of[P, E], err error) O 
 	if to := kind.Phase(p.object); to != from {
 		p.transitions = append(p.transitions, Transition[P]{From: from, To: to, Why: d.Why})
 	}
+	if run, ended := telemetry.Ended(p.loop.Name, p.mark, p.object, p.loop.Clock.Now()); ended {
+		p.ended = append(p.ended, run)
+	}
+	p.mark = telemetry.MarkOf(p.object)
 	p.err = err
 	return observed
 }

@@ -104,6 +104,7 @@ func managerOptions(opts Options, scheme *runtime.Scheme, informers *freshness.I
 		Controller:                    config.Controller{SkipNameValidation: &anyName},
 		Metrics:                       server.Options{BindAddress: opts.MetricsAddress},
 		HealthProbeBindAddress:        opts.ProbeAddress,
+		PprofBindAddress:              opts.ProfilingAddress,
 		LeaderElection:                l.Enabled,
 		LeaderElectionID:              opts.leaseName(),
 		LeaderElectionNamespace:       l.Namespace,

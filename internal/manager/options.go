@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -71,6 +73,8 @@ type Options struct {
 	// MetricsAddress and ProbeAddress are host:port, or Disabled.
 	MetricsAddress string
 	ProbeAddress   string
+	// ProfilingAddress is host:port on loopback; empty or Disabled means nowhere.
+	ProfilingAddress string
 
 	LeaderElection LeaderElection
 }
@@ -167,6 +171,12 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
 	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
+	flags.StringVar(
+		&o.ProfilingAddress,
+		"profiling-address",
+		o.ProfilingAddress,
+		"where to serve profiles at /debug/pprof/, on loopback only, for example 127.0.0.1:6060 (default: nowhere)",
+	)
 	l := &o.LeaderElection
 	flags.BoolVar(&l.Enabled, "leader-elect", l.Enabled, "wait for a lease before working, so that several replicas may run")
 	flags.StringVar(
@@ -216,7 +226,24 @@ func (o *Options) Validate() error {
 	}
 	return errors.Join(
 		o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate(),
+		o.validateProfiling(),
 	)
+}
+
+// validateProfiling keeps profiles on the machine, or in the pod: they show what is in memory to everybody who asks.
+func (o *Options) validateProfiling() error {
+	if o.ProfilingAddress == "" || o.ProfilingAddress == Disabled {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(o.ProfilingAddress)
+	if err != nil {
+		return fmt.Errorf("--profiling-address is %q: write it as 127.0.0.1:6060", o.ProfilingAddress)
+	}
+	if address, err := netip.ParseAddr(host); err != nil || !address.IsLoopback() {
+		return fmt.Errorf("--profiling-address is %q, which others could reach, and profiles show what is in memory: "+
+			"use 127.0.0.1 or [::1], and kubectl port-forward to get there", o.ProfilingAddress)
+	}
+	return nil
 }
 
 func (o *Options) validateDeployers() error {

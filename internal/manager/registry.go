@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
@@ -35,6 +36,8 @@ type Controller struct {
 	Description string
 	// Kinds are those without which it cannot work. It is set up once the cluster serves all of them.
 	Kinds []schema.GroupVersionKind
+	// Counts is a list of the kind that metrics of state are about, if it is this controller's to count.
+	Counts client.ObjectList
 	// Setup adds it to a manager.
 	Setup func(ctrl.Manager, Options) error
 }
@@ -70,6 +73,7 @@ var all = []Controller{
 	{
 		Name:        installations.Name,
 		Kinds:       landscaperKinds,
+		Counts:      &lsv1alpha1.InstallationList{},
 		Description: "run the jobs of installations",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return installations.Setup(mgr, installations.Options{
@@ -84,6 +88,7 @@ var all = []Controller{
 	{
 		Name:        executions.Name,
 		Kinds:       landscaperKinds,
+		Counts:      &lsv1alpha1.ExecutionList{},
 		Description: "run the jobs of executions: create, start, await and delete their deploy items",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return executions.Setup(mgr, executions.Options{Workers: opts.workersOf(executions.Name)})
@@ -92,6 +97,7 @@ var all = []Controller{
 	{
 		Name:        deployitems.Name,
 		Kinds:       landscaperKinds,
+		Counts:      &lsv1alpha1.DeployItemList{},
 		Description: "end deploy items whose time is up, and delete those that are deleted without uninstalling",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return deployitems.Setup(mgr, deployitems.Options{
@@ -111,6 +117,7 @@ var all = []Controller{
 	{
 		Name:        pipelines.Name,
 		Kinds:       pipelineKinds,
+		Counts:      &pipelinesv1alpha1.PipelineList{},
 		Description: "promote what is seen to be healthy through the environments of pipelines",
 		Setup:       setupPipelines,
 	},

@@ -17,6 +17,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"espalier.dev/internal/telemetry"
 )
 
 const (
@@ -61,12 +63,20 @@ func (l *latecomers) setUp(c Controller) error {
 		return err
 	}
 	if missing.Empty() {
-		return c.Setup(l.manager, l.opts)
+		return l.begin(c)
 	}
 	w := latecomer{Controller: c, missing: missing}
 	l.waiting = append(l.waiting, w)
 	l.manager.GetLogger().Info("A controller waits until the cluster serves a kind", "controller", c.Name, "kind", missing.String())
 	return nil
+}
+
+// begin adds a controller whose kinds are served, and has them counted.
+func (l *latecomers) begin(c Controller) error {
+	if err := c.Setup(l.manager, l.opts); err != nil || c.Counts == nil {
+		return err
+	}
+	return telemetry.Count(l.manager, c.Counts)
 }
 
 // Start returns when all controllers have begun.
@@ -102,7 +112,7 @@ func (l *latecomers) look() (begun bool, err error) {
 			still = append(still, w)
 		default:
 			l.manager.GetLogger().Info("The cluster serves what a controller has waited for, so it begins", "controller", w.Name)
-			if err := w.Setup(l.manager, l.opts); err != nil {
+			if err := l.begin(w.Controller); err != nil {
 				return begun, err
 			}
 			begun = true

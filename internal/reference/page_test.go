@@ -12,30 +12,32 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/reference/provider-configuration.md")
+var update = flag.Bool("update", false, "rewrite the pages in docs/reference")
 
 var root = filepath.Join("..", "..")
 
-func TestThePageIsUpToDate(t *testing.T) {
-	want, err := Page(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, "docs", "reference", "provider-configuration.md")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+func TestThePagesAreUpToDate(t *testing.T) {
+	for name, page := range map[string]func(string) (string, error){"provider-configuration.md": Page, "metrics.md": MetricsPage} {
+		want, err := page(root)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		path := filepath.Join(root, "docs", "reference", name)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Error("the page differs from the comments of the API types: run go test ./internal/reference -update")
+		if string(got) != want {
+			t.Errorf("%s differs from the code: run go test ./internal/reference -update", name)
+		}
 	}
 }
 
@@ -72,7 +74,9 @@ func TestThePageIsComplete(t *testing.T) {
 }
 
 func TestAMissingTreeIsAnError(t *testing.T) {
-	if page, err := Page(t.TempDir()); err == nil {
-		t.Errorf("got %d bytes", len(page))
+	for _, page := range []func(string) (string, error){Page, MetricsPage} {
+		if text, err := page(t.TempDir()); err == nil {
+			t.Errorf("got %d bytes", len(text))
+		}
 	}
 }

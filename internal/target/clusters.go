@@ -138,10 +138,13 @@ func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluste
 	return c.forContent(ctx, t.Namespace+"/"+t.Name, content, func() (*access, error) { return readAccess(t.Namespace, content) })
 }
 
+// ownerOfKubeconfig begins the names of owners that are no Targets.
+const ownerOfKubeconfig = "kubeconfig of "
+
 // ForKubeconfig returns the cluster of a kubeconfig that is no Target's. The owner is a name for where it comes from: when the same
 // owner comes with another kubeconfig, the client of the former one is dropped.
 func (c *Clusters) ForKubeconfig(ctx context.Context, owner string, raw []byte) (*Cluster, error) {
-	return c.forContent(ctx, "kubeconfig of "+owner, raw, func() (*access, error) {
+	return c.forContent(ctx, ownerOfKubeconfig+owner, raw, func() (*access, error) {
 		config, err := ParseKubeconfig(raw)
 		return &access{kubeconfig: config}, err
 	})

@@ -23,7 +23,17 @@ var (
 	})
 )
 
-func init() { metrics.Registry.MustRegister(transitions, leadTime) }
+func init() {
+	metrics.Registry.MustRegister(transitions, leadTime)
+	// What has not happened yet shows as zero, so that its first time counts as an increase.
+	for _, strategy := range []pipelines.StrategyName{
+		pipelines.StrategyPullRequest, pipelines.StrategyNotification, pipelines.StrategyInstallation,
+	} {
+		for _, state := range []pipelines.PromotionState{pipelines.PromotionComplete, pipelines.PromotionFailed} {
+			transitions.WithLabelValues(string(strategy), string(state))
+		}
+	}
+}
 
 // count keeps the metrics of what was announced.
 func count(p *pipelines.Pipeline, n pipeline.News) {
