@@ -7,23 +7,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"espalier.dev/internal/definitions"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/version"
 )
 
 const program = "espalier-controller"
 
+// installLimit is for --install-crds. A process that ends is started again by whoever runs it.
+const installLimit = 2 * time.Minute
+
 type options struct {
 	streams    genericiooptions.IOStreams
 	kubeconfig string
 	qps        float32
 	burst      int
+	install    bool
 	manager    manager.Options
 	log        manager.LogOptions
 }
@@ -49,6 +56,8 @@ or the one of a kubeconfig.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: the cluster that the process runs in)")
+	flags.BoolVar(&opts.install, "install-crds", opts.install, "install and upgrade the definitions of our kinds before the controllers start; "+
+		"definitions of a newer version are an error")
 	opts.manager.AddFlags(flags)
 	flags.Float32Var(&opts.qps, "kube-api-qps", opts.qps, "requests per second to the API server; -1 for no limit of our own")
 	flags.IntVar(&opts.burst, "kube-api-burst", opts.burst, "requests at once on top of --kube-api-qps")
@@ -74,6 +83,11 @@ func run(ctx context.Context, opts options) error {
 	}
 	build := version.Get()
 	log.Info("Starting", "version", build.Version, "go", build.Go, "server", config.Host)
+	if opts.install {
+		if err := installDefinitions(ctx, config, log); err != nil {
+			return err
+		}
+	}
 	mgr, err := manager.New(config, opts.manager, log)
 	if err != nil {
 		return err
@@ -82,6 +96,22 @@ func run(ctx context.Context, opts options) error {
 		return fmt.Errorf("run the controllers: %w", err)
 	}
 	log.Info("Stopped")
+	return nil
+}
+
+// installDefinitions is done by every replica, whoever leads: it writes what is not as it should be, and no controller starts before.
+func installDefinitions(ctx context.Context, config *rest.Config, log logr.Logger) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, installLimit, errors.New("the API server takes too long"))
+	defer cancel()
+	changes, err := definitions.Install(ctx, config, definitions.Options{Owner: program, Version: version.Get().Version})
+	for _, change := range changes {
+		if change.Changed {
+			log.Info("Installed a definition", "definition", change.Name, "new", change.Created, "before", change.From)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--install-crds: %w", err)
+	}
 	return nil
 }
 

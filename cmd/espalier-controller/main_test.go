@@ -19,12 +19,14 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/definitions"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/testkit"
 )
@@ -69,10 +71,11 @@ func (b *safeBuffer) String() string {
 func launch(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := &process{probes: testkit.FreeAddress(t), metrics: testkit.FreeAddress(t)}
+	if !slices.Contains(args, "--kubeconfig") {
+		args = append(args, "--kubeconfig", testkit.Server(t).Kubeconfig())
+	}
 	args = append(
 		args,
-		"--kubeconfig",
-		testkit.Server(t).Kubeconfig(),
 		"--health-probe-address",
 		p.probes,
 		"--metrics-address",
@@ -288,5 +291,36 @@ func TestLinksNeitherEtcdNorTheAPIServer(t *testing.T) {
 				t.Errorf("it links %s", name)
 			}
 		}
+	}
+}
+
+// Started with --install-crds, it makes what it needs in an empty cluster, and refuses to take back what a newer version has made.
+func TestItInstallsDefinitions(t *testing.T) {
+	server := testkit.NewServer(t)
+	kubeconfig := []string{"--kubeconfig", server.Kubeconfig(), "--install-crds", "--leader-elect-namespace=default"}
+	replicas := []*process{launch(t, kubeconfig...), launch(t, kubeconfig...)}
+	for _, p := range replicas {
+		p.awaitReady(t)
+	}
+	testkit.Eventually(t, server, defaultContext("default"), exists)
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := server.Client().Get(t.Context(), client.ObjectKey{Name: "installations.landscaper.gardener.cloud"}, definition); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range replicas {
+		p.stop(t)
+	}
+	definition.Annotations[definitions.VersionAnnotation] = "a-newer-one"
+	spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+	spec.Properties["later"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	if err := server.Client().Update(t.Context(), definition); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], kubeconfig...)
+	cmd.Env = append(os.Environ(), runMain+"=1")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "such as spec.later") {
+		t.Errorf("it ended with %v:\n%s", err, out)
 	}
 }

@@ -25,6 +25,7 @@ const (
 	ControllerFile     = "controller.yaml"
 	LeaderElectionFile = "leader-election.yaml"
 	TokensFile         = "tokens.yaml"
+	DefinitionsFile    = "definitions.yaml"
 	UIFile             = "ui.yaml"
 	UsersFile          = "users.yaml"
 )
@@ -46,6 +47,10 @@ var roles = []Role{
 		For: "Those of the above that use Targets with `selfConfig` or `oidcConfig`: `installations`, `pipelines`, `deployer-manifest` and " +
 			"`deployer-helm`. Bind it by a RoleBinding in each namespace that has such Targets, and nowhere else: in all namespaces, it would " +
 			"be the right to act as everybody.",
+	},
+	{
+		Name: "definitions", File: DefinitionsFile,
+		For: "Processes with `--install-crds`. It is bound to nobody: it is the right to change every kind of the cluster.",
 	},
 	{
 		Name: "leader-election", File: LeaderElectionFile, Namespaced: true,

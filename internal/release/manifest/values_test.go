@@ -98,6 +98,7 @@ func controllerFlags() (*pflag.FlagSet, *manager.Options) {
 	logging.AddFlags(flags)
 	flags.Float32("kube-api-qps", -1, "")
 	flags.Int("kube-api-burst", 0, "")
+	flags.Bool("install-crds", false, "")
 	return flags, &options
 }
 

@@ -14,19 +14,21 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/cmd/espalier/internal/controlplane"
 	"espalier.dev/cmd/espalier/internal/node"
-	"espalier.dev/config/crd"
 	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/definitions"
 	"espalier.dev/internal/deployer/helm"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/offline"
 	"espalier.dev/internal/version"
 	"espalier.dev/internal/web"
 )
+
+// fieldOwner marks what this command writes.
+const fieldOwner = "espalier-up"
 
 // run returns when the context is done and everything has stopped, or when something
 // has failed.
@@ -152,13 +154,11 @@ func (s *services) abandon() error {
 	return s.group.Wait()
 }
 
+// installCRDs applies the definitions over those of any version: this is the only Espalier of its control plane.
 func (s *services) installCRDs(ctx context.Context, config *rest.Config) error {
-	crds, err := crd.All()
-	if err != nil {
-		return err
-	}
-	s.crds = len(crds)
-	return installCRDs(ctx, config, crds)
+	changes, err := definitions.Install(ctx, config, definitions.Options{Owner: fieldOwner, Version: version.Get().Version, Back: true})
+	s.crds = len(changes)
+	return err
 }
 
 // startManager returns when the controllers' caches are filled.
@@ -199,13 +199,4 @@ func listenUI(opts options) (net.Listener, error) {
 			"use an address of this machine alone, such as %s, and reach it from elsewhere through a tunnel (ssh -L)", opts.uiAddr, defaultUIAddr))
 	}
 	return listener, nil
-}
-
-// newClient is for objects of any kind.
-func newClient(config *rest.Config) (client.Client, error) {
-	c, err := client.New(config, client.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
-	}
-	return c, nil
 }

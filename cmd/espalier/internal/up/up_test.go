@@ -10,25 +10,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"espalier.dev/cmd/espalier/internal/controlplane"
-	"espalier.dev/config/crd"
 	"espalier.dev/internal/manager"
 )
 
@@ -205,126 +196,6 @@ func TestSummary(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func startControlPlane(t *testing.T) *rest.Config {
-	t.Helper()
-	cp, err := controlplane.Start(t.Context(), controlplane.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := (&cluster{cp: cp}).stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return cp.RESTConfig()
-}
-
-func TestInstallCRDs(t *testing.T) {
-	config := startControlPlane(t)
-	crds, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	older := crds[0].DeepCopy()
-	older.Spec.Names.ShortNames = []string{"outdated"}
-	if err := installCRDs(t.Context(), config, []*apiextensionsv1.CustomResourceDefinition{older}); err != nil {
-		t.Fatal(err)
-	}
-	if err := installCRDs(t.Context(), config, crds); err != nil {
-		t.Fatalf("over an older version: %v", err)
-	}
-	before := listCRDs(t, config)
-	if err := installCRDs(t.Context(), config, crds); err != nil {
-		t.Fatalf("over the same version: %v", err)
-	}
-	after := listCRDs(t, config)
-	for _, wanted := range crds {
-		got, ok := before[wanted.Name]
-		if !ok || !isEstablished(&got) {
-			t.Errorf("%s is not established", wanted.Name)
-		}
-		if strings.Join(got.Spec.Names.ShortNames, ",") != strings.Join(wanted.Spec.Names.ShortNames, ",") {
-			t.Errorf("%s has short names %v", wanted.Name, got.Spec.Names.ShortNames)
-		}
-		if got.ResourceVersion != after[wanted.Name].ResourceVersion {
-			t.Errorf("%s was written although nothing has changed", wanted.Name)
-		}
-	}
-}
-
-func listCRDs(t *testing.T, config *rest.Config) map[string]apiextensionsv1.CustomResourceDefinition {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list apiextensionsv1.CustomResourceDefinitionList
-	if err := c.List(t.Context(), &list); err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]apiextensionsv1.CustomResourceDefinition{}
-	for _, item := range list.Items {
-		found[item.Name] = item
-	}
-	return found
-}
-
-func TestInstallCRDsGivesUpWithItsContext(t *testing.T) {
-	config := startControlPlane(t)
-	broken := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "nonsense"}}
-	if err := installCRDs(t.Context(), config, []*apiextensionsv1.CustomResourceDefinition{broken}); err == nil ||
-		!strings.Contains(err.Error(), "install nonsense") {
-		t.Errorf("a definition that the server refuses: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := awaitEstablished(ctx, config, map[string]bool{"never": true}); err == nil {
-		t.Error("it has not waited")
-	}
-	never := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-		Group: "example.com", Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "ghosts"},
-		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true}},
-	}}
-	if err := awaitDiscovery(ctx, config, []*apiextensionsv1.CustomResourceDefinition{never}); err == nil ||
-		!strings.Contains(err.Error(), "ghosts of example.com/v1") {
-		t.Errorf("what is never served: %v", err)
-	}
-}
-
-func TestDiscoveryHasToNameEverything(t *testing.T) {
-	crds, err := crd.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists := map[string]*metav1.APIResourceList{}
-	for _, definition := range crds {
-		version := definition.Spec.Group + "/" + definition.Spec.Versions[0].Name
-		if lists[version] == nil {
-			lists[version] = &metav1.APIResourceList{GroupVersion: version}
-		}
-		lists[version].APIResources = append(lists[version].APIResources, metav1.APIResource{Name: definition.Spec.Names.Plural})
-	}
-	all := slices.Collect(maps.Values(lists))
-	if missing := firstMissing(crds, all); missing != "" {
-		t.Errorf("of everything %s is missing", missing)
-	}
-	for _, list := range all {
-		last := list.APIResources[len(list.APIResources)-1]
-		list.APIResources = list.APIResources[:len(list.APIResources)-1]
-		if missing, want := firstMissing(crds, all), last.Name+" of "+list.GroupVersion; missing != want {
-			t.Errorf("without %s %q is missing", want, missing)
-		}
-		list.APIResources = append(list.APIResources, last)
-	}
-	if missing := firstMissing(crds, nil); missing == "" {
-		t.Error("of nothing nothing is missing")
 	}
 }
 

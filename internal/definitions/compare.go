@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package definitions
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// Refusal says why a definition in a cluster must not be replaced by the wanted one; nil if it may.
+func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options Options) error {
+	if existing.DeletionTimestamp != nil {
+		return fmt.Errorf("definition %s is being deleted, and all its objects with it: wait until it is gone, and start again", existing.Name)
+	}
+	for _, stored := range existing.Status.StoredVersions {
+		kept := func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == stored }
+		if !slices.ContainsFunc(wanted.Spec.Versions, kept) {
+			return fmt.Errorf("definition %s is not replaced, since objects may be stored in version %s, which this build does not know: "+
+				"use a version of Espalier that does", existing.Name, stored)
+		}
+	}
+	if options.Back {
+		return nil
+	}
+	from := existing.Annotations[VersionAnnotation]
+	if newer, comparable := compareVersions(from, options.Version); comparable {
+		if newer {
+			return fmt.Errorf("definition %s is of Espalier %s and this is %s: definitions are not taken back, because fields would be lost. %s",
+				existing.Name, from, options.Version, wayBack)
+		}
+		return nil
+	}
+	lost := Missing(existing, wanted)
+	if !isOurs(existing) || len(lost) == 0 {
+		return nil
+	}
+	return fmt.Errorf("definition %s has fields that this build (%s) does not know, such as %s, so it seems to be of a newer version. %s",
+		existing.Name, options.Version, lost[0], wayBack)
+}
+
+const wayBack = "Start the newer version; to go back nevertheless, apply the definitions of this version by yourself: " +
+	"kubectl apply --server-side --force-conflicts -f crds.yaml"
+
+// isOurs tells definitions of Espalier, however they were installed, from those of the controllers that it takes over from.
+func isOurs(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	return definition.Annotations[VersionAnnotation] != "" || slices.Contains(definition.Spec.Names.Categories, "espalier")
+}
+
+// described is what "git describe" adds to the last tag.
+var described = regexp.MustCompile(`-\d+-g[0-9a-f]+(-dirty)?$|-dirty$`)
+
+// compareVersions tells whether the version in the cluster is newer than that of this build, if both are versions at all.
+func compareVersions(existing, own string) (newer, comparable bool) {
+	there, err := version.ParseSemantic(described.ReplaceAllString(existing, ""))
+	if err != nil {
+		return false, false
+	}
+	here, err := version.ParseSemantic(described.ReplaceAllString(own, ""))
+	if err != nil {
+		return false, false
+	}
+	return here.LessThan(there), true
+}
+
+// Missing lists the fields of one definition that another lacks, version by version, sorted. What lies below a field that the other keeps
+// as it comes, whatever is in it, is not missing.
+func Missing(from, in *apiextensionsv1.CustomResourceDefinition) []string {
+	var missing []string
+	for _, version := range from.Spec.Versions {
+		for _, other := range in.Spec.Versions {
+			if version.Name == other.Name && version.Schema != nil && other.Schema != nil {
+				missing = append(missing, lacking(version.Schema.OpenAPIV3Schema, other.Schema.OpenAPIV3Schema, nil)...)
+			}
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing)
+}
+
+func lacking(from, in *apiextensionsv1.JSONSchemaProps, path []string) []string {
+	if from == nil || in == nil || in.XPreserveUnknownFields != nil && *in.XPreserveUnknownFields {
+		return nil
+	}
+	var missing []string
+	for name, property := range from.Properties {
+		at := append(slices.Clone(path), name)
+		other, found := in.Properties[name]
+		switch {
+		case found:
+			missing = append(missing, lacking(&property, &other, at)...)
+		case in.AdditionalProperties == nil || !in.AdditionalProperties.Allows && in.AdditionalProperties.Schema == nil:
+			missing = append(missing, strings.Join(at, "."))
+		}
+	}
+	if from.Items != nil && in.Items != nil {
+		missing = append(missing, lacking(from.Items.Schema, in.Items.Schema, append(slices.Clone(path), "*"))...)
+	}
+	if from.AdditionalProperties != nil && in.AdditionalProperties != nil {
+		missing = append(missing, lacking(from.AdditionalProperties.Schema, in.AdditionalProperties.Schema, append(slices.Clone(path), "*"))...)
+	}
+	return missing
+}

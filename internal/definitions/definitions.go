@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package definitions installs and upgrades the CustomResourceDefinitions of our kinds in a cluster. It never goes back to older ones
+// unless it is told to: fields that a newer version has written would be dropped at the next write of whoever touches the object.
+package definitions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"espalier.dev/config/crd"
+)
+
+// VersionAnnotation says which version of Espalier has written a definition.
+const VersionAnnotation = "espalier.dev/version"
+
+// discoveryPause is between two looks at discovery, which cannot be watched.
+const discoveryPause = 50 * time.Millisecond
+
+// attempts are how often a definition is looked at again that somebody has written meanwhile. The API server itself does so, too.
+const attempts = 10
+
+// Options say how to install definitions.
+type Options struct {
+	// Owner is the name under which the API server remembers who has written the fields.
+	Owner string
+	// Version is that of this build.
+	Version string
+	// Back permits to replace definitions of a newer version.
+	Back bool
+}
+
+// Change is what has become of one definition.
+type Change struct {
+	Name string
+	// Created says that there was none before.
+	Created bool
+	// From is the version that has written the one before; empty if it does not say.
+	From string
+	// Changed says that something was written.
+	Changed bool
+}
+
+// Install applies the definitions of all kinds and returns when discovery names all of them: what is established is not served yet. It
+// writes nothing at all if it has to refuse one of them. It may run in several processes at once.
+func Install(ctx context.Context, config *rest.Config, options Options) ([]Change, error) {
+	crds, err := crd.All()
+	if err != nil {
+		return nil, err
+	}
+	return install(ctx, config, crds, options)
+}
+
+//espalier:rights definitions
+//	get,create,patch customresourcedefinitions.apiextensions.k8s.io: the definitions of our kinds are compared and applied
+//	list,watch customresourcedefinitions.apiextensions.k8s.io: controllers begin when the definitions are established
+
+func install(
+	ctx context.Context, config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition, options Options,
+) ([]Change, error) {
+	clientset, err := apiextensions.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("assemble the scheme: %w", err)
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	i := installer{client: c, options: options}
+	if err := i.refuse(ctx, crds); err != nil {
+		return nil, err
+	}
+	var changes []Change
+	waiting := map[string]bool{}
+	for _, definition := range crds {
+		change, err := i.settle(ctx, definition)
+		if err != nil {
+			return changes, fmt.Errorf("install definition %s: %w", definition.Name, hint(err))
+		}
+		changes = append(changes, change)
+		waiting[definition.Name] = true
+	}
+	if err := awaitEstablished(ctx, clientset, waiting); err != nil {
+		return changes, err
+	}
+	return changes, awaitDiscovery(ctx, config, crds)
+}
+
+// hint says which role is missing.
+func hint(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	return fmt.Errorf("%w: bind the ClusterRole espalier-definitions to this account, or install the definitions by yourself "+
+		"and start without --install-crds", err)
+}
+
+type installer struct {
+	client  client.Client
+	options Options
+}
+
+// refuse looks at all definitions before the first is written.
+func (i installer) refuse(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	var refusals []error
+	for _, definition := range crds {
+		existing, err := i.read(ctx, definition.Name)
+		if err != nil {
+			return fmt.Errorf("read definition %s: %w", definition.Name, hint(err))
+		}
+		refusals = append(refusals, i.judge(existing, definition))
+	}
+	return errors.Join(refusals...)
+}
+
+// judge permits everything if there is no definition yet.
+func (i installer) judge(existing, wanted *apiextensionsv1.CustomResourceDefinition) error {
+	if existing == nil {
+		return nil
+	}
+	return Refusal(existing, wanted, i.options)
+}
+
+// settle brings one definition to the wanted state. Whoever has written it meanwhile is looked at first.
+func (i installer) settle(ctx context.Context, wanted *apiextensionsv1.CustomResourceDefinition) (change Change, err error) {
+	for range attempts {
+		existing, err := i.read(ctx, wanted.Name)
+		if err != nil {
+			return Change{}, err
+		}
+		if err := i.judge(existing, wanted); err != nil {
+			return Change{}, err
+		}
+		change, err = i.apply(ctx, existing, wanted)
+		if !apierrors.IsConflict(err) {
+			return change, err
+		}
+	}
+	return change, errors.New("somebody else writes it all the time: find out who, by its managedFields, and try again")
+}
+
+func (i installer) read(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	existing := &apiextensionsv1.CustomResourceDefinition{}
+	err := i.client.Get(ctx, client.ObjectKey{Name: name}, existing)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return existing, err
+}
+
+// apply is bound to what was looked at.
+func (i installer) apply(ctx context.Context, existing, wanted *apiextensionsv1.CustomResourceDefinition) (Change, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(wanted)
+	if err != nil {
+		return Change{}, err
+	}
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	unstructured.RemoveNestedField(object.Object, "status")
+	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[VersionAnnotation] = i.options.Version
+	object.SetAnnotations(annotations)
+	change := Change{Name: wanted.Name, Created: existing == nil}
+	before := ""
+	if existing != nil {
+		before, change.From = existing.ResourceVersion, existing.Annotations[VersionAnnotation]
+		object.SetResourceVersion(before)
+	}
+	err = i.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(i.options.Owner), client.ForceOwnership)
+	change.Changed = object.GetResourceVersion() != before
+	return change, err
+}
+
+func awaitEstablished(ctx context.Context, clientset apiextensions.Interface, waiting map[string]bool) error {
+	source := cache.NewListWatchFromClient(clientset.ApiextensionsV1().RESTClient(), "customresourcedefinitions", "", fields.Everything())
+	_, err := watchtools.UntilWithSync(ctx, source, &apiextensionsv1.CustomResourceDefinition{}, nil, func(event watch.Event) (bool, error) {
+		if definition, ok := event.Object.(*apiextensionsv1.CustomResourceDefinition); ok && IsEstablished(definition) {
+			delete(waiting, definition.Name)
+		}
+		return len(waiting) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the custom resources are served: %w", err)
+	}
+	return nil
+}
+
+// awaitDiscovery asks in the way of the controllers and of kubectl. The answer is put together from several parts of the API server, some
+// of which lag behind.
+func awaitDiscovery(ctx context.Context, config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	ticker := time.NewTicker(discoveryPause)
+	defer ticker.Stop()
+	for {
+		_, lists, err := asked.ServerGroupsAndResources()
+		missing := FirstMissing(crds, lists)
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("wait until discovery names %s: %w", missing, context.Cause(ctx)), err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// FirstMissing is empty if the lists have all served versions of all definitions.
+func FirstMissing(crds []*apiextensionsv1.CustomResourceDefinition, lists []*metav1.APIResourceList) string {
+	served := map[string]bool{}
+	for _, list := range lists {
+		for _, resource := range list.APIResources {
+			served[resource.Name+" of "+list.GroupVersion] = true
+		}
+	}
+	for _, definition := range crds {
+		for _, version := range definition.Spec.Versions {
+			name := fmt.Sprintf("%s of %s/%s", definition.Spec.Names.Plural, definition.Spec.Group, version.Name)
+			if version.Served && !served[name] {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// IsEstablished tells whether the API server serves a definition, or is about to.
+func IsEstablished(definition *apiextensionsv1.CustomResourceDefinition) bool {
+	for _, condition := range definition.Status.Conditions {
+		if condition.Type == apiextensionsv1.Established {
+			return condition.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
