@@ -6,6 +6,7 @@ package pipeline
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 )
@@ -106,7 +107,9 @@ func restart(f facts, s step, r record, strategy pipelines.StrategyName) record 
 	if !given || strategy == "" {
 		return r
 	}
-	return begin(f, s, r, p.Retries+1).edit(func(next *pipelines.PromotionStatus) { next.Approval = p.Approval.DeepCopy() })
+	return begin(f, s, r, p.Retries+1).edit(func(next *pipelines.PromotionStatus) {
+		next.Approval, next.Approvals = p.Approval.DeepCopy(), slices.Clone(p.Approvals)
+	})
 }
 
 // sameRepository compares all but the credentials, which may change at any time.
@@ -120,6 +123,11 @@ func sameRepository(a, b *pipelines.PullRequestStrategy) bool {
 func demandApproval(f facts, r record, block *pipelines.Promotion) record {
 	p := r.Promotion
 	manual := block != nil && block.Manual && !approved(p)
+	if votes := VotesFor(block, p); manual && len(votes.Given) > 0 && votes.Missing() == 0 {
+		// The pipeline demands less than before.
+		r = r.edit(func(p *pipelines.PromotionStatus) { p.Approval = votes.Given[len(votes.Given)-1].DeepCopy() })
+		manual = false
+	}
 	switch {
 	case p.State == pipelines.PromotionUnapproved && !manual:
 		return r.move(pipelines.PromotionUnattempted, "it may begin", f.now)

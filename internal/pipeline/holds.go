@@ -185,7 +185,7 @@ func recordHold(f facts, s step, r record) (gate, bool) {
 	p := r.Promotion
 	switch p.State {
 	case pipelines.PromotionUnapproved:
-		return approvalHold(r), true
+		return approvalHold(f, s, r), true
 	case pipelines.PromotionCreated:
 		return gate{reason: pipelines.HoldWaitingForMerge, message: mergeMessage(f, s, r)}, true
 	case pipelines.PromotionFailed:
@@ -205,9 +205,12 @@ func recordHold(f facts, s step, r record) (gate, bool) {
 	return gate{}, false
 }
 
-func approvalHold(r record) gate {
+func approvalHold(f facts, s step, r record) gate {
 	p := r.Promotion
 	message := fmt.Sprintf("somebody must approve revision %s for environment %s", p.Revision, r.name)
+	if votes := VotesFor(f.promotion(s.view), p); votes.named() {
+		message = fmt.Sprintf("revision %s for environment %s has %s", p.Revision, r.name, votes.Told())
+	}
 	if p.Downgrade {
 		message += ", which is a downgrade"
 	}

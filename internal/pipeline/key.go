@@ -68,6 +68,8 @@ func refPart(text string) string {
 const (
 	RequestAnnotationPrefix = "request.pipelines.espalier.dev/"
 	HoldAnnotationPrefix    = "hold.pipelines.espalier.dev/"
+	// RequesterAnnotationPrefix begins the annotation beside a request with the name of the user who makes it.
+	RequesterAnnotationPrefix = "requester.pipelines.espalier.dev/"
 	// KeepPullRequestsAnnotation, if it is "true", leaves pull requests open when the pipeline is deleted.
 	KeepPullRequestsAnnotation = "pipelines.espalier.dev/keep-pull-requests"
 	// Finalizer keeps a deleted pipeline until its pull requests are closed.

@@ -25,6 +25,8 @@ type Ask struct {
 	// Nonce of a signed call.
 	Nonce string
 	Time  time.Time
+	// Anyone says that the question is what would come of it if somebody asked who may and has not yet, whoever that is.
+	Anyone bool
 }
 
 // Answer is what an Ask that was not refused has come to.
@@ -58,6 +60,8 @@ const (
 	RefusedDecided RefusalReason = "AlreadyDecided"
 	// RefusedBegun is for promotions that have begun.
 	RefusedBegun RefusalReason = "AlreadyBegun"
+	// RefusedNotApprover is for approvals of somebody who is not among the approvers, or who cannot stand for all of them.
+	RefusedNotApprover RefusalReason = "NotApprover"
 	// RefusedMalformed is for what cannot be understood.
 	RefusedMalformed RefusalReason = "Malformed"
 )
@@ -66,7 +70,8 @@ func refuse(reason RefusalReason, format string, arguments ...any) (Answer, erro
 	return Answer{}, &Refusal{Reason: reason, Message: fmt.Sprintf(format, arguments...)}
 }
 
-// Approve lets a promotion happen that waits for approval. The same approval again changes nothing and is no error.
+// Approve lets a promotion happen that waits for approval, once as many have approved as the pipeline demands. The same approval again
+// changes nothing and is no error.
 func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	e, err := asked(p, ask)
 	if err != nil {
@@ -75,13 +80,7 @@ func Approve(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 	record := e.Promotion
 	switch {
 	case record.State == pipelines.PromotionUnapproved:
-		decide(e, ask, pipelines.DecisionApproved)
-		*e = moveTo(*e, pipelines.PromotionUnattempted, seconds(ask.Time))
-		p.Status.Environments[ask.Environment] = *e
-		return Answer{
-			Promotion: *e.Promotion,
-			Message:   fmt.Sprintf("promotion of revision %s to environment %s is approved", record.Revision, ask.Environment),
-		}, nil
+		return voteOn(p, e, ask)
 	case record.State == pipelines.PromotionRejected:
 		return refuse(
 			RefusedDecided,
@@ -163,10 +162,12 @@ func PromoteNow(p *pipelines.Pipeline, ask Ask) (Answer, error) {
 			record.State,
 		)
 	}
-	record.Expedited = true
 	if !approved(record) {
-		decide(e, ask, pipelines.DecisionApproved)
+		if err := voteAtOnce(p, e, ask); err != nil {
+			return Answer{}, err
+		}
 	}
+	record.Expedited = true
 	*e = moveTo(*e, pipelines.PromotionUnattempted, seconds(ask.Time))
 	p.Status.Environments[ask.Environment] = *e
 	return Answer{
@@ -266,7 +267,12 @@ func environmentOf(p *pipelines.Pipeline, name string) pipelines.Environment {
 }
 
 func decide(e *pipelines.EnvironmentStatus, ask Ask, decision pipelines.Decision) {
-	e.Promotion.Approval = &pipelines.Approval{
+	made := decisionOf(ask, decision)
+	e.Promotion.Approval = &made
+}
+
+func decisionOf(ask Ask, decision pipelines.Decision) pipelines.Approval {
+	return pipelines.Approval{
 		Decision: decision, By: shorten(ask.By, maxOldMessage), Method: ask.Method, Time: seconds(ask.Time),
 		Message: shorten(ask.Message, maxOldMessage), Nonce: ask.Nonce,
 	}
@@ -385,6 +391,9 @@ func ReadRequests(annotations map[string]string) []Request {
 		case text.Environment == "" || text.Revision == "":
 			request.Problem = "environment and revision must be set"
 		}
+		if requester, named := annotations[RequesterOf(name)]; named {
+			request.By = requester
+		}
 		if request.ID == "" || len(request.ID) > maxID {
 			request.ID = digest("request", name, value)[:16]
 		}
@@ -414,6 +423,17 @@ func (r Request) Text() (name, value string) {
 		Time:        seconds(r.Time),
 	})
 	return RequestAnnotationPrefix + AnnotationSuffix(r.Environment), string(text)
+}
+
+// Requester returns the name and value of the annotation that says whose request it is. The admission policy of approvals lets nobody write
+// the name of somebody else there; what the request itself says of it counts only where that annotation is missing.
+func (r Request) Requester() (name, value string) {
+	return RequesterAnnotationPrefix + AnnotationSuffix(r.Environment), r.By
+}
+
+// RequesterOf is the name of the annotation that says whose request another one is.
+func RequesterOf(request string) string {
+	return RequesterAnnotationPrefix + strings.TrimPrefix(request, RequestAnnotationPrefix)
 }
 
 // ReadHolds finds what people hold among the annotations of a pipeline, in the order of names. What cannot be understood holds

@@ -237,9 +237,49 @@ type Promotion struct {
 	// +optional
 	Manual bool `json:"manual,omitempty"`
 
+	// approval says how many have to approve a manual promotion, and who may. If it is not set, one approval of anybody who has
+	// the right is enough. It has no effect if manual is not true.
+	// +optional
+	Approval *ApprovalPolicy `json:"approval,omitempty"`
+
 	// strategy says how the revision gets into the environment.
 	// +required
 	Strategy Strategy `json:"strategy"`
+}
+
+// ApprovalPolicy says how many have to approve a promotion, and who may.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.quorum) || !has(self.approvers) || size(self.approvers) == 0 || self.quorum <= size(self.approvers)",message="the quorum is larger than the number of approvers: it could never be reached"
+type ApprovalPolicy struct {
+	// quorum is how many different approvers have to approve; 1 if it is not set. One rejection is enough to reject.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=20
+	Quorum int32 `json:"quorum,omitempty"`
+
+	// approvers are the only ones who may approve, of those who have the right to. If there are none, all of these may.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	Approvers []Approver `json:"approvers,omitempty"`
+}
+
+// Approver is somebody who may approve promotions: a user, or whoever signs calls of the webhook with a key.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.user) != has(self.key)",message="an approver is either a user or a key: set one of them"
+type Approver struct {
+	// user is the name of a user or a service account, as the Kubernetes API knows it.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=250
+	User string `json:"user,omitempty"`
+
+	// key is the name of the Secret in the namespace of the Pipeline that holds the key. It is the one that secretRef of the
+	// strategy names.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=250
+	Key string `json:"key,omitempty"`
 }
 
 // Strategy says how a revision gets into an environment. If both pull-request and notification are set, pull-request

@@ -77,6 +77,12 @@ type PromotionStatus struct {
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
 
+	// approvals are those that were given to a promotion that needs more than one, the oldest first. Once there are enough,
+	// approval is the last of them.
+	// +optional
+	// +listType=atomic
+	Approvals []Approval `json:"approvals,omitempty"`
+
 	// pullRequest tells about the pull request.
 	// +optional
 	PullRequest *PullRequestStatus `json:"pullRequest,omitempty"`
@@ -195,7 +201,7 @@ type Approval struct {
 	// +optional
 	By string `json:"by,omitempty"`
 
-	// method is how: Webhook, LegacyWebhook or KubernetesAPI.
+	// method is how: Webhook, LegacyWebhook, Token or KubernetesAPI.
 	// +optional
 	Method ApprovalMethod `json:"method,omitempty"`
 
@@ -229,6 +235,8 @@ const (
 	ApprovalWebhook ApprovalMethod = "Webhook"
 	// ApprovalLegacyWebhook is a call of the webhook with the older signature over the body alone.
 	ApprovalLegacyWebhook ApprovalMethod = "LegacyWebhook"
+	// ApprovalToken is a call of the webhook with a token of a user or a service account of the Kubernetes API.
+	ApprovalToken ApprovalMethod = "Token"
 	// ApprovalKubernetesAPI is a request to the Kubernetes API.
 	ApprovalKubernetesAPI ApprovalMethod = "KubernetesAPI"
 )

@@ -35,7 +35,7 @@ func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observ
 	case pipeline.RemoveRequest:
 		answered := func(r pipeline.Request) bool { return r.Annotation == e.Annotation && r.ID == e.ID }
 		o.Requests = slices.DeleteFunc(slices.Clone(o.Requests), answered)
-		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) { removeAnnotation(m, e.Annotation) })
+		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) { removeAnnotations(m, e.Annotation, pipeline.RequesterOf(e.Annotation)) })
 	case pipeline.Promote:
 		return k.begin(p, o, e.ID, k.promotion(p.DeepCopy(), e)), nil
 	case pipeline.Withdraw:
@@ -72,9 +72,11 @@ func (k *kind) promotion(p *pipelines.Pipeline, e pipeline.Promote) task {
 	}
 }
 
-func removeAnnotation(m metav1.Object, name string) {
+func removeAnnotations(m metav1.Object, names ...string) {
 	annotations := maps.Clone(m.GetAnnotations())
-	delete(annotations, name)
+	for _, name := range names {
+		delete(annotations, name)
+	}
 	m.SetAnnotations(annotations)
 }
 
