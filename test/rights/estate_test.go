@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"espalier.dev/internal/manager"
+	"espalier.dev/internal/rights"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/internal/testkit/managed"
+	"espalier.dev/internal/web"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+var root = filepath.Join("..", "..")
+
+// estate is a cluster in which all parts of Espalier run, each with an account of its own.
+type estate struct {
+	*testkit.APIServer
+	// system is the namespace of the accounts, leases and keys.
+	system string
+	// traffic is what each of them asks the API server, by the name of its role.
+	traffic map[string]*faults.Transport
+	// approvals and pages are where the servers listen.
+	approvals, pages string
+	// ending is a namespace that the test deletes. Nothing can be created in it, which the API server calls forbidden as well.
+	ending string
+}
+
+// newEstate gives everybody his role, and runs nobody yet.
+func newEstate(t *testing.T) *estate {
+	t.Helper()
+	e := &estate{APIServer: testkit.Server(t), traffic: map[string]*faults.Transport{}}
+	e.system = e.Namespace(t)
+	e.ending = e.Namespace(t)
+	testkit.Create(t, e.APIServer, e.roles(t)...)
+	return e
+}
+
+// roles reads the files of config/rbac.
+func (e *estate) roles(t *testing.T) []client.Object {
+	t.Helper()
+	var all []client.Object
+	files, err := filepath.Glob(filepath.Join(root, "config", "rbac", "*.yaml"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("there are %d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, document := range strings.Split(string(text), "---\n")[1:] {
+			role := &rbacv1.ClusterRole{}
+			if err := yaml.UnmarshalStrict([]byte(document), role); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if role.Kind == "Role" {
+				all = append(all, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: role.Name}, Rules: role.Rules})
+				continue
+			}
+			all = append(all, role)
+		}
+	}
+	return all
+}
+
+// account makes an account for a role, and returns how it connects.
+func (e *estate) account(t *testing.T, role string) *rest.Config {
+	t.Helper()
+	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: role}}
+	testkit.Create(t, e.APIServer, user, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: e.system + "-" + role},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Prefix + role},
+		Subjects:   []rbacv1.Subject{e.subject(role)},
+	})
+	request := &authenticationv1.TokenRequest{}
+	if err := e.Client().SubResource("token").Create(t.Context(), user, request); err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(e.Config())
+	config.BearerToken, config.QPS = request.Status.Token, -1
+	e.traffic[role] = faults.New(faults.Plan{})
+	return e.traffic[role].Config(config)
+}
+
+func (e *estate) subject(role string) rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: e.system, Name: role}
+}
+
+// bind gives accounts a role in a namespace.
+func (e *estate) bind(t *testing.T, namespace string, role rbacv1.RoleRef, accounts ...string) {
+	t.Helper()
+	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role.Name}, RoleRef: role}
+	for _, account := range accounts {
+		binding.Subjects = append(binding.Subjects, e.subject(account))
+	}
+	testkit.Create(t, e.APIServer, binding)
+}
+
+// run runs everything until the test ends.
+func (e *estate) run(t *testing.T) {
+	t.Helper()
+	e.approvals = testkit.FreeAddress(t)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	var accounts []string
+	for _, controller := range manager.Controllers() {
+		accounts = append(accounts, controller.Name)
+	}
+	e.bind(t, e.system, rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: rights.Prefix + "leader-election"}, accounts...)
+	for _, name := range accounts {
+		options := e.options(t, name)
+		options.Pipelines.ApprovalAddress, options.Pipelines.EventsAddress = e.approvals, receiver.URL
+		testkit.Run(t, managed.Manager(t, e.account(t, name), options).Start)
+	}
+	e.serve(t)
+}
+
+// options are those of a process that runs one controller, as in a cluster with several replicas.
+func (e *estate) options(t *testing.T, controller string) manager.Options {
+	t.Helper()
+	options := managed.Options()
+	options.Controllers = []string{controller}
+	options.SystemNamespace = e.system
+	options.Registries.CacheDirectory = t.TempDir()
+	options.Pipelines.PollInterval = time.Second
+	options.DeployerIdentity = controller // gives each a lease of its own
+	// On a machine that is busy, nobody loses the lead.
+	options.LeaderElection = manager.LeaderElection{
+		Enabled: true, Namespace: e.system, LeaseDuration: time.Hour, RenewDeadline: 30 * time.Minute, RetryPeriod: time.Second,
+	}
+	return options
+}
+
+// serve runs the web UI.
+func (e *estate) serve(t *testing.T) {
+	t.Helper()
+	server, err := web.New(web.Options{
+		Config: e.account(t, "ui"), Mode: web.Cluster, Hosts: []string{"127.0.0.1"}, Log: logr.Discard(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.pages = "http://" + listener.Addr().String()
+	testkit.Run(t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
+}
