@@ -154,6 +154,31 @@ func (i *instance) stop(t *testing.T, signal os.Signal) {
 	}
 }
 
+// Whoever closes the terminal ends espalier like anybody else, and leaves nothing half done.
+func TestUpEndsInOrderWhenItsTerminalIsGone(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := newUser(t).command(t, "up", "--ui-addr", "")
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := errors.Join(cmd.Start(), write.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	for output := bufio.NewScanner(read); ; {
+		if !output.Scan() {
+			t.Fatalf("it ended before it was up: %v", cmd.Wait())
+		}
+		if strings.HasPrefix(strings.TrimSpace(output.Text()), "Stop ") {
+			break
+		}
+	}
+	if err := errors.Join(read.Close(), cmd.Process.Signal(syscall.SIGHUP), cmd.Wait()); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 func TestUp(t *testing.T) {
 	u := newUser(t)
 	i := u.up(t, "--example", "hello-world", "--ui-addr", "127.0.0.1:0")

@@ -173,7 +173,7 @@ func (i *subject) delete(ctx context.Context) error {
 
 // remove ends what is going on and has the item deleted with a job of its own.
 func (i *subject) remove(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{i.endJob, i.delete, i.beginDeletion} {
+	for _, step := range []func(context.Context) error{i.endJob, i.giveTime, i.delete, i.beginDeletion} {
 		if err := i.catchUp(ctx); err != nil || i.gone {
 			return err
 		}
@@ -189,6 +189,14 @@ func (i *subject) endJob(ctx context.Context) error {
 		return nil
 	}
 	return i.interrupt(ctx)
+}
+
+// giveTime lets the deletion of an item last longer than its jobs were allowed to: a deployer may have to run something for it.
+func (i *subject) giveTime(ctx context.Context) error {
+	if limit := i.last().Spec.Timeout; limit == nil || *limit != shortTime {
+		return nil
+	}
+	return i.patchObject(ctx, map[string]any{"spec": map[string]any{"timeout": nil}})
 }
 
 // beginDeletion starts the job of a deletion, unless there is one. An item of the continuous flow may go without.

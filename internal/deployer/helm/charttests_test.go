@@ -119,7 +119,7 @@ func TestAFailedTestEndsTheJob(t *testing.T) {
 	_, err := w.deploy(asking)
 	assertFailure(t, err, failed{reason: "testRelease", terminal: true, contains: []string{
 		"test release " + w.namespace + "/shop: the test Pod " + w.namespace + "/check (shop/templates/tests/pod.yaml) has failed",
-		"container look ended with exit code 3", "Its log cannot be read",
+		"container look ended with exit code 3", "Its log is empty",
 	}})
 	if diff := cmp.Diff([]string{"1=deployed"}, w.history("shop")); diff != "" {
 		t.Error(diff)
@@ -159,6 +159,7 @@ func TestTheFailedPodOfAJobIsNamed(t *testing.T) {
 		made := testkit.Eventually(t, w.server, job, testkit.Is("created", func(*batchv1.Job) bool { return true }))
 		pod := w.testPod()
 		pod.Name, pod.Labels, pod.Spec = "check-x", made.Spec.Template.Labels, made.Spec.Template.Spec
+		pod.Spec.NodeName = "gone"
 		if err := w.server.Client().Create(t.Context(), pod); err != nil {
 			return err
 		}
@@ -174,7 +175,7 @@ func TestTheFailedPodOfAJobIsNamed(t *testing.T) {
 	_, err := w.deploy(asking)
 	assertFailure(t, err, failed{reason: "testRelease", terminal: true, contains: []string{
 		"the test Job " + w.namespace + "/check (shop/templates/tests/job.yaml) has failed",
-		"container look of Pod " + w.namespace + "/check-x ended with exit code 4",
+		"container look of Pod " + w.namespace + "/check-x ended with exit code 4. Its log cannot be read: ",
 	}})
 }
 

@@ -125,12 +125,14 @@ func managerOptions() manager.Options {
 	return o
 }
 
-// untilSignal returns a context that ends with the first signal to stop. From then on
-// a second one ends the process at once.
+// untilSignal returns a context that ends with the first signal to stop, which may be
+// the end of the terminal. From then on a second one ends the process at once.
 func untilSignal(parent context.Context, w io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// A terminal that is gone must not end the process in the middle of its last words.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		select {
 		case <-signals:
