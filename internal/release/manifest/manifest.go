@@ -35,10 +35,10 @@ const (
 // folders are those of config that make up an installation; the others are for tests.
 var folders = []string{Definitions, "rbac", "manager", Default, HighAvailability, "components"}
 
-// images matches references to our images in the sources.
-var images = regexp.MustCompile(`\b` + regexp.QuoteMeta(Registry) + `/([a-z-]+):devel\b`)
+// unstamped matches what names the version in the sources: references to our images, and an annotation of definitions.
+var unstamped = regexp.MustCompile(`\b(` + regexp.QuoteMeta(Registry) + `/(?:[a-z-]+:|version: ))devel\b`)
 
-// Kustomizations returns the files of the folder config that make up an installation, with images of a version.
+// Kustomizations returns the files of the folder config that make up an installation, with a version in all places.
 func Kustomizations(config fs.FS, tag string) ([]bundle.File, error) {
 	files, err := bundle.Read(config, belongs)
 	if err != nil {
@@ -46,8 +46,8 @@ func Kustomizations(config fs.FS, tag string) ([]bundle.File, error) {
 	}
 	stamped := 0
 	for i, file := range files {
-		stamped += len(images.FindAll(file.Content, -1))
-		files[i].Content = images.ReplaceAll(file.Content, []byte(Registry+"/${1}:"+tag))
+		stamped += len(unstamped.FindAll(file.Content, -1))
+		files[i].Content = unstamped.ReplaceAll(file.Content, []byte("${1}"+tag))
 	}
 	if stamped == 0 {
 		return nil, fmt.Errorf("the Kustomizations name no image %s/...:devel that could get the version %s", Registry, tag)

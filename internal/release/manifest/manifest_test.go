@@ -30,6 +30,8 @@ controller: {replicas: 2}
 ui: {enabled: true, hosts: [espalier.example.com]}
 networkPolicies: {enabled: true}
 serviceMonitor: {enabled: true}
+prometheusRule: {enabled: true}
+dashboard: {enabled: true}
 `
 
 // There is one way to run the controllers, whichever tool installs them.
@@ -75,6 +77,9 @@ func TestTheChartKeepsDefinitions(t *testing.T) {
 		annotations := charted[name].GetAnnotations()
 		if annotations["helm.sh/resource-policy"] != "keep" {
 			t.Errorf("Helm would delete %s", name)
+		}
+		if annotations["espalier.dev/version"] != version {
+			t.Errorf("%s is of version %q", name, annotations["espalier.dev/version"])
 		}
 		delete(annotations, "helm.sh/resource-policy")
 		charted[name].SetAnnotations(annotations)

@@ -43,7 +43,13 @@ func kustomizations(t *testing.T) []bundle.File {
 		t.Fatal(err)
 	}
 	overlay := `resources: [../default]
-components: [../components/ha, ../components/network-policies, ../components/monitoring, ../components/ui]
+components:
+- ../components/ha
+- ../components/network-policies
+- ../components/monitoring
+- ../components/alerts
+- ../components/dashboard
+- ../components/ui
 `
 	return append(files, bundle.File{Name: everything + "/kustomization.yaml", Content: []byte(overlay)})
 }
