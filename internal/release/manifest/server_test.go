@@ -61,13 +61,15 @@ ui:
   podAnnotations: {note: "true"}
 networkPolicies: {enabled: true, metricsFrom: [{podSelector: {}}]}
 serviceMonitor: {enabled: true, interval: 1m, labels: {release: prometheus}}
+prometheusRule: {enabled: true, labels: {release: prometheus}}
+dashboard: {enabled: true, labels: {folder: espalier}}
 `
 
-// withSystem is the shared server with the namespace of the controllers, and with the kind of the Prometheus operator.
+// withSystem is the shared server with the namespace of the controllers, and with kinds of the Prometheus operator.
 func withSystem(t *testing.T) *testkit.APIServer {
 	t.Helper()
 	server := testkit.Server(t)
-	server.InstallCRD(t, serviceMonitors())
+	server.InstallCRD(t, kindsOfPrometheus()...)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: system, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}
@@ -77,26 +79,36 @@ func withSystem(t *testing.T) *testkit.APIServer {
 	return server
 }
 
-// serviceMonitors defines the kind, with the fields that we use; those that are not there are refused.
-func serviceMonitors() *apiextensionsv1.CustomResourceDefinition {
+// kindsOfPrometheus defines the kinds of its operator, with the fields that we use; those that are not there are refused.
+func kindsOfPrometheus() []*apiextensionsv1.CustomResourceDefinition {
+	text := apiextensionsv1.JSONSchemaProps{Type: "string"}
+	list := func(fields map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
+		item := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: fields}
+		return apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &item}}
+	}
 	open := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
-	endpoint := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-		"port": {Type: "string"}, "path": {Type: "string"}, "interval": {Type: "string"},
-	}}
-	spec := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-		"selector": open, "endpoints": {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &endpoint}},
-	}}
+	rule := map[string]apiextensionsv1.JSONSchemaProps{"alert": text, "expr": text, "for": text, "labels": open, "annotations": open}
+	return []*apiextensionsv1.CustomResourceDefinition{
+		kindOfPrometheus("ServiceMonitor", map[string]apiextensionsv1.JSONSchemaProps{
+			"selector": open, "endpoints": list(map[string]apiextensionsv1.JSONSchemaProps{"port": text, "path": text, "interval": text}),
+		}),
+		kindOfPrometheus("PrometheusRule", map[string]apiextensionsv1.JSONSchemaProps{
+			"groups": list(map[string]apiextensionsv1.JSONSchemaProps{"name": text, "interval": text, "rules": list(rule)}),
+		}),
+	}
+}
+
+func kindOfPrometheus(kind string, spec map[string]apiextensionsv1.JSONSchemaProps) *apiextensionsv1.CustomResourceDefinition {
+	singular := strings.ToLower(kind)
 	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "servicemonitors.monitoring.coreos.com"},
+		ObjectMeta: metav1.ObjectMeta{Name: singular + "s.monitoring.coreos.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "monitoring.coreos.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{
-				Plural: "servicemonitors", Singular: "servicemonitor", Kind: "ServiceMonitor", ListKind: "ServiceMonitorList",
-			},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: singular + "s", Singular: singular, Kind: kind, ListKind: kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec},
+					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {Type: "object", Properties: spec}},
 				}},
 			}},
 		},
