@@ -51,7 +51,7 @@ func (k *kind) carryOut(
 ) (written targetsync.Secret, err error) {
 	switch e := effect.(type) {
 	case targetsync.Rotate:
-		err = k.rotate(ctx, ts, e.At)
+		err = k.rotate(ctx, ts, o.Source.Rotated, e.At)
 	case targetsync.WriteSecret:
 		written, err = k.writeSecret(ctx, ts, e.Existing, copyOf(ts, e))
 	case targetsync.RenewShoot:
@@ -101,11 +101,15 @@ func hear(annotations map[string]string, rotation bool) {
 //espalier:rights targetsyncs
 //	patch secrets: a new token for the kubeconfig of the source
 
-// rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile.
-func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, at time.Time) error {
+// rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile: another process may have replaced the
+// token of before, so that nothing is left to do.
+func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, before, at time.Time) error {
 	cluster, secret, err := k.connect(ctx, ts)
 	if err != nil {
 		return err
+	}
+	if !targetsync.TimeOf(secret.Annotations[targetsync.RotatedAnnotation]).Equal(before) {
+		return apierrors.NewConflict(corev1.Resource("secrets"), secret.Name, errors.New("its token has been replaced meanwhile"))
 	}
 	key := targetsync.CredentialKey(ts.Spec)
 	account, err := target.OnlyUser(secret.Data[key])

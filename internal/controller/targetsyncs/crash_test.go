@@ -4,11 +4,16 @@
 package targetsyncs_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/targetsync"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 	"espalier.dev/internal/testkit/managed"
@@ -58,4 +63,28 @@ func live(t *testing.T, plan faults.Plan) faults.Log {
 	w.awaitPair("a", "another")
 	w.unfollow(ts)
 	return transport.Log()
+}
+
+// Of two processes that both want to answer a request for another token, the one that comes late notices it.
+func TestARequestIsAnsweredWithOneToken(t *testing.T) {
+	w := newWorld(t)
+	w.account()
+	transport := faults.New(faults.Plan{})
+	w.ManageOver(transport.Config(w.Config()))
+	ts := w.targetSync("sync", "")
+	ts.Spec.TokenRotation = &lsv1alpha1.TokenRotation{Enabled: true}
+	w.Create(ts)
+	ts = w.synchronised(ts)
+	// When the request is noted, what was read of the source is old already.
+	transport.Before(len(transport.Log().Writes())+1, func() {
+		at := targetsync.TimeText(time.Now().Add(time.Minute))
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, targetsync.RotatedAnnotation, at)
+		if err := w.Client().Patch(t.Context(), secret(w.Namespace, "access", ""), client.RawPatch(types.MergePatchType, patch)); err != nil {
+			t.Errorf("be the other process: %v", err)
+		}
+	})
+	w.rotate(ts)
+	if got := w.tokens(); got != 1 {
+		t.Errorf("%d tokens were requested, want the first one only", got)
+	}
 }
