@@ -133,6 +133,7 @@ func followOn(t *testing.T, s *scene) {
 	s.hasTarget(t, "east", "another")
 	s.hasTarget(t, "north", "kubeconfig of north")
 	testkit.EventuallyGone(t, s.APIServer, testkit.Target(s.namespace, "west").Build())
+	testkit.EventuallyGone(t, s.APIServer, kubeconfigSecret(s.namespace, "west", ""))
 	s.ready(t, lsv1alpha1.ConditionTrue)
 	s.targets(t, "east", "north", sourceTargetName)
 	s.rest(t, "followed on")

@@ -330,7 +330,7 @@ var bugs = []faults.Bug{
 			Old:  "if p.operation == containerv1alpha1.OperationDelete {\n\t\t// What",
 			New:  "if false {\n\t\t// What",
 		}},
-		Runs: []string{"press patch/deployitems=cider-press:2:before"},
+		Runs: []string{"press patch/deployitems=cider-press-n6qux:1:before"},
 	},
 	{
 		Name: "sync: a source that cannot be read has nothing",
