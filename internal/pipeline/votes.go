@@ -58,6 +58,9 @@ func (v Votes) Told() string {
 			others = append(others, voterName(one))
 		}
 	}
+	if len(others) < v.Missing() {
+		return text + ", which can never be enough: the pipeline demands more than it lists approvers"
+	}
 	return text + ", to be given by " + strings.Join(others, ", ")
 }
 
@@ -80,7 +83,9 @@ func (v Votes) has(one pipelines.Approver) bool {
 	return slices.ContainsFunc(v.Given, func(a pipelines.Approval) bool { return voter(a) == one })
 }
 
-func (v Votes) lists(one pipelines.Approver) bool { return len(v.Approvers) == 0 || slices.Contains(v.Approvers, one) }
+func (v Votes) lists(one pipelines.Approver) bool {
+	return len(v.Approvers) == 0 || slices.Contains(v.Approvers, one)
+}
 
 // named reports whether it matters who approves.
 func (v Votes) named() bool { return v.Quorum > 1 || len(v.Approvers) > 0 }

@@ -73,6 +73,9 @@ func TestQuorumAndApprovers(t *testing.T) {
 			{by: "dan", refused: true, state: unapproved},
 			{by: "cay", state: unattempted},
 		}},
+		"more than there are": {&pipelines.ApprovalPolicy{Quorum: 3, Approvers: users("ann", "bob")}, []vote{
+			{by: "ann", state: unapproved, told: "1 of 3 approvals (ann), which can never be enough"},
+		}},
 		"one rejection is enough, of anybody": {&pipelines.ApprovalPolicy{Quorum: 2, Approvers: users("ann", "bob")}, []vote{
 			{by: "ann", state: unapproved},
 			{action: pipelines.RequestReject, by: "cay", state: pipelines.PromotionRejected},

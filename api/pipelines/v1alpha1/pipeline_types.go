@@ -248,8 +248,6 @@ type Promotion struct {
 }
 
 // ApprovalPolicy says how many have to approve a promotion, and who may.
-//
-// +kubebuilder:validation:XValidation:rule="!has(self.quorum) || !has(self.approvers) || size(self.approvers) == 0 || self.quorum <= size(self.approvers)",message="the quorum is larger than the number of approvers: it could never be reached"
 type ApprovalPolicy struct {
 	// quorum is how many different approvers have to approve; 1 if it is not set. One rejection is enough to reject.
 	// +optional
