@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -17,6 +18,7 @@ import (
 
 	"espalier.dev/internal/definitions"
 	"espalier.dev/internal/manager"
+	"espalier.dev/internal/telemetry/otlp"
 	"espalier.dev/internal/version"
 )
 
@@ -88,6 +90,11 @@ func run(ctx context.Context, opts options) error {
 			return err
 		}
 	}
+	stopTraces, err := otlp.Start(ctx, program, os.Getenv, log)
+	if err != nil {
+		return err
+	}
+	defer stopTraces()
 	mgr, err := manager.New(config, opts.manager, log)
 	if err != nil {
 		return err
