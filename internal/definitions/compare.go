@@ -44,8 +44,7 @@ func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options
 		existing.Name, options.Version, lost[0], wayBack)
 }
 
-const wayBack = "Start the newer version; to go back nevertheless, apply the definitions of this version by yourself: " +
-	"kubectl apply --server-side --force-conflicts -f crds.yaml"
+const wayBack = "Start the newer version, or this one without --install-crds: it works with the definitions of the next minor version"
 
 // isOurs tells definitions of Espalier, however they were installed, from those of the controllers that it takes over from.
 func isOurs(definition *apiextensionsv1.CustomResourceDefinition) bool {
@@ -90,19 +89,23 @@ func lacking(from, in *apiextensionsv1.JSONSchemaProps, path []string) []string 
 	var missing []string
 	for name, property := range from.Properties {
 		at := append(slices.Clone(path), name)
-		other, found := in.Properties[name]
-		switch {
-		case found:
+		if other, found := in.Properties[name]; found {
 			missing = append(missing, lacking(&property, &other, at)...)
-		case in.AdditionalProperties == nil || !in.AdditionalProperties.Allows && in.AdditionalProperties.Schema == nil:
+		} else if !takesAnyName(in) {
 			missing = append(missing, strings.Join(at, "."))
 		}
 	}
+	entries := append(slices.Clone(path), "*")
 	if from.Items != nil && in.Items != nil {
-		missing = append(missing, lacking(from.Items.Schema, in.Items.Schema, append(slices.Clone(path), "*"))...)
+		missing = append(missing, lacking(from.Items.Schema, in.Items.Schema, entries)...)
 	}
 	if from.AdditionalProperties != nil && in.AdditionalProperties != nil {
-		missing = append(missing, lacking(from.AdditionalProperties.Schema, in.AdditionalProperties.Schema, append(slices.Clone(path), "*"))...)
+		missing = append(missing, lacking(from.AdditionalProperties.Schema, in.AdditionalProperties.Schema, entries)...)
 	}
 	return missing
+}
+
+// takesAnyName tells maps from objects with certain fields.
+func takesAnyName(in *apiextensionsv1.JSONSchemaProps) bool {
+	return in.AdditionalProperties != nil && (in.AdditionalProperties.Allows || in.AdditionalProperties.Schema != nil)
 }

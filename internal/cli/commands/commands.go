@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/bugreport"
+	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/deployer"
 	"espalier.dev/internal/cli/get"
 	"espalier.dev/internal/cli/pipeline"
@@ -34,5 +36,5 @@ func ForPipelines(env cli.Environment) []*cobra.Command {
 
 // All returns the commands that speak to a cluster.
 func All(env cli.Environment) []*cobra.Command {
-	return append(append(ForInstallations(env), ForPipelines(env)...), ui.New(env), deployer.New(env))
+	return append(append(ForInstallations(env), ForPipelines(env)...), ui.New(env), deployer.New(env), check.New(env), bugreport.New(env))
 }
