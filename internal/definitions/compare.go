@@ -83,7 +83,7 @@ func Missing(from, in *apiextensionsv1.CustomResourceDefinition) []string {
 }
 
 func lacking(from, in *apiextensionsv1.JSONSchemaProps, path []string) []string {
-	if from == nil || in == nil || in.XPreserveUnknownFields != nil && *in.XPreserveUnknownFields {
+	if from == nil || in == nil || keepsAnything(in) {
 		return nil
 	}
 	var missing []string
@@ -103,6 +103,11 @@ func lacking(from, in *apiextensionsv1.JSONSchemaProps, path []string) []string 
 		missing = append(missing, lacking(from.AdditionalProperties.Schema, in.AdditionalProperties.Schema, entries)...)
 	}
 	return missing
+}
+
+// keepsAnything tells what the API server stores as it comes.
+func keepsAnything(in *apiextensionsv1.JSONSchemaProps) bool {
+	return in.XPreserveUnknownFields != nil && *in.XPreserveUnknownFields
 }
 
 // takesAnyName tells maps from objects with certain fields.
