@@ -57,7 +57,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	informers := &freshness.Informers{}
 	options, denied := managerOptions(opts, scheme, informers, log), newDenials()
 	options.Cache.DefaultWatchErrorHandler = denied.hear
-	mgr, err := ctrl.NewManager(gated(listeningTo(config, log), 2*opts.Workers), options)
+	mgr, err := ctrl.NewManager(gated(listeningTo(config, log), opts.Workers), options)
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
