@@ -8,9 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,16 +16,20 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
+	gitops "espalier.dev/api/gitops/v1alpha1"
+	"espalier.dev/config/rbac"
+	"espalier.dev/internal/definitions"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/rights"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/faults"
 	"espalier.dev/internal/testkit/managed"
+	"espalier.dev/internal/version"
 	"espalier.dev/internal/web"
 )
 
@@ -58,32 +60,36 @@ func newEstate(t *testing.T) *estate {
 	return e
 }
 
-// roles reads the files of config/rbac.
+// roles are those of config/rbac.
 func (e *estate) roles(t *testing.T) []client.Object {
 	t.Helper()
-	var all []client.Object
-	files, err := filepath.Glob(filepath.Join(root, "config", "rbac", "*.yaml"))
-	if err != nil || len(files) < 3 {
-		t.Fatalf("there are %d files: %v", len(files), err)
+	all, err := rbac.All()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	var objects []client.Object
+	for _, role := range all {
+		if role.Namespaced {
+			objects = append(objects, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: role.Name}, Rules: role.Rules})
+			continue
 		}
-		for _, document := range strings.Split(string(text), "---\n")[1:] {
-			role := &rbacv1.ClusterRole{}
-			if err := yaml.UnmarshalStrict([]byte(document), role); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			if role.Kind == "Role" {
-				all = append(all, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: role.Name}, Rules: role.Rules})
-				continue
-			}
-			all = append(all, role)
-		}
+		objects = append(objects, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Rules: role.Rules})
 	}
-	return all
+	return objects
+}
+
+// define installs the definitions of our kinds over those that are there, but for one that is missing.
+func (e *estate) define(t *testing.T) {
+	t.Helper()
+	missing := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "gitopsclusters." + gitops.GroupName}}
+	if err := e.Client().Delete(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	testkit.EventuallyGone(t, e.APIServer, missing)
+	options := definitions.Options{Owner: "espalier-controller", Version: version.Get().Version}
+	if _, err := definitions.Install(t.Context(), e.account(t, "definitions"), options); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // account makes an account for a role, and returns how it connects.
@@ -122,6 +128,7 @@ func (e *estate) bind(t *testing.T, namespace string, role rbacv1.RoleRef, accou
 // run runs everything until the test ends.
 func (e *estate) run(t *testing.T) {
 	t.Helper()
+	e.define(t)
 	e.approvals = testkit.FreeAddress(t)
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(receiver.Close)

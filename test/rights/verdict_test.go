@@ -31,6 +31,10 @@ var unexercised = []struct{ role, right, why string }{
 	{"installations", "update installations.landscaper.gardener.cloud/finalizers", enforced},
 	{"executions", "update executions.landscaper.gardener.cloud/finalizers", enforced},
 	{
+		"definitions", "create customresourcedefinitions.apiextensions.k8s.io",
+		"the request is a patch, and the API server asks for this right, too, if what is applied does not exist",
+	},
+	{
 		"deployer-container", "patch secrets",
 		"no request has it, but without it the API server refuses the role by which pods patch their Secrets",
 	},
