@@ -33,7 +33,7 @@ const (
 )
 
 // folders are those of config that make up an installation; the others are for tests.
-var folders = []string{Definitions, "rbac", "manager", Default, HighAvailability, "components"}
+var folders = []string{Definitions, "rbac", "admission", "manager", Default, HighAvailability, "components"}
 
 // unstamped matches what names the version in the sources: references to our images, and an annotation of definitions.
 var unstamped = regexp.MustCompile(`\b(` + regexp.QuoteMeta(Registry) + `/(?:[a-z-]+:|version: ))devel\b`)
