@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +35,9 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/archive"
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/cli/get"
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/tree"
@@ -167,6 +170,7 @@ func (w *world) everythingSaid() map[string]string {
 	}
 	maps.Copy(said, w.documents())
 	said["espalier get"], said["espalier tree"] = w.command(get.New), w.command(tree.New)
+	said["espalier bug-report"] = w.bugReport()
 	w.each(&lsv1alpha1.InstallationList{}, func(_ string, object map[string]any) {
 		name := object["metadata"].(map[string]any)["name"].(string)
 		said["espalier why "+name] = w.command(why.New, name)
@@ -284,6 +288,27 @@ func (w *world) document(browser *http.Client, address string) string {
 			return data
 		}
 	}
+}
+
+// bugReport is all that an archive of facts contains.
+func (w *world) bugReport() string {
+	w.Helper()
+	name := filepath.Join(w.TempDir(), "report.tar.gz")
+	var text strings.Builder
+	text.WriteString(w.command(bugreport.New, "--file", name, "--system-namespace", w.Namespace))
+	packed, err := os.Open(name)
+	if err != nil {
+		w.Fatalf("%v\n%s", err, text.String())
+	}
+	defer packed.Close()
+	files, err := archive.Read(packed, archive.Default)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, file := range files.Names() {
+		fmt.Fprintf(&text, "%s\n%s\n", file, files[file])
+	}
+	return text.String()
 }
 
 func (w *world) command(command func(cli.Environment) *cobra.Command, args ...string) string {
