@@ -76,12 +76,12 @@ func Ended(controller string, before Mark, object client.Object, now time.Time) 
 	}
 	mark := MarkOf(object)
 	switch {
-	case mark.gone && !before.gone && (!status.IsFinished() || status.Phase.IsDeletion()):
+	case before.vanishes(mark, status):
 		r.Result, r.Ended = resultDeleted, now
 		if !status.IsFinished() {
 			r.Job = status.JobID
 		}
-	case !mark.gone && status.Phase.IsFinal() && !mark.ended.IsZero() && !mark.ended.Equal(before.ended):
+	case before.finishes(mark, status):
 		r.Result, r.Reason = string(status.Phase), reasonOf(status)
 		if mark.job != before.job {
 			r.Job = mark.job
@@ -90,6 +90,16 @@ func Ended(controller string, before Mark, object client.Object, now time.Time) 
 		return Run{}, false
 	}
 	return r, true
+}
+
+// vanishes reports whether the object is gone since, by a run and not just so.
+func (m Mark) vanishes(now Mark, status *lsv1alpha1.RunStatus) bool {
+	return now.gone && !m.gone && (!status.IsFinished() || status.Phase.IsDeletion())
+}
+
+// finishes reports whether the status tells of another end.
+func (m Mark) finishes(now Mark, status *lsv1alpha1.RunStatus) bool {
+	return !now.gone && status.Phase.IsFinal() && !now.ended.IsZero() && !now.ended.Equal(m.ended)
 }
 
 // statusOf returns what kinds with runs have in common, nil for all others.
