@@ -63,6 +63,9 @@ func (h *handler) approvalCredential(w http.ResponseWriter, r *http.Request) (cr
 	if err != nil {
 		return credential{}, err
 	}
+	if proof.signature == nil && proof.older == nil {
+		proof.token = tokenOf(r)
+	}
 	if proof.older == nil {
 		return proof, nil
 	}
@@ -110,6 +113,11 @@ func (h *handler) record(r *http.Request, target address, proof credential) (*pi
 // authenticate returns what a call asks for if it is genuine.
 func (h *handler) authenticate(r *http.Request, current *pipelines.Pipeline, target address, proof credential) (pipeline.Ask, error) {
 	ask := pipeline.Ask{Environment: target.environment, Revision: target.revision, Method: pipelines.ApprovalLegacyWebhook, Time: h.Now()}
+	if proof.token != "" {
+		user, err := h.userOf(r.Context(), current, proof.token)
+		ask.By, ask.Method = user, pipelines.ApprovalToken
+		return ask, err
+	}
 	reference := secretOf(promotionInto(current, target.environment))
 	if reference == nil {
 		if !h.Unsigned {
@@ -159,7 +167,10 @@ func checkReplay(environment pipelines.EnvironmentStatus, signed *signature) err
 	if signed == nil {
 		return nil
 	}
-	used := func(p pipelines.PromotionStatus) bool { return p.Approval != nil && p.Approval.Nonce == signed.nonce }
+	used := func(p pipelines.PromotionStatus) bool {
+		return p.Approval != nil && p.Approval.Nonce == signed.nonce ||
+			slices.ContainsFunc(p.Approvals, func(a pipelines.Approval) bool { return a.Nonce == signed.nonce })
+	}
 	if slices.ContainsFunc(environment.History, used) {
 		return unprocessable(refusedText, "the call has approved an earlier promotion")
 	}

@@ -41,11 +41,12 @@ func (key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "key") }
 // MarshalText keeps the key out of JSON and structured logs.
 func (key) MarshalText() ([]byte, error) { return []byte("key"), nil }
 
-// credential is how a call wants to prove that it may: by a signature, by one of the older kind, or not at all.
+// credential is how a call wants to prove that it may: by a signature, by one of the older kind, by a token, or not at all.
 type credential struct {
 	signature *signature
 	older     *bodySignature
 	body      []byte
+	token     token
 }
 
 // credentialOf reads what can be judged without knowing any key. body is nil where bodies count for nothing.

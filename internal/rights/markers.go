@@ -42,8 +42,8 @@ type Grant struct {
 	At string
 }
 
-// verbs are in the order in which they are listed.
-var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+// verbs are in the order in which they are listed. The last one is ours: who decides on promotions.
+var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "approve"}
 
 const (
 	opening      = "//espalier:rights"

@@ -74,7 +74,8 @@ var roles = []Role{
 	{
 		Name: "approver", File: UsersFile,
 		For: "People who approve, reject, hold and release promotions with `espalier` or in the web UI. Kubernetes knows no right to set " +
-			"annotations alone, so they can change Pipelines as well; whoever must not, approves over HTTP ([approvals.md](../approvals.md)).",
+			"annotations alone, so they can change Pipelines as well, unless the admission policy of approvals is installed " +
+			"([approvals.md](../approvals.md)).",
 	},
 	{
 		Name: "granter", File: UsersFile,

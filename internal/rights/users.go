@@ -25,6 +25,7 @@ package rights
 //espalier:rights approver
 //	get,list,watch pipelines: what waits for an approval
 //	patch pipelines: a decision on a promotion is an annotation
+//	approve pipelines: the right to decide on promotions, which the admission policy of approvals demands
 
 //espalier:rights granter
 //	get,list,watch,create,update,patch,delete referencegrants: which references of other namespaces are permitted

@@ -74,8 +74,13 @@ func (a Asker) User(ctx context.Context) string {
 // annotate sets an annotation, or removes it if there is no value. It carries the version that the caller has looked at, and brings the
 // object to what the server has stored.
 func (a Asker) annotate(ctx context.Context, object client.Object, name string, value *string) error {
+	return a.annotateAll(ctx, object, map[string]*string{name: value})
+}
+
+// annotateAll is annotate for several annotations at once.
+func (a Asker) annotateAll(ctx context.Context, object client.Object, values map[string]*string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID(), "annotations": map[string]*string{name: value},
+		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID(), "annotations": values,
 	}})
 	if err != nil {
 		return fmt.Errorf("write the patch: %w", err)

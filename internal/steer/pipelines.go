@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -76,9 +77,10 @@ func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (O
 	if !known {
 		return outcome, fmt.Errorf("there is no decision %q: approve, reject, promote or retry", d.Action)
 	}
+	outcome.Request.By = a.User(ctx)
 	answer, err := try(p.DeepCopy(), pipeline.Ask{
 		Environment: d.Environment, Revision: outcome.Request.Revision, Run: outcome.Request.Run,
-		Method: pipelines.ApprovalKubernetesAPI, Time: d.Time,
+		By: outcome.Request.By, Method: pipelines.ApprovalKubernetesAPI, Time: d.Time,
 	})
 	if err != nil {
 		return outcome, err
@@ -87,9 +89,33 @@ func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (O
 		outcome.Made, outcome.Answer = true, answer.Message
 		return outcome, nil
 	}
-	outcome.Request.By = a.User(ctx)
+	if err := a.mayDecide(ctx, p, d.Action); err != nil {
+		return outcome, err
+	}
 	outcome.Request, outcome.Already, err = a.handIn(ctx, p, outcome.Request)
 	return outcome, err
+}
+
+// DecisionVerb is what roles call the right to decide on promotions.
+const DecisionVerb = "approve"
+
+// mayDecide asks whether the user may decide on promotions of a pipeline. The admission policy of approvals asks the same; where it is not
+// installed, whoever may patch a pipeline could write the annotation all the same, but not by way of us.
+func (a Asker) mayDecide(ctx context.Context, p *pipelines.Pipeline, action pipelines.RequestAction) error {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: DecisionVerb, Group: pipelines.GroupName, Resource: "pipelines", Namespace: p.Namespace, Name: p.Name,
+		},
+	}}
+	if err := a.Client.Create(ctx, review); err != nil {
+		return failed(err, "find out whether you may decide on promotions of pipeline %s", p.Name)
+	}
+	if review.Status.Allowed {
+		return nil
+	}
+	return failed(apierrors.NewForbidden(pipelines.Resource("pipelines"), p.Name, fmt.Errorf(
+		"decisions on promotions need the right %q on pipelines.%s, which the ClusterRole espalier-approver has", DecisionVerb, pipelines.GroupName)),
+		"%s pipeline %s", action, p.Name)
 }
 
 // requestFor is what the user wants, for the revision and the run that are there now.
@@ -110,14 +136,18 @@ func (a Asker) handIn(
 	request pipeline.Request,
 ) (there pipeline.Request, already bool, err error) {
 	name, value := request.Text()
+	written := map[string]*string{name: &value}
+	if beside, user := request.Requester(); user != "" {
+		written[beside] = &user
+	}
 	for {
 		if pending, found := pendingIn(p, name); found {
-			if pending.Action == request.Action && pending.Revision == request.Revision {
+			if pending.Action == request.Action && pending.Revision == request.Revision && pending.By == request.By {
 				return pending, true, nil
 			}
 			return pending, false, &Occupied{Pipeline: p.Name, Pending: pending}
 		}
-		err := a.annotate(ctx, p, name, &value)
+		err := a.annotateAll(ctx, p, written)
 		if err == nil {
 			return request, false, nil
 		}

@@ -78,6 +78,7 @@ var (
 	patchInstallations = rights.Right{Verb: "patch", Group: lsv1alpha1.GroupName, Resource: "installations"}
 	deleteInstallation = rights.Right{Verb: "delete", Group: lsv1alpha1.GroupName, Resource: "installations"}
 	patchPipelines     = rights.Right{Verb: "patch", Group: pipelines.GroupName, Resource: "pipelines"}
+	approvePipelines   = rights.Right{Verb: steer.DecisionVerb, Group: pipelines.GroupName, Resource: "pipelines"}
 )
 
 // deed carries out a wish with the rights of whoever wishes it.
@@ -93,10 +94,10 @@ var deeds = map[string]deed{
 	"interrupt": {"Installation", patchInstallations, (*Server).interrupt},
 	"abort":     {"Installation", patchInstallations, (*Server).interrupt},
 	"delete":    {"Installation", deleteInstallation, (*Server).remove},
-	"approve":   {"Pipeline", patchPipelines, (*Server).decide},
-	"reject":    {"Pipeline", patchPipelines, (*Server).decide},
-	"promote":   {"Pipeline", patchPipelines, (*Server).decide},
-	"retry":     {"Pipeline", patchPipelines, (*Server).decide},
+	"approve":   {"Pipeline", approvePipelines, (*Server).decide},
+	"reject":    {"Pipeline", approvePipelines, (*Server).decide},
+	"promote":   {"Pipeline", approvePipelines, (*Server).decide},
+	"retry":     {"Pipeline", approvePipelines, (*Server).decide},
 	"hold":      {"Pipeline", patchPipelines, (*Server).changeHold},
 	"release":   {"Pipeline", patchPipelines, (*Server).changeHold},
 }

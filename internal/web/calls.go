@@ -88,7 +88,7 @@ func (s *Server) calls() []call {
 		post("/api/v1/logout", "Log out", inWords(), s.logout),
 		post("/api/v1/actions",
 			"Reconcile, interrupt, abort, force and delete installations; decide on promotions, hold and release them",
-			inWords(patchInstallations, deleteInstallation, patchPipelines), s.private(s.act)),
+			inWords(patchInstallations, deleteInstallation, patchPipelines, approvePipelines), s.private(s.act)),
 		post("/api/v1/checks", "Look at target clusters", both(listing("targets"), ofClusters, ofGitopsClusters), s.private(s.check)),
 		post("/api/v1/render", "Render a blueprint with other values", ofImports, s.private(s.render)),
 	}...)

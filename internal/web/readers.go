@@ -174,7 +174,7 @@ func (s *Server) whoHas(ctx context.Context, token string) (rights.User, error) 
 
 // startRights are those that every reader is asked for; views may ask for more.
 func startRights() []rights.Right {
-	all := []rights.Right{patchInstallations, deleteInstallation, patchPipelines}
+	all := []rights.Right{patchInstallations, deleteInstallation, patchPipelines, approvePipelines}
 	for _, resource := range mirror.Resources() {
 		all = append(all, toList(resource))
 	}

@@ -368,7 +368,7 @@ func pageOf(topic hub.Topic) rights.Page {
 	case viewInstallation:
 		page.Rights = []rights.Right{patchInstallations, deleteInstallation}
 	case viewPipeline:
-		page.Rights = []rights.Right{patchPipelines}
+		page.Rights = []rights.Right{patchPipelines, approvePipelines}
 	}
 	return page
 }

@@ -258,7 +258,7 @@ func TestARequestIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A decision needs no more than the right to change the pipeline, and no less.
+// A decision needs the right to decide and the right to change the pipeline, in which it is written, and no more.
 func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
@@ -277,13 +277,23 @@ func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
 			})
 	}
 	grant("reader", "get", "list", "watch")
-	grant("approver", "get", "patch")
+	grant("editor", "get", "create", "update", "patch", "delete")
+	grant("approver", "get", "patch", "approve")
+	grant("mute", "get", "approve")
 	got := clitest.Run(t, server, namespace, clitest.Call{
 		Command: command("approve"),
 		Args:    []string{"shop", "production", "--as=reader", "--as-group=system:authenticated"},
 	})
-	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, `User "reader" cannot patch`) || len(requestsIn(t, server, line)) > 0 {
+	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, `need the right "approve"`) || len(requestsIn(t, server, line)) > 0 {
 		t.Errorf("who may only read: %+v", got)
+	}
+	for user, told := range map[string]string{"editor": `need the right "approve"`, "mute": `User "mute" cannot patch`} {
+		got = clitest.Run(t, server, namespace, clitest.Call{
+			Command: command("approve"), Args: []string{"shop", "production", "--as=" + user, "--as-group=system:authenticated"},
+		})
+		if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, told) || len(requestsIn(t, server, line)) > 0 {
+			t.Errorf("%s: %+v", user, got)
+		}
 	}
 	got = clitest.Run(t, server, namespace, clitest.Call{
 		Command: command("approve"),

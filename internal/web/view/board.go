@@ -16,6 +16,7 @@ import (
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/objecttree"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/steer"
 )
 
 // board is a pipeline with what the plan of its controller says of it now.
@@ -390,9 +391,19 @@ func (b *board) verdictOfHold(hold pipelinesv1alpha1.Hold) string {
 	return strings.NewReplacer("REVISION", revision, "ENVIRONMENT", environment).Replace(format)
 }
 
-// decisionRight is what whoever decides on promotions needs: decisions are annotations of the pipeline.
-func (b *board) decisionRight() right {
+// holdRight is what whoever holds promotions needs: holds are annotations of the pipeline, as decisions are.
+func (b *board) holdRight() right {
 	return right{"patch", pipelinesv1alpha1.GroupName, "pipelines", b.ref.Namespace}
 }
 
-func (b *board) mayDecide() bool { return b.scene.may(b.decisionRight()) }
+// decisionRight is what whoever decides on promotions needs beside that.
+func (b *board) decisionRight() right {
+	return right{steer.DecisionVerb, pipelinesv1alpha1.GroupName, "pipelines", b.ref.Namespace}
+}
+
+func (b *board) mayDecide() bool { return b.decisionDenied() == "" }
+
+// decisionDenied says why the reader may not decide on promotions; nothing if he may.
+func (b *board) decisionDenied() string {
+	return cmp.Or(b.scene.denied(b.decisionRight()), b.scene.denied(b.holdRight()))
+}

@@ -10,6 +10,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelinesv1alpha1 "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/pipeline"
 )
 
 // consent is what a person is asked to approve, with what that changes.
@@ -21,7 +22,7 @@ func (b *board) consent(i int, e Environment, p *pipelinesv1alpha1.PromotionStat
 	if passed := passedTold(g.all()); passed != "" {
 		c.Facts = append(c.Facts, Fact{"Before", passed})
 	}
-	c.Facts = append(c.Facts, Fact{"Approvals", approvalsTold(p)})
+	c.Facts = append(c.Facts, Fact{"Approvals", approvalsTold(p, g.how)})
 	if p.Downgrade {
 		c.Facts = append(c.Facts, Fact{"Downgrade", "A target runs a higher version now."})
 	}
@@ -55,8 +56,11 @@ func passedTold(all []Gate) string {
 	return strings.Join(passed, ", ")
 }
 
-// approvalsTold says who has approved a promotion.
-func approvalsTold(p *pipelinesv1alpha1.PromotionStatus) string {
+// approvalsTold says who has approved a promotion, and how many more have to.
+func approvalsTold(p *pipelinesv1alpha1.PromotionStatus, how *pipelinesv1alpha1.Promotion) string {
+	if votes := pipeline.VotesFor(how, p); p.Approval == nil && (votes.Quorum > 1 || len(votes.Approvers) > 0) {
+		return "It has " + votes.Told() + "."
+	}
 	if p.Approval == nil {
 		return "Nobody has approved it yet. One approval is enough."
 	}

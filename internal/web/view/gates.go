@@ -51,17 +51,35 @@ func (b *board) gatesTo(i int, before, card Environment) gates {
 
 // holdsIfApproved asks the plan what would hold a promotion if somebody approved it now.
 func (b *board) holdsIfApproved(environment string, promotion *pipelinesv1alpha1.PromotionStatus) []pipelinesv1alpha1.Hold {
-	approved, _, err := b.after(pipeline.Approve, pipeline.Ask{Environment: environment, Revision: promotion.Revision, Run: promotion.Run})
+	ask := pipeline.Ask{Environment: environment, Revision: promotion.Revision, Run: promotion.Run}
+	approved, _, err := b.after(approvedByAll, ask)
 	if err != nil {
 		return b.holdsAt(environment) // It is about to be superseded: then nothing comes after the approval.
 	}
 	return approved.holdsAt(environment)
 }
 
+// approvedByAll is an approval that is enough, whatever the pipeline demands.
+func approvedByAll(p *pipelinesv1alpha1.Pipeline, ask pipeline.Ask) (pipeline.Answer, error) {
+	for _, how := range demands(p) {
+		how.Approval = nil
+	}
+	return pipeline.Approve(p, ask)
+}
+
+// demands are all places of a pipeline that say how to promote.
+func demands(p *pipelinesv1alpha1.Pipeline) []*pipelinesv1alpha1.Promotion {
+	all := []*pipelinesv1alpha1.Promotion{p.Spec.Promotion}
+	for _, e := range p.Spec.Environments {
+		all = append(all, e.Promotion)
+	}
+	return slices.DeleteFunc(all, func(how *pipelinesv1alpha1.Promotion) bool { return how == nil })
+}
+
 // after is the board as it would be if somebody decided something now, and what the controller would answer.
 func (b *board) after(decide decide, ask pipeline.Ask) (*board, pipeline.Answer, error) {
 	next := *b
-	next.p, ask.Time = b.p.DeepCopy(), b.scene.Now
+	next.p, ask.Time, ask.Anyone = b.p.DeepCopy(), b.scene.Now, true
 	answer, err := decide(next.p, ask)
 	if err != nil {
 		return b, answer, err
@@ -190,8 +208,11 @@ func (g gates) approval() Gate {
 	switch {
 	case p.State == pipelinesv1alpha1.PromotionUnapproved && g.board.mayDecide():
 		gate.Label, gate.State, gate.Since = "Your approval", gateYours, startOf(p)
+		if votes := pipeline.VotesFor(g.how, p); votes.Quorum > 1 || len(votes.Approvers) > 0 {
+			gate.Label, gate.Detail = "Approval", votes.Told()
+		}
 	case p.State == pipelinesv1alpha1.PromotionUnapproved:
-		gate.State, gate.Since, gate.Detail = gateOthers, startOf(p), g.board.decisionRight().missing()
+		gate.State, gate.Since, gate.Detail = gateOthers, startOf(p), g.board.decisionDenied()
 	case p.State == pipelinesv1alpha1.PromotionRejected:
 		gate.State, gate.Since = gateFailed, startOf(p)
 		gate.Detail = decided("rejected", p.Approval)

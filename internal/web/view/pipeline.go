@@ -73,14 +73,14 @@ func (b *board) action(environment string, p *pipelinesv1alpha1.PromotionStatus,
 	a := Action{
 		ID: d.id, Label: fmt.Sprintf(d.label, revision, environment), Command: command(b.ref.Namespace, arguments...),
 		Explanation: d.explanation, Confirm: fmt.Sprintf(d.confirm, revision, environment), Danger: d.danger,
-		Denied: b.scene.denied(b.decisionRight()),
+		Denied: b.decisionDenied(),
 	}
 	if p == nil {
 		a.Label = fmt.Sprintf(d.label, "a revision", environment)
 		a.Unavailable = fmt.Sprintf("There is no promotion to environment %s.", environment)
 		return a
 	}
-	ask := pipeline.Ask{Environment: environment, Revision: p.Revision, Run: p.Run, Time: b.scene.Now}
+	ask := pipeline.Ask{Environment: environment, Revision: p.Revision, Run: p.Run, Time: b.scene.Now, Anyone: true}
 	answer, err := d.try(b.p.DeepCopy(), ask)
 	switch {
 	case err != nil:
@@ -101,13 +101,13 @@ func (b *board) holdActions(environment string) []Action {
 		what, arguments = environment, append(arguments, environment)
 	}
 	hold := Action{
-		ID: "hold", Label: "Hold " + what, Command: command(b.ref.Namespace, arguments...), Denied: b.scene.denied(b.decisionRight()),
+		ID: "hold", Label: "Hold " + what, Command: command(b.ref.Namespace, arguments...), Denied: b.scene.denied(b.holdRight()),
 		Explanation: "Nothing new begins until somebody releases it. Pull requests that are open stay open.",
 		Confirm:     "Hold promotions to " + what + " until somebody releases them?",
 	}
 	release := Action{
 		ID: "release", Label: "Release " + what, Command: command(b.ref.Namespace, append(arguments, "--release")...),
-		Denied: b.scene.denied(b.decisionRight()), Explanation: "Promotions happen again.", Confirm: "Release promotions to " + what + "?",
+		Denied: b.scene.denied(b.holdRight()), Explanation: "Promotions happen again.", Confirm: "Release promotions to " + what + "?",
 	}
 	if held {
 		hold.Unavailable = "Promotions to " + what + " are held already."

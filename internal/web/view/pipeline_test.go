@@ -122,6 +122,35 @@ func TestAnApprovalIsAskedFor(t *testing.T) {
 	if d := page.Environments[2].Actions[0].Denied; !strings.Contains(d, "patch pipelines.pipelines.weave.works in namespace shop") {
 		t.Errorf("denied: %q", d)
 	}
+	s.Rights = without("approve pipelines")
+	page = view.NewPipeline(s, "shop", "shop")
+	expect(t, "verdict", page.Verdict, "1.3.0 waits for an approval into production.")
+	for _, action := range page.Environments[2].Actions {
+		if held := action.ID == "hold" || action.ID == "release"; (action.Denied == "") != held {
+			t.Errorf("%s: %q", action.ID, action.Denied)
+		}
+	}
+}
+
+// Who has approved, and how many more have to, is told where somebody decides.
+func TestAPromotionThatNeedsSeveralApprovals(t *testing.T) {
+	page := pageOf(line(func(p *pipelines.Pipeline) {
+		p.Spec.Environments[2].Promotion = p.Spec.PromotionTo(p.Spec.Environments[2]).DeepCopy()
+		p.Spec.Environments[2].Promotion.Approval = &pipelines.ApprovalPolicy{Quorum: 2}
+		p.Status.Environments["production"].Promotion.Approvals = []pipelines.Approval{{
+			Decision: pipelines.DecisionApproved, By: "ann", Method: pipelines.ApprovalKubernetesAPI,
+		}}
+	}))
+	production := page.Environments[2]
+	told := ""
+	for _, fact := range production.Approval.Facts {
+		if fact.Label == "Approvals" {
+			told = fact.Text
+		}
+	}
+	expect(t, "fact", told, "It has 1 of 2 approvals (ann).")
+	expect(t, "gate", production.Gates[3].Label+" "+production.Gates[3].State+": "+production.Gates[3].Detail, "Approval yours: 1 of 2 approvals (ann)")
+	expect(t, "action", production.Actions[0].Unavailable, "")
 }
 
 // Gates behind the approval are known before it: the plan is asked what would come next.
