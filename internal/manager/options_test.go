@@ -115,6 +115,10 @@ func TestValidateNamesTheFlag(t *testing.T) {
 	tests := map[string][]string{
 		`--controllers: unknown controller "nope"`: {"--controllers=nope"},
 		"--workers is 0": {"--workers=0"},
+		`--profiling-address is "0.0.0.0:6060", which others could reach`:    {"--profiling-address=0.0.0.0:6060"},
+		`--profiling-address is ":6060", which others could reach`:           {"--profiling-address=:6060"},
+		`--profiling-address is "pod.local:6060", which others could reach`:  {"--profiling-address=pod.local:6060"},
+		`--profiling-address is "6060": write it as 127.0.0.1:6060`:          {"--profiling-address=6060"},
 		`--concurrent: unknown controller "nope"`:                            {"--concurrent=nope=1"},
 		"--concurrent: contexts is -1":                                       {"--concurrent=contexts=-1"},
 		`--deploy-item-pickup-timeout: invalid duration "soon"`:              {"--deploy-item-pickup-timeout=soon"},
