@@ -101,8 +101,8 @@ func hear(annotations map[string]string, rotation bool) {
 //espalier:rights targetsyncs
 //	patch secrets: a new token for the kubeconfig of the source
 
-// rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile: another process may have replaced the
-// token of before, so that nothing is left to do.
+// rotate requests a token and puts it into the Secret of the source, unless that was changed meanwhile: another process may have replaced
+// the token of before, so that nothing is left to do.
 func (k *kind) rotate(ctx context.Context, ts *lsv1alpha1.TargetSync, before, at time.Time) error {
 	cluster, secret, err := k.connect(ctx, ts)
 	if err != nil {

@@ -108,7 +108,7 @@ func imagesRunOnce(history testkit.History) []Violation {
 	f := &findings{rule: "I18"}
 	begun := map[string]types.UID{} // by run
 	replayAll(history, func(s step) {
-		if s.id.Kind != kindPod || s.after == nil || !hasBegun(s.after) || s.before != nil && hasBegun(s.before) {
+		if !s.begins() {
 			return
 		}
 		run := s.after.annotation(inside.AnnotationRun)
@@ -124,6 +124,11 @@ func imagesRunOnce(history testkit.History) []Violation {
 		}
 	})
 	return f.found
+}
+
+// begins reports whether a step is the one in which the image of a pod begins to run.
+func (s step) begins() bool {
+	return s.id.Kind == kindPod && s.after != nil && hasBegun(s.after) && !(s.before != nil && hasBegun(s.before))
 }
 
 // inputStays holds for every Secret that goes: no pod that is to begin needs it.
