@@ -121,13 +121,9 @@ func sameRepository(a, b *pipelines.PullRequestStrategy) bool {
 
 // demandApproval makes a promotion wait for approval that has none and needs one, and lets go one that needs none any more.
 func demandApproval(f facts, r record, block *pipelines.Promotion) record {
+	r = countAgain(r, block)
 	p := r.Promotion
 	manual := block != nil && block.Manual && !approved(p)
-	if votes := VotesFor(block, p); manual && len(votes.Given) > 0 && votes.Missing() == 0 {
-		// The pipeline demands less than before.
-		r = r.edit(func(p *pipelines.PromotionStatus) { p.Approval = votes.Given[len(votes.Given)-1].DeepCopy() })
-		manual = false
-	}
 	switch {
 	case p.State == pipelines.PromotionUnapproved && !manual:
 		return r.move(pipelines.PromotionUnattempted, "it may begin", f.now)
@@ -137,6 +133,15 @@ func demandApproval(f facts, r record, block *pipelines.Promotion) record {
 		return r.move(pipelines.PromotionUnapproved, "it needs approval", f.now)
 	}
 	return r
+}
+
+// countAgain approves a promotion that waits for more approvals than the pipeline demands now.
+func countAgain(r record, block *pipelines.Promotion) record {
+	votes := VotesFor(block, r.Promotion)
+	if approved(r.Promotion) || r.Promotion.State != pipelines.PromotionUnapproved || len(votes.Given) == 0 || votes.Missing() > 0 {
+		return r
+	}
+	return r.edit(func(p *pipelines.PromotionStatus) { p.Approval = votes.Given[len(votes.Given)-1].DeepCopy() })
 }
 
 func approved(p *pipelines.PromotionStatus) bool {

@@ -35,7 +35,9 @@ func (k *kind) Act(ctx context.Context, p *pipelines.Pipeline, o pipeline.Observ
 	case pipeline.RemoveRequest:
 		answered := func(r pipeline.Request) bool { return r.Annotation == e.Annotation && r.ID == e.ID }
 		o.Requests = slices.DeleteFunc(slices.Clone(o.Requests), answered)
-		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) { removeAnnotations(m, e.Annotation, pipeline.RequesterOf(e.Annotation)) })
+		return o, loop.PatchMetadata(ctx, k.cluster, p, func(m metav1.Object) {
+			removeAnnotations(m, e.Annotation, pipeline.RequesterOf(e.Annotation))
+		})
 	case pipeline.Promote:
 		return k.begin(p, o, e.ID, k.promotion(p.DeepCopy(), e)), nil
 	case pipeline.Withdraw:

@@ -53,7 +53,8 @@ func (b *board) decision(w Wish) *PromotionPreview {
 	before, card := cards[at-1], cards[at]
 	preview := &PromotionPreview{
 		Environment: w.Environment, Revision: cmp.Or(w.Revision, p.Revision), Warnings: []string{}, Targets: shifts(card, p, w.Action),
-		Approvals: approvalsTold(p, b.p.Spec.PromotionTo(b.p.Spec.Environments[at])), Passed: []Gate{}, Left: []Gate{}, Request: requestOf(p), Changes: []FieldShift{}, Then: []string{},
+		Approvals: approvalsTold(p, b.p.Spec.PromotionTo(b.p.Spec.Environments[at])),
+		Passed:    []Gate{}, Left: []Gate{}, Request: requestOf(p), Changes: []FieldShift{}, Then: []string{},
 	}
 	after, answer, err := b.after(decisions[how].try, pipeline.Ask{Environment: w.Environment, Revision: preview.Revision, Run: p.Run})
 	switch {

@@ -207,10 +207,7 @@ func (g gates) approval() Gate {
 	}
 	switch {
 	case p.State == pipelinesv1alpha1.PromotionUnapproved && g.board.mayDecide():
-		gate.Label, gate.State, gate.Since = "Your approval", gateYours, startOf(p)
-		if votes := pipeline.VotesFor(g.how, p); votes.Quorum > 1 || len(votes.Approvers) > 0 {
-			gate.Label, gate.Detail = "Approval", votes.Told()
-		}
+		gate = g.vote(gate)
 	case p.State == pipelinesv1alpha1.PromotionUnapproved:
 		gate.State, gate.Since, gate.Detail = gateOthers, startOf(p), g.board.decisionDenied()
 	case p.State == pipelinesv1alpha1.PromotionRejected:
@@ -221,6 +218,15 @@ func (g gates) approval() Gate {
 		gate.Detail = decided("approved", p.Approval)
 	case g.begun():
 		gate.State = gatePassed
+	}
+	return gate
+}
+
+// vote is the gate that waits for the reader, or for one of several.
+func (g gates) vote(gate Gate) Gate {
+	gate.Label, gate.State, gate.Since = "Your approval", gateYours, startOf(g.promotion)
+	if votes := pipeline.VotesFor(g.how, g.promotion); votes.Quorum > 1 || len(votes.Approvers) > 0 {
+		gate.Label, gate.Detail = "Approval", votes.Told()
 	}
 	return gate
 }
