@@ -24,11 +24,13 @@ func disguises(canary string) []string {
 	}
 }
 
+const traces = "the traces"
+
 // wantNone fails for each place at which one of the canaries was seen.
 func (w *world) wantNone(canaries map[string]string) {
 	w.Helper()
 	for place, text := range w.everythingSaid() {
-		if text == "" {
+		if text == "" && place != traces { // which tell of runs that have ended, and there may be none
 			w.Errorf("nothing is known of %s", place)
 		}
 		for planted, canary := range canaries {

@@ -21,7 +21,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -43,6 +42,7 @@ import (
 	"espalier.dev/internal/cli/tree"
 	"espalier.dev/internal/cli/why"
 	"espalier.dev/internal/manager"
+	"espalier.dev/internal/telemetry"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
 	"espalier.dev/internal/testkit/managed"
@@ -86,7 +86,7 @@ func newWorld(t *testing.T, change ...func(*manager.Options)) *world {
 		t.Fatal(err)
 	}
 	w.kubeconfig, w.approvals = string(kubeconfig), w.Options.Pipelines.ApprovalAddress
-	otel.SetTracerProvider(provider{written: w.spans})
+	telemetry.UseTracer(tracer{written: w.spans})
 	var log logr.Logger
 	w.log, log = processLog()
 	mgr, err := manager.New(w.Config(), w.Options, log)
@@ -115,16 +115,7 @@ func (s *stream) String() string {
 	return s.text.String()
 }
 
-// provider writes down all that traces would carry.
-type provider struct {
-	noop.TracerProvider
-	written *stream
-}
-
-func (p provider) Tracer(string, ...trace.TracerOption) trace.Tracer {
-	return tracer{written: p.written}
-}
-
+// tracer writes down all that traces would carry.
 type tracer struct {
 	noop.Tracer
 	written *stream
@@ -157,7 +148,7 @@ func (w *world) everythingSaid() map[string]string {
 	w.Helper()
 	said := map[string]string{
 		"the log":     w.log.String(),
-		"the traces":  w.spans.String(),
+		traces:        w.spans.String(),
 		"the metrics": w.metrics(),
 	}
 	for _, list := range []client.ObjectList{
