@@ -102,7 +102,7 @@ func (s *scene) as(token string) client.Client {
 	return c
 }
 
-// person makes somebody with roles in the namespace, and returns his token.
+// person makes somebody with roles in the namespace, and returns his token for the API server.
 func (s *scene) person(name string, roles ...string) string {
 	s.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
@@ -114,7 +114,14 @@ func (s *scene) person(name string, roles ...string) string {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.Namespace, Name: name}},
 		})
 	}
-	token := &authenticationv1.TokenRequest{}
+	return s.token(name)
+}
+
+// token is one of a person for certain audiences; none means the API server.
+func (s *scene) token(name string, audiences ...string) string {
+	s.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}
 	if err := s.Client().SubResource("token").Create(s.Context(), account, token); err != nil {
 		s.Fatal(err)
 	}

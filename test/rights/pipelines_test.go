@@ -21,6 +21,7 @@ import (
 	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/approval"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/testkit"
 )
@@ -75,7 +76,7 @@ func (s *scene) reaches(revision string, state pipelines.PromotionState) *pipeli
 
 const approvalKey = "a-key-of-more-than-thirty-two-bytes-for-tests"
 
-// promotions are of HelmReleases, by notification. One is approved by a signed call, the next one by an annotation.
+// promotions are of HelmReleases, by notification. One is approved by a signed call, one by an annotation, and one by a call with a token.
 func (s *scene) promotions() {
 	dev, prod := s.GrantedNamespace(s.T, s.Namespace), s.GrantedNamespace(s.T, s.Namespace)
 	line := testkit.Pipeline(s.Namespace, "p").App("helm.toolkit.fluxcd.io/v2", "HelmRelease", "app").
@@ -86,54 +87,72 @@ func (s *scene) promotions() {
 	testkit.Eventually(s.T, s.APIServer, line, testkit.Is("told that nothing is there", func(p *pipelines.Pipeline) bool {
 		return p.Status.ObservedGeneration == p.Generation
 	}))
-	s.application("helm.toolkit.fluxcd.io/v2", "HelmRelease", dev, "1.1.0")
+	approver := s.as(s.person("ann", "approver"))
 	s.application("helm.toolkit.fluxcd.io/v2", "HelmRelease", prod, "1.0.0")
-	s.reaches("1.1.0", pipelines.PromotionUnapproved)
-	s.call("1.1.0")
-	s.reaches("1.1.0", pipelines.PromotionSucceeded)
+	for i, approve := range []func(string){
+		func(revision string) { s.call(revision, s.signed) },
+		func(revision string) { s.annotated(approver, revision) },
+		func(revision string) { s.call(revision, s.shown) },
+	} {
+		revision := fmt.Sprintf("1.%d.0", i+1)
+		s.application("helm.toolkit.fluxcd.io/v2", "HelmRelease", dev, revision)
+		s.reaches(revision, pipelines.PromotionUnapproved)
+		approve(revision)
+		s.reaches(revision, pipelines.PromotionSucceeded)
+		s.application("helm.toolkit.fluxcd.io/v2", "HelmRelease", prod, revision)
+		s.reaches(revision, pipelines.PromotionComplete)
+	}
+	testkit.Eventually(s.T, s.APIServer, line, testkit.Is("answered", func(p *pipelines.Pipeline) bool { return len(p.Annotations) == 0 }))
+	s.removed(line)
+}
 
-	s.application("helm.toolkit.fluxcd.io/v2", "HelmRelease", prod, "1.1.0")
-	s.reaches("1.1.0", pipelines.PromotionComplete)
-	s.application("helm.toolkit.fluxcd.io/v2", "HelmRelease", dev, "1.2.0")
-	p := s.reaches("1.2.0", pipelines.PromotionUnapproved)
+// annotated approves a promotion in the way of the command line.
+func (s *scene) annotated(by client.Client, revision string) {
+	s.Helper()
 	name, value := pipeline.Request{
-		ID: "a", Action: pipelines.RequestApprove, Environment: "prod", Revision: "1.2.0", By: "ann", Time: metav1.Now().Time,
+		ID: "a", Action: pipelines.RequestApprove, Environment: "prod", Revision: revision, By: "ann", Time: metav1.Now().Time,
 	}.Text()
 	change, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{name: value}}})
 	if err == nil {
-		approver := s.as(s.person("ann", "approver"))
-		err = approver.Patch(s.Context(), p.DeepCopy(), client.RawPatch(types.MergePatchType, change))
+		err = by.Patch(s.Context(), testkit.Pipeline(s.Namespace, "p").Build(), client.RawPatch(types.MergePatchType, change))
 	}
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.reaches("1.2.0", pipelines.PromotionSucceeded)
-	testkit.Eventually(s.T, s.APIServer, p, testkit.Is("answered", func(p *pipelines.Pipeline) bool { return len(p.Annotations) == 0 }))
-	s.removed(p)
 }
 
 // call approves a promotion over HTTP.
-func (s *scene) call(revision string) {
+func (s *scene) call(revision string, prove func(*http.Request)) {
 	s.Helper()
 	place := fmt.Sprintf("/approval/%s/p/prod/%s", s.Namespace, revision)
-	nonce := base64.RawURLEncoding.EncodeToString([]byte("nonce-of-" + s.Namespace))
-	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), nonce)
-	mac := hmac.New(sha256.New, []byte(approvalKey))
-	fmt.Fprintf(mac, "\"@method\": POST\n\"@path\": %s\n\"@signature-params\": %s", place, input)
 	request, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://"+s.estate.approvals+place, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
-	request.Header.Set("Signature-Input", "sig="+input)
-	request.Header.Set("Signature", "sig=:"+base64.StdEncoding.EncodeToString(mac.Sum(nil))+":")
+	prove(request)
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.Fatal(err)
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusNoContent {
-		s.Fatalf("the approval is answered with %s", answer.Status)
+		s.Fatalf("the approval of %s is answered with %s", revision, answer.Status)
 	}
+}
+
+// signed proves a call by a signature.
+func (s *scene) signed(request *http.Request) {
+	nonce := base64.RawURLEncoding.EncodeToString([]byte("nonce-of-" + s.Namespace))
+	input := fmt.Sprintf(`("@method" "@path");created=%d;nonce="%s";tag="espalier"`, time.Now().Unix(), nonce)
+	mac := hmac.New(sha256.New, []byte(approvalKey))
+	fmt.Fprintf(mac, "\"@method\": POST\n\"@path\": %s\n\"@signature-params\": %s", request.URL.Path, input)
+	request.Header.Set("Signature-Input", "sig="+input)
+	request.Header.Set("Signature", "sig=:"+base64.StdEncoding.EncodeToString(mac.Sum(nil))+":")
+}
+
+// shown proves a call by the token of somebody who may approve.
+func (s *scene) shown(request *http.Request) {
+	request.Header.Set("Authorization", "Bearer "+s.token("ann", approval.TokenAudience))
 }
 
 // otherKinds are the applications of Flux that are no HelmReleases.
