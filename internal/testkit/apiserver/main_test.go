@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // roleVariable turns this test binary into one of the programs below, which tests start as sub-processes.
@@ -32,12 +31,13 @@ var roles = map[string]func() error{
 		return err
 	},
 	"stubborn": func() error {
-		signal.Ignore(syscall.SIGTERM)
+		heard := make(chan os.Signal, 1)
+		signal.Notify(heard, syscall.SIGTERM)
 		fmt.Println("ready https://127.0.0.1:1")
 		fmt.Fprintln(os.Stderr, "I shall not be moved")
-		for {
-			time.Sleep(time.Hour)
+		for range heard {
 		}
+		return nil
 	},
 	"broken": func() error {
 		return fmt.Errorf("port 6443 is taken; arguments %q", os.Args[1:])
