@@ -26,6 +26,7 @@ import (
 var ofHelm = []string{"helm.sh/chart", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "app.kubernetes.io/instance"}
 
 const withEverything = `
+approvals: {policy: true}
 controller: {replicas: 2}
 ui: {enabled: true, hosts: [espalier.example.com]}
 networkPolicies: {enabled: true}

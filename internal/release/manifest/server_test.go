@@ -42,7 +42,7 @@ controller:
   podAnnotations: {note: "true"}
   serviceAccountAnnotations: {role: reader}
   tokenNamespaces: [espalier-system]
-approvals: {enabled: true, tlsSecret: approvals}
+approvals: {enabled: true, policy: true, tlsSecret: approvals}
 ui:
   enabled: true
   hosts: [espalier.example.com, other.example.com]
