@@ -115,7 +115,7 @@ func stamp(metadata []byte, versions Versions) ([]byte, error) {
 		{"\nappVersion: devel\n", fmt.Sprintf("\nappVersion: %q\n", versions.App)},
 	} {
 		if bytes.Count(metadata, []byte(each.from)) != 1 {
-			return nil, fmt.Errorf("Chart.yaml has no line %q that could get the version", strings.TrimSpace(each.from))
+			return nil, fmt.Errorf("the chart has no line %q that could get the version", strings.TrimSpace(each.from))
 		}
 		metadata = bytes.Replace(metadata, []byte(each.from), []byte(each.to), 1)
 	}
