@@ -5,6 +5,7 @@ package main
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/hex"
 	"io"
 	"net/http"
@@ -15,10 +16,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
@@ -40,6 +43,19 @@ func newCollector(t *testing.T) *collector {
 	c.Server = httptest.NewServer(http.HandlerFunc(c.take))
 	t.Cleanup(c.Close)
 	return c
+}
+
+// await waits until so many spans have arrived.
+func (c *collector) await(t *testing.T, count int) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		return len(c.spans) >= count, nil
+	})
+	if err != nil {
+		t.Fatalf("fewer than %d spans arrive: %v", count, err)
+	}
 }
 
 func (c *collector) take(w http.ResponseWriter, r *http.Request) {
@@ -82,6 +98,14 @@ subinstallations:
 - file: /inner.yaml
 `
 
+// spansOfATree are the kinds of its spans, each behind those of its parents.
+var spansOfATree = func() []string {
+	const inner = "Installation/Installation/Execution"
+	return []string{
+		"Installation", "Installation/Installation", inner, inner + "/DeployItem", inner + "/DeployItem/apply", inner + "/DeployItem/readiness",
+	}
+}()
+
 func treeBlueprint(end string) string {
 	return `apiVersion: landscaper.gardener.cloud/v1alpha1
 kind: InstallationTemplate
@@ -100,6 +124,7 @@ func indented(text string) string {
 func TestAJobIsOneTrace(t *testing.T) {
 	collected := newCollector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collected.URL)
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
 	server := testkit.Server(t)
 	namespace := server.Namespace(t)
 	common := []string{"--namespaces", namespace, "--leader-elect-namespace", namespace, "--system-namespace", namespace}
@@ -124,8 +149,9 @@ func TestAJobIsOneTrace(t *testing.T) {
 			jobs[strings.ReplaceAll(root.Status.JobID, "-", "")] = root
 		}
 	}
+	collected.await(t, 2*len(spansOfATree)) // A process that is stopped as soon as a job has ended may not have heard of its end.
 	for _, p := range processes {
-		p.stop(t) // What is left is delivered.
+		p.stop(t)
 	}
 	collected.mutex.Lock()
 	defer collected.mutex.Unlock()
@@ -172,11 +198,7 @@ func checkTrace(t *testing.T, spans []*tracepb.Span, root *landscaper.Installati
 		}
 	}
 	slices.Sort(chains)
-	const inner = "Installation/Installation/Execution"
-	want := []string{
-		"Installation", "Installation/Installation", inner, inner + "/DeployItem", inner + "/DeployItem/apply", inner + "/DeployItem/readiness",
-	}
-	if !slices.Equal(chains, want) {
+	if !slices.Equal(chains, spansOfATree) {
 		t.Errorf("the spans of %s are %q", root.Name, chains)
 	}
 }

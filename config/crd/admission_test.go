@@ -346,7 +346,12 @@ func pullRequest(provider string) string {
 	return "promotion: {strategy: {pull-request: {type: " + provider + ", url: u, baseBranch: b, secretRef: {name: s}}}}"
 }
 
+func approved(policy string) string {
+	return ", promotion: {manual: true, approval: " + policy + ", strategy: {notification: {}}}"
+}
+
 const (
+	oneApprover   = "an approver is either a user or a key: set one of them"
 	direct        = "promotion: {strategy: {installation: {}}}"
 	onlyOne       = "the strategy installation cannot be combined with another one"
 	onlyInstalled = "the strategy installation promotes Installations only: set appRef to an Installation"
@@ -425,6 +430,14 @@ var pipelines = map[string]admission{
 		),
 		accepted,
 	},
+	"approvers":                            {pipeline("K", "", approved("{quorum: 2, approvers: [{user: ann}, {key: k}]}")), accepted},
+	"quorum in an environment":             {pipeline("K", approved("{quorum: 3}"), ""), accepted},
+	"an approver who is two":               {pipeline("K", "", approved("{approvers: [{user: ann, key: k}]}")), oneApprover},
+	"an approver who is two, below":        {pipeline("K", approved("{approvers: [{user: ann, key: k}]}"), ""), oneApprover},
+	"an approver who is nobody":            {pipeline("K", "", approved("{approvers: [{}]}")), oneApprover},
+	"an approver without a name":           {pipeline("K", "", approved(`{approvers: [{user: ""}]}`)), "approvers[0].user: Invalid value"},
+	"a quorum of nobody":                   {pipeline("K", "", approved("{quorum: 0}")), "spec.promotion.approval.quorum: Invalid value"},
+	"a quorum of too many":                 {pipeline("K", "", approved("{quorum: 21}")), "spec.promotion.approval.quorum: Invalid value"},
 	"no strategy, no environment, no spec": {"{apiVersion: pipelines.weave.works/v1alpha1, kind: Pipeline, metadata: {name: p}}", accepted},
 }
 
