@@ -18,6 +18,18 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
+const mockBlueprint = `apiVersion: landscaper.gardener.cloud/v1alpha1
+kind: Blueprint
+deployExecutions:
+- name: default
+  type: GoTemplate
+  template: |
+    deployItems:
+    - name: item
+      type: landscaper.gardener.cloud/mock
+      config: {apiVersion: mock.deployer.landscaper.gardener.cloud/v1alpha1, kind: ProviderConfiguration}
+`
+
 // Whoever starts beside finished installations looks at each of them, and neither writes anything nor asks for any of them.
 func TestAStartBesideFinishedInstallationsCostsNothingForEach(t *testing.T) {
 	const finished = 8
