@@ -144,7 +144,9 @@ const denied = [
 
 /** missing is what a button says that the reader has no right to press. */
 function missing(page, label) {
-  const [verb, resource] = page.startsWith("/pipelines") ? ["patch", "pipelines.pipelines.weave.works"] : [label === "Delete" ? "delete" : "patch", "installations.landscaper.gardener.cloud"];
+  const [verb, resource] = page.startsWith("/pipelines")
+    ? [/^(Hold|Release) /.test(label) ? "patch" : "approve", "pipelines.pipelines.weave.works"]
+    : [label === "Delete" ? "delete" : "patch", "installations.landscaper.gardener.cloud"];
   const check = `kubectl auth can-i ${verb} ${resource} -n ${mine}`;
   return { check, text: `You may not ${verb} ${resource} in namespace ${mine}. To check: ${check}. Whoever manages the roles of this cluster can grant it.` };
 }
@@ -207,7 +209,7 @@ async function mayDoNothing(world, as) {
   }
   assert.deepEqual(await objects(), before);
   const env = { ...world.env, KUBECONFIG: await world.kubeconfig("reader", await world.token(mine, "reader")) };
-  for (const check of new Set(denied.flatMap(({ page }) => ["Delete", "Other"].map((label) => missing(page, label).check)))) {
+  for (const check of new Set(denied.flatMap(({ page }) => ["Delete", "Hold all", "Other"].map((label) => missing(page, label).check)))) {
     assert.equal((await run("/bin/sh", ["-c", check], env)).stdout, "no\n", check);
   }
 }
