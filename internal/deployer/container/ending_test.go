@@ -4,11 +4,13 @@
 package container
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	containerv1alpha1 "espalier.dev/api/deployer/container/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -69,6 +71,33 @@ func TestARunThatIsOverDoesNotBeginAgain(t *testing.T) {
 	}
 	result := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: namesOf(given.Item).result()}}
 	w.Annotate(result, inside.AnnotationRun, pod.Annotations[inside.AnnotationRun])
+	w.Patch(pod, `{"metadata":{"finalizers":null}}`)
+	w.Delete(pod)
+	testkit.EventuallyGone(t, w.APIServer, pod)
+	if _, err := d.Deploy(t.Context(), given); failure.DetailsOf(err).Reason != "PodLost" {
+		t.Errorf("got %v", err)
+	}
+	if w.Read(pod) {
+		t.Error("the image runs again")
+	}
+}
+
+// A pod may be gone before anybody has seen that it goes. Then nobody knows what the image has done, and it is not run again.
+func TestARunWhosePodIsGoneHasFailed(t *testing.T) {
+	w := testkit.NewWorld(t)
+	d, given := work(w)
+	for range 2 { // The first call makes the pod, the second takes note of it.
+		progress, err := d.Deploy(t.Context(), given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(progress.ProviderStatus)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given.Item.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: namesOf(given.Item).pod()}}
 	w.Patch(pod, `{"metadata":{"finalizers":null}}`)
 	w.Delete(pod)
 	testkit.EventuallyGone(t, w.APIServer, pod)
