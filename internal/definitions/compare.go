@@ -37,7 +37,7 @@ func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options
 		return nil
 	}
 	lost := Missing(existing, wanted)
-	if !isOurs(existing) || len(lost) == 0 {
+	if !IsOurs(existing) || len(lost) == 0 {
 		return nil
 	}
 	return fmt.Errorf("definition %s has fields that this build (%s) does not know, such as %s, so it seems to be of a newer version. %s",
@@ -46,8 +46,8 @@ func Refusal(existing, wanted *apiextensionsv1.CustomResourceDefinition, options
 
 const wayBack = "Start the newer version, or this one without --install-crds: it works with the definitions of the next minor version"
 
-// isOurs tells definitions of Espalier, however they were installed, from those of the controllers that it takes over from.
-func isOurs(definition *apiextensionsv1.CustomResourceDefinition) bool {
+// IsOurs tells definitions of Espalier, however they were installed, from those of the controllers that it takes over from.
+func IsOurs(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	return definition.Annotations[VersionAnnotation] != "" || slices.Contains(definition.Spec.Names.Categories, "espalier")
 }
 

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -66,6 +67,17 @@ func Install(ctx context.Context, config *rest.Config, options Options) ([]Chang
 		return nil, err
 	}
 	return install(ctx, config, crds, options)
+}
+
+// InstallSome is Install for those definitions that a caller chooses.
+func InstallSome(
+	ctx context.Context, config *rest.Config, chosen func(*apiextensionsv1.CustomResourceDefinition) bool, options Options,
+) ([]Change, error) {
+	crds, err := crd.All()
+	if err != nil {
+		return nil, err
+	}
+	return install(ctx, config, slices.DeleteFunc(crds, func(d *apiextensionsv1.CustomResourceDefinition) bool { return !chosen(d) }), options)
 }
 
 //espalier:rights definitions

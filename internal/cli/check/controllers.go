@@ -21,8 +21,10 @@ import (
 )
 
 const (
-	// controllerName is that of the Deployment and of the image; names of leases begin with it.
-	controllerName = "espalier-controller"
+	// ControllerImage is the name of the image of our controllers.
+	ControllerImage = "espalier-controller"
+	// controllerName is that of the Deployment; names of leases begin with it.
+	controllerName = ControllerImage
 	// missedRenewals is how many durations of a lease may pass before its holder counts as lost.
 	missedRenewals = 3
 )
@@ -36,7 +38,7 @@ func (e *examination) controllers(ctx context.Context) {
 	}
 	running := 0
 	for _, deployment := range deployments.Items {
-		if !runs(&deployment, func(image string) bool { return image == controllerName }) {
+		if !Runs(&deployment, ControllerImage) {
 			continue
 		}
 		running++
@@ -107,11 +109,14 @@ func (e *examination) held(lease *coordinationv1.Lease) {
 	}
 }
 
-// foreign are the images of controllers that work on the same objects as ours. Neither knows of the other's locks.
-var foreign = []string{
-	"landscaper-controller", "landscaper-webhooks-server", "target-sync-controller", "helm-deployer-controller",
-	"manifest-deployer-controller", "container-deployer-controller", "mock-deployer-controller", "pipeline-controller",
-}
+// Images of controllers that work on the same objects as ours. Neither knows of the other's locks.
+var (
+	LandscaperImages = []string{
+		"landscaper-controller", "landscaper-webhooks-server", "target-sync-controller", "helm-deployer-controller",
+		"manifest-deployer-controller", "container-deployer-controller", "mock-deployer-controller",
+	}
+	WeaveImages = []string{"pipeline-controller"}
+)
 
 // others looks for controllers that we take over from.
 func (e *examination) others(ctx context.Context) {
@@ -126,7 +131,7 @@ func (e *examination) others(ctx context.Context) {
 	}
 	for _, deployment := range deployments.Items {
 		if deployment.Spec.Replicas != nil && *deployment.Spec.Replicas == 0 ||
-			!runs(&deployment, func(image string) bool { return slices.Contains(foreign, image) }) {
+			!Runs(&deployment, append(slices.Clone(LandscaperImages), WeaveImages...)...) {
 			continue
 		}
 		e.add(level, "Deployment "+deployment.Namespace+"/"+deployment.Name,
@@ -153,12 +158,12 @@ func concernsUs(webhook admissionv1.ValidatingWebhook) bool {
 	})
 }
 
-// runs tells by the names of its images, without registry, tag and digest, what a Deployment is.
-func runs(deployment *appsv1.Deployment, is func(image string) bool) bool {
+// Runs tells by the names of its images, without registry, tag and digest, what a Deployment is.
+func Runs(deployment *appsv1.Deployment, images ...string) bool {
 	for _, container := range deployment.Spec.Template.Spec.Containers {
 		name, _, _ := strings.Cut(container.Image, "@")
 		name, _, _ = strings.Cut(path.Base(name), ":")
-		if is(name) {
+		if slices.Contains(images, name) {
 			return true
 		}
 	}
