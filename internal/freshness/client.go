@@ -64,6 +64,13 @@ func New(cached client.Client, live client.Reader) *Client {
 	}
 }
 
+// Remembers reports whether a client lacks nothing in what it shows of our kinds that this process has written, or one that led before it:
+// what it does not show was never there, or is gone. What other processes write at the same time it may show later.
+func Remembers(c client.Client) bool {
+	fresh, ok := c.(*Client)
+	return ok && fresh.handover != nil
+}
+
 // of returns what is remembered of the kind of an object, nil if nothing is: it is none of ours, or is not read as such from the cache.
 func (c *Client) of(ctx context.Context, object client.Object) (*kind, error) {
 	switch object.(type) {

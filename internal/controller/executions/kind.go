@@ -16,6 +16,8 @@ type kind struct {
 	// cluster reads from the cache, live from the API server.
 	cluster client.Client
 	live    client.Reader
+	// remembers says that the cache lacks nothing that this process has written, or one that led before it.
+	remembers bool
 	// namespaces tells which are being deleted.
 	namespaces ending.Namespaces
 }

@@ -123,7 +123,10 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 // known, should they have lost it.
 func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
 	e := s.Execution
-	known := execution.Recorded(e)
+	known, err := k.mayExist(ctx, e.Namespace, execution.Recorded(e))
+	if err != nil {
+		return err
+	}
 	for i := range s.Items {
 		known = append(known, s.Items[i].Name)
 	}
@@ -137,6 +140,25 @@ func (k *kind) readAllItems(ctx context.Context, s *execution.Snapshot) error {
 	found, _, err := k.readNamed(ctx, e.Namespace, missing(known, list.Items))
 	s.Items, s.Complete = append(list.Items, found...), err == nil
 	return err
+}
+
+// mayExist returns those of recorded names that the API server has to be asked for. A cache that remembers shows each item that was
+// recorded, until it is gone.
+func (k *kind) mayExist(ctx context.Context, namespace string, names []string) ([]string, error) {
+	if !k.remembers {
+		return names, nil
+	}
+	var shown []string
+	for _, name := range names {
+		err := k.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &lsv1alpha1.DeployItem{})
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read deploy item %s: %w", name, err)
+		}
+		if err == nil {
+			shown = append(shown, name)
+		}
+	}
+	return shown, nil
 }
 
 // missing returns the names of which no item is there, each once.

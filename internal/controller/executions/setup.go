@@ -46,9 +46,12 @@ func Setup(mgr ctrl.Manager, opts Options) error {
 	if err := indexItems(mgr); err != nil {
 		return err
 	}
+	k := &kind{
+		cluster: mgr.GetClient(), live: mgr.GetAPIReader(), remembers: freshness.Remembers(mgr.GetClient()), namespaces: ending.Of(mgr),
+	}
 	l := &executionLoop{
 		Name:     "execution",
-		Kind:     &kind{cluster: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: ending.Of(mgr)},
+		Kind:     k,
 		New:      func() *lsv1alpha1.Execution { return &lsv1alpha1.Execution{} },
 		Reader:   mgr.GetClient(),
 		Writer:   mgr.GetClient(),
