@@ -292,11 +292,29 @@ func TestJOB72_JOB44_EveryStateOfThreeItemsThatAreDeleted(t *testing.T) {
 				o.Deleted, o.Complete = true, complete
 				d := execution.Decide(o)
 				complain(t, sane(o, d), o, d)
+				complain(t, tellsLater(o, d), o, d)
 				complain(t, removesInOrder(o.Orphaned, d, acyclic(shape)), o, d)
 				complain(t, letsGoOnlyForCertain(o, d), o, d)
 			}
 		})
 	}
+}
+
+// tellsLater checks that a deletion which can be gone on with from the items alone need not be told at once, and differs in nothing else.
+func tellsLater(o execution.Observed, d execution.Decision) error {
+	o.Remembered = true
+	later := execution.Decide(o)
+	goesOn := slices.ContainsFunc(o.Orphaned, working) ||
+		len(effects[execution.DeleteItems](later))+len(effects[execution.TriggerItems](later)) > 0
+	switch {
+	case later.Next != d.Next || later.Wait != d.Wait || len(later.Do) != len(d.Do):
+		return fmt.Errorf("if it remembers all items, it decides %+v", later)
+	case d.DeferStatusWrite:
+		return fmt.Errorf("nobody is told of a deletion whose items have to be asked for each time")
+	case later.DeferStatusWrite != goesOn:
+		return fmt.Errorf("it is told later: %t", later.DeferStatusWrite)
+	}
+	return nil
 }
 
 func removesInOrder(items []execution.Item, d execution.Decision, ordered bool) error {

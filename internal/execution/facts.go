@@ -46,6 +46,7 @@ func ofExecution(s Snapshot) Observed {
 		Finalizer:        slices.Contains(e.Finalizers, lsv1alpha1.Finalizer),
 		WithoutUninstall: e.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true",
 		Complete:         s.Complete,
+		Remembered:       s.Remembered,
 		FlowOnly:         onlyFlowChanged(e),
 	}
 	if !o.Continuous {

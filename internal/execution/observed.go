@@ -42,7 +42,9 @@ type Observed struct {
 	Orphaned []Item
 	// Complete says that there are no more objects than those of Wanted and Orphaned.
 	Complete bool
-	Export   Export
+	// Remembered says that nothing that this controller has written, or one before it, is missing there.
+	Remembered bool
+	Export     Export
 
 	// Facts of the job flow:
 
@@ -167,8 +169,10 @@ func (o Observed) Removing() bool {
 }
 
 // undetermined reports whether it is not known for certain that a job which arrived is to delete the execution: it may have
-// started items before the execution was deleted.
-func (o Observed) undetermined() bool { return o.Fresh() && o.Removing() && !o.Complete }
+// started items before the execution was deleted, and nobody but this controller does that.
+func (o Observed) undetermined() bool {
+	return o.Fresh() && o.Removing() && !o.Complete && !o.Remembered
+}
 
 // preparing reports whether the job has not come beyond Init. A phase that executions do not have is begun anew.
 func (o Observed) preparing() bool {
@@ -185,7 +189,7 @@ func NeedsComplete(o Observed) bool {
 	case o.Continuous:
 		return o.Operation == lsv1alpha1.OperationAbort || o.Deleted && len(o.Orphaned) == 0
 	default:
-		return o.Running() && (o.endsEarly() || o.Removing() && (o.Fresh() || removalOf(o.Orphaned).over()))
+		return o.Running() && (o.endsEarly() || o.undetermined() || o.Removing() && removalOf(o.Orphaned).over())
 	}
 }
 

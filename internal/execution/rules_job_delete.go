@@ -20,6 +20,9 @@ func remove(o Observed) Decision {
 	case !r.over():
 		d := o.await(lsv1alpha1.ReasonWaitingForSubObjects, r.awaited)
 		d.Do = r.effects(o)
+		// A deletion that does not take long is told by the installation alone. Whoever goes on with it finds the same in the items, unless
+		// he has to ask the API server for them each time.
+		d.DeferStatusWrite = o.Remembered
 		return d
 	case !o.Complete:
 		return Decision{

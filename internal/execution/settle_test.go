@@ -139,9 +139,12 @@ func TestJOB40_AJobThatHasStartedItemsIsFinishedBeforeADeletion(t *testing.T) {
 		after.Phase != "" {
 		t.Errorf("without certainty the status becomes %+v", e.Status)
 	}
-	o.Complete = true
-	if d := execution.Decide(o); d.Next != lsv1alpha1.PhaseInitDelete {
-		t.Errorf("nothing was started: decided %+v", d)
+	certain, remembered := o, o
+	certain.Complete, remembered.Remembered = true, true
+	for _, o := range []execution.Observed{certain, remembered} {
+		if d := execution.Decide(o); d.Next != lsv1alpha1.PhaseInitDelete || execution.NeedsComplete(o) {
+			t.Errorf("nothing was started: decided %+v", d)
+		}
 	}
 	object.Status.JobID = job
 	if d := execution.Decide(look(e, object)); d.Next != lsv1alpha1.PhaseInit {

@@ -18,6 +18,9 @@ type Snapshot struct {
 	// Complete says that Items come from the API server itself: what is missing does not exist. From a cache it may
 	// just not be visible yet.
 	Complete bool
+	// Remembered says that Items lack nothing that this controller has written, or one that led before it. What others have done may
+	// not be visible yet.
+	Remembered bool
 	// Gone are recorded names that a read from the API server did not find.
 	Gone []string
 	// Exports are the contents of the Secrets with the exports of deploy items, by the name of the deploy item. One that

@@ -32,6 +32,8 @@ type world struct {
 	// history are the deploy items after each write; the last entry is the truth, seen is what the cache shows.
 	history []map[string]*lsv1alpha1.DeployItem
 	seen    int
+	// own is where in the history the last write of the controller is.
+	own     int
 	version int
 	// outcomes says which items fail, failsDelete which cannot be deleted.
 	outcomes, failsDelete map[string]bool
@@ -85,7 +87,7 @@ func (w *world) catchUp(all bool) {
 
 func (w *world) snapshot() execution.Snapshot {
 	e := w.execution.DeepCopy()
-	s := execution.Snapshot{Execution: e, Now: w.now}
+	s := execution.Snapshot{Execution: e, Now: w.now, Remembered: w.seen >= w.own}
 	for _, item := range w.history[w.seen] {
 		s.Items = append(s.Items, *item.DeepCopy())
 	}
@@ -219,6 +221,7 @@ func (w *world) actOnEach(e *lsv1alpha1.Execution, effect execution.Effect, cras
 		if err != nil {
 			return nil, err
 		}
+		w.own = len(w.history) - 1
 		written[object.Name] = execution.Object{Name: object.Name, UID: object.UID, Version: object.ResourceVersion}
 	}
 	return written, nil

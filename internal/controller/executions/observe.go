@@ -25,7 +25,7 @@ import (
 // without a job.
 func (k *kind) Observe(ctx context.Context, e *lsv1alpha1.Execution, now time.Time) (execution.Observed, error) {
 	ends, err := k.namespaces.Ends(ctx, e.Namespace)
-	s := execution.Snapshot{Execution: e, Now: now, NamespaceEnds: ends}
+	s := execution.Snapshot{Execution: e, Now: now, NamespaceEnds: ends, Remembered: k.remembers}
 	if ends && err == nil {
 		err = k.readEnding(ctx, &s)
 	}
