@@ -36,6 +36,8 @@ type Snapshot struct {
 
 	// NamespaceEnds says that the namespace is being deleted.
 	NamespaceEnds bool
+	// Limits are the quotas of the namespace.
+	Limits Limits
 
 	// Imports and ExportsGone matter in the continuous flow. Imports are as they were read; nil if nobody has read them, which counts as if
 	// they had not changed. ExportsGone names objects that the installation has exported and that do not exist.
@@ -67,6 +69,7 @@ func NewObserved(s Snapshot) Observed {
 		Deleting:         !inst.DeletionTimestamp.IsZero(),
 		DeletionAsked:    run.DeletionAsked(inst),
 		NamespaceEnds:    s.NamespaceEnds,
+		Limits:           s.Limits,
 		LabelLost:        inst.Labels[lsv1alpha1.EncompassedByLabel] == "" && (!root || s.RecordedBy != ""),
 		Parent:           cmp.Or(ParentOf(inst), s.RecordedBy),
 		Lost:             s.Lost,

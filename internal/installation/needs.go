@@ -21,6 +21,8 @@ const (
 	NeedRestored Need = "restored"
 	// NeedSuccessors asks for Observed.Successors as they are now: they may have changed while the exports were written.
 	NeedSuccessors Need = "successors"
+	// NeedTurn asks for Observed.Turn.
+	NeedTurn Need = "turn"
 )
 
 // Needs says which facts the next decision needs that were not read yet; empty if none.
@@ -28,6 +30,9 @@ func Needs(o Observed) Need {
 	for _, effect := range decide(o).Do {
 		switch effect.(type) {
 		case Prepare:
+			if o.needsTurn() {
+				return NeedTurn
+			}
 			if o.Plan == nil {
 				return NeedPlan
 			}

@@ -72,6 +72,11 @@ type Observed struct {
 	// Orphaned are children that the blueprint no longer contains.
 	Orphaned []Child
 
+	// Limits are the quotas of the namespace, as far as the next phase may depend on them. Turn is where the job stands among others; nil
+	// unless Needs has asked for it.
+	Limits Limits
+	Turn   *Turn
+
 	// Plan is what the blueprint asks for, Exporting what is exported; nil unless Needs has asked for it. Below are the objects that the plan
 	// starts from.
 	Plan      *Plan

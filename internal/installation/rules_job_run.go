@@ -64,6 +64,9 @@ func decideInit(o Observed) Decision {
 		d.DeferStatusWrite = !o.Root
 		return d
 	}
+	if o.Turn != nil && !o.Turn.Open() {
+		return awaitTurn(*o.Turn)
+	}
 	return Decision{
 		Do:   []Effect{Prepare{}},
 		Next: lsv1alpha1.PhaseCleanupOrphaned,

@@ -65,6 +65,9 @@ type Options struct {
 	// Containers are about the pods of the container deployer.
 	Containers ContainerOptions
 
+	// Quotas limit what a namespace may have.
+	Quotas QuotaOptions
+
 	// Registries are about what is read from registries.
 	Registries RegistryOptions
 	// registries are shared by all controllers of a manager.
@@ -98,6 +101,7 @@ func DefaultOptions() Options {
 		DeployItemPickupTimeout:         lsv1alpha1.NewDuration(deployitem.DefaultPickupTimeout),
 		Pipelines:                       defaultPipelineOptions(),
 		Containers:                      defaultContainerOptions(),
+		Quotas:                          defaultQuotaOptions(),
 		Registries:                      defaultRegistryOptions(),
 		MetricsAddress:                  ":8080",
 		ProbeAddress:                    ":8081",
@@ -164,6 +168,7 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 	)
 	o.Pipelines.addFlags(flags)
 	o.Containers.addFlags(flags)
+	o.Quotas.addFlags(flags)
 	o.Registries.addFlags(flags)
 }
 
@@ -226,7 +231,7 @@ func (o *Options) Validate() error {
 	}
 	return errors.Join(
 		o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate(),
-		o.validateProfiling(),
+		o.Quotas.validate(), o.validateProfiling(),
 	)
 }
 

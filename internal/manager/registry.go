@@ -82,6 +82,7 @@ var all = []Controller{
 				Registries:   opts.registries,
 				Verification: installations.VerificationPolicy(opts.Registries.Verification),
 				Git:          artifact.NewGit(dialRules(mgr)),
+				Quotas:       opts.Quotas.limits(),
 			})
 		},
 	},

@@ -82,6 +82,10 @@ const (
 	ReasonWaitingForDeployer = "WaitingForDeployer"
 	// ReasonWaitingForReadiness says that what was deployed is not ready yet.
 	ReasonWaitingForReadiness = "WaitingForReadiness"
+	// ReasonWaitingForJobs says that as many jobs as the quota of the namespace permits are under way.
+	ReasonWaitingForJobs = "WaitingForJobs"
+	// ReasonWaitingForQuota says that a ResourceQuota of the namespace leaves no room for an object.
+	ReasonWaitingForQuota = "WaitingForQuota"
 )
 
 // Condition is one aspect of an object's state.

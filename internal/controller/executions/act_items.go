@@ -18,7 +18,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/child"
-	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/masking"
@@ -117,7 +116,7 @@ func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execut
 		return item, nil
 	}
 	if !apierrors.IsAlreadyExists(err) {
-		return item, ending.Refused(refusal(i, err))
+		return item, noRoom(refusal(i, err))
 	}
 	var existing lsv1alpha1.DeployItem
 	if err := k.live.Get(ctx, client.ObjectKeyFromObject(item), &existing); err != nil {

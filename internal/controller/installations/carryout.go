@@ -15,7 +15,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/child"
-	"espalier.dev/internal/controller/ending"
 	"espalier.dev/internal/installation"
 )
 
@@ -114,7 +113,7 @@ func (k *kind) writeState(ctx context.Context, wanted *corev1.Secret, exists boo
 			return nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
-			return ending.Refused(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
+			return noRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
 		}
 	}
 	// The state has one writer, and the last run counts.

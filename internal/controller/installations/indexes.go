@@ -46,6 +46,7 @@ func addIndexes(mgr ctrl.Manager) error {
 	}{
 		{&lsv1alpha1.Installation{}, parentIndex, parentOf},
 		{&lsv1alpha1.Installation{}, recordIndex, func(o client.Object) []string { return knownSubs(o.(*lsv1alpha1.Installation)) }},
+		{&lsv1alpha1.Installation{}, jobIndex, jobsUnderWay},
 		{&lsv1alpha1.Installation{}, importsIndex, keysBy(installation.ImportsOf)},
 		{&lsv1alpha1.Installation{}, exportsIndex, keysBy(installation.ExportsOf)},
 		{&lsv1alpha1.DataObject{}, sourceIndex, label(lsv1alpha1.DataObjectSourceLabel)},

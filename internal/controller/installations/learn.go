@@ -19,12 +19,13 @@ import (
 // too.
 func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) installation.Observed {
 	run := runOf(inst)
+	o = k.learnTurn(ctx, inst, o)
 	switch installation.Needs(o) {
 	case installation.NeedPlan:
 		if o.Continuous {
 			run.Version = o.UpdateVersion()
 		}
-		o.Plan = k.plan(ctx, k.inputs(ctx, inst, o, run, reading{imports: asked(inst, run)}))
+		o.Plan = k.quotas.within(ctx, inst, k.plan(ctx, k.inputs(ctx, inst, o, run, reading{imports: asked(inst, run)})))
 	case installation.NeedExports:
 		var in installation.Inputs
 		if o.Continuous {
@@ -42,6 +43,20 @@ func (k *kind) Learn(ctx context.Context, inst *lsv1alpha1.Installation, o insta
 		}
 		o.SuccessorsRead = true
 	}
+	return o
+}
+
+// learnTurn finds out whether a job may begin, if that is what the next decision needs. A place that is free is taken then.
+func (k *kind) learnTurn(ctx context.Context, inst *lsv1alpha1.Installation, o installation.Observed) installation.Observed {
+	if o.Limits.ConcurrentJobs == 0 || installation.Needs(o) != installation.NeedTurn {
+		return o
+	}
+	turn, err := k.quotas.take(ctx, inst, o.Limits.ConcurrentJobs)
+	if err != nil {
+		o.Turn, o.Plan = &installation.Turn{}, &installation.Plan{Err: err}
+		return o
+	}
+	o.Turn = turn
 	return o
 }
 

@@ -23,6 +23,7 @@ const installationKind = "Installation"
 
 // Observe implements loop.Kind.
 func (k *kind) Observe(ctx context.Context, inst *lsv1alpha1.Installation, now time.Time) (installation.Observed, error) {
+	k.quotas.observed(inst)
 	ends, err := k.namespaces.Ends(ctx, inst.Namespace)
 	if err != nil {
 		return installation.NewObserved(installation.Snapshot{Installation: inst, Now: now}), err
@@ -77,6 +78,12 @@ func (k *kind) observeJob(ctx context.Context, inst *lsv1alpha1.Installation, no
 	if !o.Job.Running() && installation.Decide(o).Wait && !o.MayGiveUp() {
 		// Nothing begins, so nothing else matters.
 		return o, nil
+	}
+	if o.Root && beforePrepare(o.Phase) {
+		var err error
+		if s.Limits, _, err = k.quotas.limits(ctx, inst.Namespace); err != nil {
+			return o, err
+		}
 	}
 	if err := k.observeSiblings(ctx, &s); err != nil {
 		return o, err

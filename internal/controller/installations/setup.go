@@ -47,6 +47,8 @@ type Options struct {
 	Git        *artifact.Git
 	// Verification says whose signatures are checked.
 	Verification VerificationPolicy
+	// Quotas are those of namespaces that name none.
+	Quotas Limits
 	// Clock is the real one if nil.
 	Clock clock.PassiveClock
 }
@@ -86,6 +88,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		clusters:   clusters,
 		namespaces: ending.Of(mgr),
 		recorder:   mgr.GetEventRecorder(Name),
+		quotas:     newQuotas(mgr.GetClient(), options.Quotas),
 	}
 	l := &installationLoop{
 		Name:   Name,
@@ -101,7 +104,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}
 	w := waker{reader: mgr.GetClient(), losses: &k.losses}
-	err = ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{}).
+	err = k.quotas.watch(ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{})).
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(w.relatives), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.DataObject{}, handler.EnqueueRequestsFromMapFunc(w.importers(kindDataObject)), builder.WithPredicates(appears())).
@@ -143,6 +146,7 @@ type kind struct {
 	namespaces ending.Namespaces
 	losses     losses
 	recorder   events.EventRecorder
+	quotas     *quotas
 }
 
 // Phase implements loop.Kind.
@@ -156,5 +160,9 @@ func (k *kind) Decide(o installation.Observed) installation.Decision { return in
 
 // Settle implements loop.Kind.
 func (k *kind) Settle(inst *lsv1alpha1.Installation, o installation.Observed, d installation.Decision, err error) installation.Observed {
-	return installation.Settle(inst, o, d, err)
+	o = installation.Settle(inst, o, d, err)
+	if d.Wait || err != nil {
+		k.quotas.settled(inst)
+	}
+	return o
 }

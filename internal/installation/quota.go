@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// Quota is something of which a namespace may have only so much.
+type Quota string
+
+// All quotas.
+const (
+	QuotaInstallations  Quota = "installations"
+	QuotaDeployItems    Quota = "deploy-items"
+	QuotaRenderedBytes  Quota = "rendered-bytes"
+	QuotaConcurrentJobs Quota = "concurrent-jobs"
+)
+
+var quotas = []Quota{QuotaInstallations, QuotaDeployItems, QuotaRenderedBytes, QuotaConcurrentJobs}
+
+// QuotaAnnotations is the prefix of the annotations by which a Namespace has quotas of its own.
+const QuotaAnnotations = "quota.espalier.dev/"
+
+// Unlimited as a quota means that there is none.
+const Unlimited = "unlimited"
+
+// ReasonQuotaExceeded is the reason of a job that fails because its namespace may not have as much as it needs.
+const ReasonQuotaExceeded = "QuotaExceeded"
+
+// Limits are the quotas of a namespace. Zero means that there is none.
+type Limits struct{ Installations, DeployItems, RenderedBytes, ConcurrentJobs int64 }
+
+func (l *Limits) of(quota Quota) *int64 {
+	switch quota {
+	case QuotaInstallations:
+		return &l.Installations
+	case QuotaDeployItems:
+		return &l.DeployItems
+	case QuotaRenderedBytes:
+		return &l.RenderedBytes
+	default:
+		return &l.ConcurrentJobs
+	}
+}
+
+// Counts reports whether objects have to be counted, Measures whether their contents have to be looked at for that.
+func (l Limits) Counts() bool { return l.Installations > 0 || l.Measures() }
+
+// Measures reports whether the contents of objects matter.
+func (l Limits) Measures() bool { return l.DeployItems > 0 || l.RenderedBytes > 0 }
+
+// Overridden returns the limits with those in their place that the annotations of a Namespace name, and what is wrong with annotations
+// that have no effect.
+func (l Limits) Overridden(namespace string, annotations map[string]string) (limits Limits, problems []string) {
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		word, ours := strings.CutPrefix(name, QuotaAnnotations)
+		if !ours {
+			continue
+		}
+		quota := Quota(word)
+		if !slices.Contains(quotas, quota) {
+			problems = append(problems, fmt.Sprintf("annotation %s of namespace %s has no effect: the quotas are %s",
+				shortened(name, maxQuoted), namespace, listQuotas()))
+			continue
+		}
+		limit, err := ParseLimit(quota, annotations[name])
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("annotation %s of namespace %s is %q and has no effect, so the quota is %s: %v",
+				name, namespace, shortened(annotations[name], maxQuoted), told(quota, *l.of(quota)), err))
+			continue
+		}
+		*l.of(quota) = limit
+	}
+	return l, problems
+}
+
+// maxQuoted is how many characters of something wrong are quoted.
+const maxQuoted = 60
+
+func listQuotas() string {
+	words := make([]string, len(quotas))
+	for i, quota := range quotas {
+		words[i] = string(quota)
+	}
+	return strings.Join(words, ", ")
+}
+
+// ParseLimit reads a quota: a number of at least 1, for bytes also with a suffix as in 64Mi, or unlimited, which is zero.
+func ParseLimit(quota Quota, text string) (int64, error) {
+	if text == Unlimited {
+		return 0, nil
+	}
+	if quota == QuotaRenderedBytes {
+		bytes, err := resource.ParseQuantity(text)
+		if err != nil || bytes.Value() < 1 {
+			return 0, fmt.Errorf("write a number of bytes of at least 1, such as 64Mi, or %s", Unlimited)
+		}
+		return bytes.Value(), nil
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 1 {
+		return 0, fmt.Errorf("write a number of at least 1, or %s", Unlimited)
+	}
+	return number, nil
+}
+
+// told writes an amount for people.
+func told(quota Quota, amount int64) string {
+	switch {
+	case amount == 0:
+		return Unlimited
+	case quota == QuotaRenderedBytes && amount%1024 == 0:
+		return resource.NewQuantity(amount, resource.BinarySI).String()
+	default:
+		return strconv.FormatInt(amount, 10)
+	}
+}
+
+// Piece is an object that counts: an installation, or an execution with its deploy items.
+type Piece struct {
+	Kind        ChildKind
+	Name        string
+	DeployItems int64
+	// Bytes is what templates have rendered of it, as JSON.
+	Bytes int64
+}
+
+// PieceOfExecution measures an execution by its spec, so that deploy items count before they exist.
+func PieceOfExecution(e *lsv1alpha1.Execution) Piece {
+	piece := Piece{Kind: ChildExecution, Name: e.Name}
+	items, err := e.Spec.Items()
+	if err != nil {
+		// Nobody can make deploy items of it.
+		piece.Bytes = int64(len(e.Spec.DeployItemsCompressed))
+		return piece
+	}
+	piece.DeployItems, piece.Bytes = int64(len(items)), size(items)
+	return piece
+}
+
+// PieceOfInstallation measures an installation. The spec of a root was written by somebody, and not rendered.
+func PieceOfInstallation(inst *lsv1alpha1.Installation) Piece {
+	piece := Piece{Kind: ChildInstallation, Name: inst.Name}
+	if !IsRoot(inst) {
+		piece.Bytes = size(inst.Spec)
+	}
+	return piece
+}
+
+func size(value any) int64 {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return 0
+	}
+	return int64(len(text))
+}
+
+// Pieces are the objects that a plan has written.
+func (p *Plan) Pieces() []Piece {
+	var pieces []Piece
+	for _, sub := range p.Subs {
+		pieces = append(pieces, PieceOfInstallation(sub.Wanted))
+	}
+	if p.Execution != nil {
+		pieces = append(pieces, PieceOfExecution(p.Execution.Wanted))
+	}
+	return pieces
+}
+
+// drops are the objects that a plan has deleted.
+func (p *Plan) drops() []Piece {
+	var pieces []Piece
+	for _, orphan := range p.OrphanedSubs {
+		pieces = append(pieces, Piece{Kind: ChildInstallation, Name: orphan.Name})
+	}
+	if p.OrphanedExecution != nil {
+		pieces = append(pieces, Piece{Kind: ChildExecution, Name: p.OrphanedExecution.Name})
+	}
+	return pieces
+}
+
+// Stock is what a namespace has and may have when an installation makes its plan.
+type Stock struct {
+	Namespace string
+	Limits    Limits
+	// There are the objects that exist, Coming those that others are about to write.
+	There, Coming []Piece
+	// Place is which installation of the namespace this one is, counted by age, if it is a root that has nothing below it yet; else zero.
+	Place int64
+}
+
+// Refuse says which quota a plan exceeds, nil if none. A plan is refused as a whole, before any of its objects is written. One that needs
+// no more than there is goes on: a quota that is lowered takes nothing away.
+func (s Stock) Refuse(p *Plan) error {
+	if limit := s.Limits.Installations; limit > 0 && s.Place > limit {
+		return exceeded(QuotaInstallations, fmt.Sprintf(
+			"namespace %s may have at most %d installations, and %d were created before this one", s.Namespace, limit, s.Place-1))
+	}
+	before := usage(s.There, s.Coming)
+	kept := slices.DeleteFunc(slices.Clone(s.There), func(there Piece) bool {
+		return slices.ContainsFunc(p.drops(), there.is)
+	})
+	after := usage(kept, s.Coming, p.Pieces())
+	for _, quota := range []Quota{QuotaInstallations, QuotaDeployItems, QuotaRenderedBytes} {
+		limit, used, wanted := *s.Limits.of(quota), *before.of(quota), *after.of(quota)
+		if limit > 0 && wanted > limit && wanted > used {
+			return exceeded(quota, fmt.Sprintf("namespace %s may have at most %s %s: it has %d, and this installation needs %d more",
+				s.Namespace, told(quota, limit), nounOf(quota), used, wanted-used))
+		}
+	}
+	return nil
+}
+
+// nounOf names what a quota counts.
+func nounOf(quota Quota) string {
+	switch quota {
+	case QuotaDeployItems:
+		return "deploy items"
+	case QuotaRenderedBytes:
+		return "bytes of rendered deploy items and nested installations"
+	default:
+		return string(quota)
+	}
+}
+
+func exceeded(quota Quota, what string) error {
+	return failure.Terminalf(
+		failure.Details{
+			Operation: "CheckQuota", Reason: ReasonQuotaExceeded, Codes: []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+		},
+		"quota exceeded: %s. Delete installations that are no longer needed, or ask a cluster administrator to raise the quota "+
+			"(annotation %s of the namespace); then start a new job", what, QuotaAnnotations+string(quota),
+	)
+}
+
+// is reports whether two pieces are the same object.
+func (p Piece) is(other Piece) bool { return p.Kind == other.Kind && p.Name == other.Name }
+
+// usage adds up pieces. Of an object that is in several lists the last one counts.
+func usage(lists ...[]Piece) Limits {
+	type object struct {
+		kind ChildKind
+		name string
+	}
+	latest := map[object]Piece{}
+	for _, list := range lists {
+		for _, piece := range list {
+			latest[object{piece.Kind, piece.Name}] = piece
+		}
+	}
+	var sum Limits
+	for _, piece := range latest {
+		if piece.Kind == ChildInstallation {
+			sum.Installations++
+		}
+		sum.DeployItems += piece.DeployItems
+		sum.RenderedBytes += piece.Bytes
+	}
+	return sum
+}
+
+// PlaceOf says which installation of its namespace one is, counted by age, if it is a root that has nothing below it yet; else zero: what
+// has been installed once is not taken back.
+func PlaceOf(inst *lsv1alpha1.Installation, all []*lsv1alpha1.Installation) int64 {
+	if !IsRoot(inst) || inst.Status.SubInstCache != nil || inst.Status.ExecutionReference != nil {
+		return 0
+	}
+	place := int64(1)
+	for _, other := range all {
+		older := cmp.Or(other.CreationTimestamp.Compare(inst.CreationTimestamp.Time), strings.Compare(other.Name, inst.Name))
+		if older < 0 {
+			place++
+		}
+	}
+	return place
+}
