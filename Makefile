@@ -212,7 +212,8 @@ PLATFORMS         ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/a
 RELEASES          ?= https://espalier.dev/releases/$(VERSION)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 MAKE_RELEASE = SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' go run ./internal/release -version '$(VERSION)' \
-	-revision '$(shell git rev-parse HEAD 2>/dev/null)' -address '$(RELEASES)' -ldflags '$(strip $(STAMPS))' $(if $(filter no,$(UI)),-pages=false)
+	-revision '$(shell git rev-parse HEAD 2>/dev/null)' -address '$(RELEASES)' -ldflags '$(strip $(STAMPS))' $(if $(filter no,$(UI)),-pages=false) \
+	$(if $(SIGN),-sign '$(SIGN)')
 
 .PHONY: release
 release: optional-ui ## Build the artefacts of a release for PLATFORMS into dist: programs, images, manifests, chart, checksums.

@@ -213,7 +213,8 @@ var layers = slices.Concat(
 			// The tool behind "make release".
 			folders: []string{"internal/release"},
 			libraries: []string{
-				"github.com/opencontainers", "helm.sh/helm/v4/pkg/chart", "sigs.k8s.io/kustomize", "sigs.k8s.io/yaml",
+				"github.com/opencontainers", "golang.org/x/crypto/ssh", "helm.sh/helm/v4/pkg/chart",
+				"sigs.k8s.io/kustomize", "sigs.k8s.io/yaml",
 			},
 		},
 		{folders: []string{"internal/testkit"}, sees: []string{everything}},
