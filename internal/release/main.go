@@ -45,6 +45,7 @@ func parse(args []string, environment func(string) string) (options, error) {
 	flags.StringVar(&parts, "parts", "", "only these of "+strings.Join(allParts, ", "))
 	flags.StringVar(&opts.address, "address", "", "where the artefacts will be published")
 	flags.StringVar(&opts.linkFlags, "ldflags", "", "flags for the linker, beside those that leave out what differs between machines")
+	flags.StringVar(&opts.keyFile, "sign", "", "file with an Ed25519 key of OpenSSH that signs the checksums (default: they are not signed)")
 	flags.BoolVar(&opts.pages, "pages", true, "insist on the pages of the web UI, which \"make ui\" builds")
 	if err := flags.Parse(args); err != nil {
 		return opts, err

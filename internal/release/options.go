@@ -104,11 +104,13 @@ type options struct {
 	time              time.Time
 	address           string
 	linkFlags         string
-	pages             bool
-	products          []product
-	platforms         []platform
-	parts             []string
-	progress          io.Writer
+	// keyFile has the key that signs; empty leaves the release unsigned.
+	keyFile   string
+	pages     bool
+	products  []product
+	platforms []platform
+	parts     []string
+	progress  io.Writer
 }
 
 func (o *options) setPlatforms(texts []string) error {

@@ -20,6 +20,7 @@ import (
 	"espalier.dev/internal/release/krew"
 	"espalier.dev/internal/release/manifest"
 	"espalier.dev/internal/release/sbom"
+	"espalier.dev/internal/release/signature"
 )
 
 // release is the making of one.
@@ -34,7 +35,12 @@ type release struct {
 	// plugins and images are what came out for the files that list them.
 	plugins []krew.Archive
 	images  []string
+	// key signs, if there is one.
+	key *signature.Key
 }
+
+// sumsFile has the checksums of all other files.
+const sumsFile = "checksums.txt"
 
 // build is a program for one platform.
 type build struct {
@@ -78,12 +84,29 @@ func (r *release) prepare() error {
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty: remove it, so that nothing of an earlier release stays", r.out)
 	}
-	if err := r.checkPages(); err != nil {
+	if err := errors.Join(r.checkPages(), r.readKey()); err != nil {
 		return err
 	}
 	if r.work, err = os.MkdirTemp("", "espalier-release-"); err != nil {
 		return fmt.Errorf("make a folder for programs: %w", err)
 	}
+	return nil
+}
+
+// readKey comes before everything that takes long.
+func (r *release) readKey() error {
+	if r.keyFile == "" {
+		return nil
+	}
+	text, err := os.ReadFile(r.keyFile)
+	if err != nil {
+		return fmt.Errorf("-sign: %w", err)
+	}
+	key, err := signature.Read(text)
+	if err != nil {
+		return fmt.Errorf("-sign: %s cannot sign: %w", r.keyFile, err)
+	}
+	r.key = &key
 	return nil
 }
 
@@ -360,13 +383,23 @@ func (r *release) writePlugin() error {
 	return r.write("krew.yaml", text)
 }
 
-// writeSums comes last, so that a release without checksums is one that was not finished.
+// writeSums comes last, and the checksums after their signature, so that a release without checksums is one that was not finished.
 func (r *release) writeSums(context.Context) error {
 	sums, err := bundle.Checksums(os.DirFS(r.out))
 	if err != nil {
 		return fmt.Errorf("add up the artefacts: %w", err)
 	}
-	return r.write("checksums.txt", []byte(sums))
+	if r.key != nil {
+		signed, err := r.key.Sign([]byte(sums))
+		if err != nil {
+			return err
+		}
+		if err := r.write(sumsFile+".sig", signed); err != nil {
+			return err
+		}
+		r.say("signed by %s", r.key.Public())
+	}
+	return r.write(sumsFile, []byte(sums))
 }
 
 func (r *release) write(name string, content []byte) error {

@@ -8,9 +8,11 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"io"
 	"maps"
@@ -24,9 +26,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/crypto/ssh"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/content/oci"
 	"sigs.k8s.io/yaml"
+
+	"espalier.dev/internal/release/signature"
 )
 
 // tinyProducts are like ours, of one tiny program.
@@ -319,6 +324,35 @@ func checkList(t *testing.T, files map[string][]byte) {
 	}
 }
 
+// keyFile is a file with a private key.
+func keyFile(t *testing.T) (path string, key signature.Key) {
+	t.Helper()
+	block, err := ssh.MarshalPrivateKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if key, err = signature.Read(pem.EncodeToMemory(block)); err != nil {
+		t.Fatal(err)
+	}
+	return path, key
+}
+
+func TestASignedRelease(t *testing.T) {
+	path, key := keyFile(t)
+	files := released(t, "-platforms=linux/amd64", "-parts=manifests", "-sign="+path)
+	want, err := key.Sign(files["checksums.txt"])
+	if err != nil || !bytes.Equal(files["checksums.txt.sig"], want) {
+		t.Errorf("the signature is of something else: %v\n%s", err, files["checksums.txt.sig"])
+	}
+	if bytes.Contains(files["checksums.txt"], []byte("checksums.txt")) {
+		t.Errorf("the checksums speak of themselves:\n%s", files["checksums.txt"])
+	}
+}
+
 func TestImagesAlone(t *testing.T) {
 	files := released(t, "-platforms=linux/amd64,windows/amd64", "-parts=images")
 	want := []string{
@@ -365,6 +399,10 @@ func TestReleasesThatAreNotMade(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "build espalier for linux/amd64"},
+		"no key": {func(_ *testing.T, o *options) { o.keyFile = filepath.Join(o.root, "nowhere") }, "-sign: open "},
+		"a key that is none": {func(_ *testing.T, o *options) {
+			o.keyFile = filepath.Join(o.root, "LICENSE")
+		}, "LICENSE cannot sign: it is no private key"},
 		"no chart": {func(_ *testing.T, o *options) {
 			o.root = filepath.Join(o.root, "module")
 			o.parts = []string{partManifests}
