@@ -8,57 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"helm.sh/helm/v4/pkg/action"
-	"helm.sh/helm/v4/pkg/kube"
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/config/crd"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/helmrelease"
 )
 
-// helmOn is Helm, connected to a server as its command line is.
-func helmOn(t *testing.T, server *testkit.APIServer) *action.Configuration {
-	t.Helper()
-	flags := genericclioptions.NewConfigFlags(false)
-	flags.KubeConfig, flags.Namespace = ptr.To(server.Kubeconfig()), ptr.To(system)
-	config := action.NewConfiguration()
-	if err := config.Init(flags, system, "secret"); err != nil {
-		t.Fatal(err)
-	}
-	return config
-}
-
-func install(t *testing.T, config *action.Configuration, values string) error {
-	t.Helper()
-	run := action.NewInstall(config)
-	run.ReleaseName, run.Namespace, run.CreateNamespace, run.WaitStrategy = "espalier", system, true, kube.HookOnlyStrategy
-	_, err := run.RunWithContext(t.Context(), packedChart(t), parsed(t, values))
-	return err
-}
-
-func upgrade(t *testing.T, config *action.Configuration, values string) {
-	t.Helper()
-	run := action.NewUpgrade(config)
-	run.Namespace, run.WaitStrategy = system, kube.HookOnlyStrategy
-	if _, err := run.RunWithContext(t.Context(), "espalier", packedChart(t), parsed(t, values)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func uninstall(t *testing.T, config *action.Configuration) {
-	t.Helper()
-	run := action.NewUninstall(config)
-	run.WaitStrategy = kube.HookOnlyStrategy
-	if _, err := run.Run("espalier"); err != nil {
-		t.Fatal(err)
-	}
+// helmOn is the release of the chart on a server.
+func helmOn(server *testkit.APIServer) helmrelease.Release {
+	return helmrelease.Release{Kubeconfig: server.Kubeconfig(), Namespace: system, Name: "espalier"}
 }
 
 func exists(t *testing.T, server *testkit.APIServer, object client.Object) bool {
@@ -73,8 +37,8 @@ func exists(t *testing.T, server *testkit.APIServer, object client.Object) bool 
 // Helm installs, upgrades and uninstalls; what users have made outlives all of it, and so do the definitions.
 func TestAReleaseComesAndGoesWithoutTheObjectsOfUsers(t *testing.T) {
 	server := testkit.NewServer(t)
-	config := helmOn(t, server)
-	if err := install(t, config, ""); err != nil {
+	release := helmOn(server)
+	if err := release.Install(t.Context(), packedChart(t), ""); err != nil {
 		t.Fatal(err)
 	}
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "espalier-controller"}}
@@ -85,12 +49,16 @@ func TestAReleaseComesAndGoesWithoutTheObjectsOfUsers(t *testing.T) {
 	ofUser := testkit.DataObject("default", "of-a-user", 42).Build()
 	createOnceServed(t, server, ofUser)
 
-	upgrade(t, config, "controller: {replicas: 2}")
+	if err := release.Upgrade(t.Context(), packedChart(t), "controller: {replicas: 2}"); err != nil {
+		t.Fatal(err)
+	}
 	if !exists(t, server, deployment) || *deployment.Spec.Replicas != 2 || !exists(t, server, budget) {
 		t.Errorf("two replicas with a budget were wanted: %+v", deployment.Spec)
 	}
 
-	uninstall(t, config)
+	if err := release.Uninstall(); err != nil {
+		t.Fatal(err)
+	}
 	definitions, err := crd.All()
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +72,7 @@ func TestAReleaseComesAndGoesWithoutTheObjectsOfUsers(t *testing.T) {
 		t.Error("the controllers are still there, or an object of a user is gone")
 	}
 
-	if err := install(t, config, ""); err != nil {
+	if err := release.Install(t.Context(), packedChart(t), ""); err != nil {
 		t.Errorf("it cannot be installed again: %v", err)
 	}
 	if !exists(t, server, deployment) || !exists(t, server, ofUser) {

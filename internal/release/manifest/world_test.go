@@ -73,13 +73,18 @@ func split(t *testing.T, text string) []*unstructured.Unstructured {
 	return objects
 }
 
-func packedChart(t *testing.T) *chart.Chart {
+func packedChart(t *testing.T) []byte {
 	t.Helper()
 	packed, err := Chart(chartFolder, Versions{Chart: "1.2.3", App: version}, at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := chartloader.LoadArchive(bytes.NewReader(packed))
+	return packed
+}
+
+func loadedChart(t *testing.T) *chart.Chart {
+	t.Helper()
+	loaded, err := chartloader.LoadArchive(bytes.NewReader(packedChart(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,7 @@ func parsed(t *testing.T, text string) map[string]any {
 // renderWith renders the packed chart by Helm's library, which checks the values by their schema.
 func renderWith(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
-	loaded := packedChart(t)
+	loaded := loadedChart(t)
 	release := common.ReleaseOptions{Name: "espalier", Namespace: system, Revision: 1, IsInstall: true}
 	all, err := util.ToRenderValues(loaded, parsed(t, values), release, common.DefaultCapabilities)
 	if err != nil {

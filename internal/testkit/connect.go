@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import "testing"
+
+// Connect returns an API server that somebody else runs, such as that of a cluster with a node. It can be neither stopped nor started.
+func Connect(t testing.TB, kubeconfig string) *APIServer {
+	t.Helper()
+	s := &APIServer{starts: 1}
+	s.options.Kubeconfig = kubeconfig
+	if err := s.connect(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
