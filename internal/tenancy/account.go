@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenancy
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+const (
+	// ServiceAccountKey is the key of a Context's configurations that names the service account for the work of its objects.
+	ServiceAccountKey = "espalier.dev/serviceAccountName"
+	// DefaultServiceAccount is the one for objects whose Context names none.
+	DefaultServiceAccount = "default"
+
+	// ReasonServiceAccountInvalid is for a Context that names no service account of its namespace.
+	ReasonServiceAccountInvalid = "ServiceAccountInvalid"
+)
+
+// Account is a service account. The zero value is none.
+type Account struct{ Namespace, Name string }
+
+// String is how people write it.
+func (a Account) String() string { return a.Namespace + "/" + a.Name }
+
+// User is what the API server calls it.
+func (a Account) User() string { return "system:serviceaccount:" + a.Namespace + ":" + a.Name }
+
+// Groups are those that the API server puts it into.
+func (a Account) Groups() []string {
+	return []string{"system:serviceaccounts", "system:serviceaccounts:" + a.Namespace, "system:authenticated"}
+}
+
+// accountIn returns the account that a Context names. It is always one of the Context's own namespace.
+func accountIn(of *lsv1alpha1.Context, namespace string) (Account, error) {
+	account := Account{Namespace: namespace, Name: DefaultServiceAccount}
+	named, found := of.Configurations[ServiceAccountKey]
+	if !found {
+		return account, nil
+	}
+	if named.Decode(&account.Name) != nil || len(validation.IsDNS1123Subdomain(account.Name)) > 0 {
+		return Account{}, failure.NewTerminal(failure.Details{
+			Operation: "FindServiceAccount",
+			Reason:    ReasonServiceAccountInvalid,
+			Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
+		}, fmt.Errorf("Context %s/%s: configurations[%q] must be the name of a service account in the namespace %s, without the namespace: "+
+			"fix it, then start a new job", namespace, of.Name, ServiceAccountKey, namespace))
+	}
+	return account, nil
+}

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tenancy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/failure"
+)
+
+// ReasonRightMissing is for work that the service account of a namespace may not do.
+const ReasonRightMissing = "RightMissing"
+
+// The roles for accounts of tenants.
+const (
+	RoleTenant           = "espalier-tenant"
+	RoleTenantContainers = "espalier-tenant-containers"
+)
+
+// Missing is a right that a service account lacks.
+type Missing struct {
+	Account  Account
+	Verb     string
+	Resource schema.GroupResource
+	// Namespace is where the right is missing, empty for the whole cluster.
+	Namespace string
+}
+
+// Error names the right, and says how to grant it.
+func (m *Missing) Error() string {
+	where := "at the cluster scope"
+	if m.Namespace != "" {
+		where = "in namespace " + m.Namespace
+	}
+	return fmt.Sprintf("the service account %s may not %s %s %s, and with --tenancy=strict the work of this namespace is done as "+
+		"this account. It is tried again in growing intervals. To grant the right, %s", m.Account, m.Verb, m.Resource, where, m.remedy())
+}
+
+// remedy is what to do about it.
+func (m *Missing) remedy() string {
+	if role := m.role(); role != "" {
+		return fmt.Sprintf("run: kubectl create rolebinding %s --clusterrole=%s --serviceaccount=%s:%s --namespace=%s",
+			role, role, m.Account.Namespace, m.Account.Name, m.Namespace)
+	}
+	if m.Namespace == "" {
+		return fmt.Sprintf("bind a ClusterRole with the verb %s on %s to the account by a ClusterRoleBinding", m.Verb, m.Resource)
+	}
+	return fmt.Sprintf("bind a Role of namespace %s with the verb %s on %s to the account", m.Namespace, m.Verb, m.Resource)
+}
+
+// role is the one of ours that has the right, empty if none has it.
+func (m *Missing) role() string {
+	if m.Namespace != m.Account.Namespace {
+		return ""
+	}
+	core := m.Resource.Group == ""
+	switch {
+	case m.Resource.Group == lsv1alpha1.GroupName,
+		core && m.Resource.Resource == "secrets" && slices.Contains([]string{"get", "list", "create", "update", "patch", "delete"}, m.Verb),
+		core && m.Resource.Resource == "configmaps" && m.Verb == "get":
+		return RoleTenant
+	case core && m.Resource.Resource == "pods" && m.Verb == "create":
+		return RoleTenantContainers
+	}
+	return ""
+}
+
+// err is an error with a text that says what could not be done. A right may be granted any time, so that it is tried again.
+func (m *Missing) err(text string) error {
+	return failure.NewRetryable(failure.Details{
+		Operation: "UseServiceAccount", Reason: ReasonRightMissing, Codes: []string{string(lsv1alpha1.ErrorUnauthorized)},
+	}, &explained{text: text, cause: m})
+}
+
+// explained is an error in other words.
+type explained struct {
+	text  string
+	cause error
+}
+
+func (e *explained) Error() string { return e.text }
+func (e *explained) Unwrap() error { return e.cause }
+
+// denial is how the authorizer of an API server says no.
+var denial = regexp.MustCompile(
+	`User "([^"]+)" cannot ([a-z]+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`,
+)
+
+// Explain says of an error of a tenant's work which right is missing and how to grant it, if that is the reason. All other errors, and
+// those in shared tenancy, stay what they are.
+func Explain(ctx context.Context, err error) error {
+	tenant := From(ctx)
+	if tenant == nil || err == nil {
+		return err
+	}
+	if tenant.problem != nil && errors.Is(err, tenant.problem) {
+		return tenant.problem // without the request that was never sent
+	}
+	status := apierrors.APIStatus(nil)
+	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || failure.KindOf(err) == failure.Terminal {
+		return err
+	}
+	said := status.Status().Message
+	match := denial.FindStringSubmatch(said)
+	switch {
+	case match == nil:
+		return err
+	case match[2] == "impersonate":
+		return failure.NewRetryable(failure.Details{Operation: "UseServiceAccount", Reason: ReasonRightMissing}, fmt.Errorf(
+			"%w. The controllers run with --tenancy=strict, but may not impersonate service accounts: "+
+				"bind the ClusterRole espalier-tenancy to their account", err))
+	case match[1] != tenant.account.User():
+		return err
+	}
+	missing := &Missing{
+		Account: tenant.account, Verb: match[2], Namespace: match[5],
+		Resource: schema.GroupResource{Group: match[4], Resource: match[3]},
+	}
+	text, words := err.Error(), missing.Error()
+	if strings.Contains(text, said) {
+		text = strings.ReplaceAll(text, said, words)
+	} else {
+		text += ": " + words
+	}
+	return missing.err(text)
+}
