@@ -22,6 +22,7 @@ import (
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/target"
+	"espalier.dev/internal/tenancy"
 )
 
 // call is one of the calls of a deployer that work towards the end of a job.
@@ -168,6 +169,9 @@ func (k *kind) work(ctx context.Context, item *lsv1alpha1.DeployItem, o deployit
 	return work, err
 }
 
+// targets is what rights call Targets.
+var targets = lsv1alpha1.SchemeGroupVersion.WithResource("targets").GroupResource()
+
 func (k *kind) clusterOf(ctx context.Context, key client.ObjectKey) (*lsv1alpha1.Target, *target.Cluster, error) {
 	t, err := readTarget(ctx, k.client, key)
 	if err != nil {
@@ -175,6 +179,9 @@ func (k *kind) clusterOf(ctx context.Context, key client.ObjectKey) (*lsv1alpha1
 	}
 	if t == nil {
 		return nil, nil, &failure.Wait{Reason: lsv1alpha1.ReasonNoTargetFound, For: "Target " + key.String()}
+	}
+	if err := tenancy.From(ctx).MayGet(ctx, targets, key); err != nil {
+		return nil, nil, fmt.Errorf("use Target %s: %w", key, err)
 	}
 	if k.opts.Clusters == nil || t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster {
 		return t, nil, nil

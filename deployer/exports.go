@@ -17,6 +17,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/tenancy"
 )
 
 func exportsOf(progress Progress) ([]byte, error) {
@@ -87,6 +88,7 @@ func configurationProblem(cause error) error {
 
 // DropExports deletes the Secret with the exports of an item, if it is there and belongs to the item.
 func DropExports(ctx context.Context, live client.Reader, writer client.Writer, item *lsv1alpha1.DeployItem) error {
+	ctx = tenancy.Own(ctx) // what was made for an item goes with it, whatever rights its namespace still has
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: item.Namespace, Name: deployitem.ExportSecretName(item.Name)}
 	if err := live.Get(ctx, key, secret); err != nil {

@@ -20,6 +20,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/masking"
+	"espalier.dev/internal/tenancy"
 )
 
 // Reader reads what is confidential.
@@ -84,7 +85,7 @@ func (s *search) read(ctx context.Context, id dataflow.ObjectID, object client.O
 		return false, nil
 	}
 	s.seen[id] = true
-	err = s.live.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: id.Name}, object)
+	err = s.live.Get(tenancy.Own(ctx), client.ObjectKey{Namespace: s.namespace, Name: id.Name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("read %s %s/%s: %w", id.Kind, s.namespace, id.Name, err)
 	}

@@ -25,6 +25,7 @@ import (
 	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/target"
+	"espalier.dev/internal/tenancy"
 )
 
 // Options are what a Fleet needs.
@@ -39,6 +40,9 @@ type Options struct {
 
 	// Clock tells since when something cannot be read. If it is nil, it is the real one.
 	Clock clock.PassiveClock
+
+	// Tenancy says with whose rights a cluster is reached: in strict tenancy, those of the namespace that its GitopsCluster or Target is in.
+	Tenancy *tenancy.Strict
 }
 
 // Fleet follows applications. Its methods may be called from several goroutines, and none of them but Start and Close waits for
@@ -72,7 +76,7 @@ func New(options Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		clock: options.Clock, timing: defaultTiming, page: defaultPage, resolver: &resolver{host: host, clusters: options.Clusters},
+		clock: options.Clock, timing: defaultTiming, page: defaultPage, resolver: &resolver{host: host, clusters: options.Clusters, tenancy: options.Tenancy},
 		index: newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
 	}
 	f.lifetime, f.end = context.WithCancel(context.Background())

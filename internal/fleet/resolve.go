@@ -22,12 +22,14 @@ import (
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/target"
+	"espalier.dev/internal/tenancy"
 )
 
 var (
 	secretKind        = corev1.SchemeGroupVersion.WithKind("Secret")
 	gitopsClusterKind = gitops.SchemeGroupVersion.WithKind(string(pipelines.ClusterKindGitopsCluster))
 	targetKind        = lsv1alpha1.SchemeGroupVersion.WithKind(string(pipelines.ClusterKindTarget))
+	targetResource    = lsv1alpha1.SchemeGroupVersion.WithResource("targets").GroupResource()
 )
 
 // objectName names an object of the management cluster.
@@ -67,10 +69,12 @@ func isVerdict(err error) bool {
 type resolver struct {
 	host     client.WithWatch
 	clusters *target.Clusters
+	tenancy  *tenancy.Strict
 }
 
 // find reads where a cluster is. The objects of the place are valid even if there is an error.
 func (r *resolver) find(ctx context.Context, key ClusterKey) (place, error) {
+	ctx = r.tenancy.Within(ctx, key.Namespace)
 	switch {
 	case key.IsManagement():
 		return r.management(), nil
@@ -154,6 +158,9 @@ func (r *resolver) target(ctx context.Context, key ClusterKey) (place, error) {
 	if err := r.read(ctx, key, object); err != nil {
 		return found, err
 	}
+	if err := tenancy.From(ctx).MayGet(ctx, targetResource, name); err != nil {
+		return found, err
+	}
 	if reference := object.Spec.SecretRef; reference != nil && reference.Name != "" {
 		secret := types.NamespacedName{Namespace: key.Namespace, Name: reference.Name}
 		found.objects = append(found.objects, objectName{gvk: secretKind, NamespacedName: secret})
@@ -163,7 +170,10 @@ func (r *resolver) target(ctx context.Context, key ClusterKey) (place, error) {
 		return found, err
 	}
 	found.content = sha256.Sum256(append([]byte(object.Spec.Type+"\n"), content...))
-	found.connect = func(ctx context.Context) (connection, error) { return connectionTo(r.clusters.For(ctx, object)) }
+	tenant := tenancy.From(ctx)
+	found.connect = func(ctx context.Context) (connection, error) {
+		return connectionTo(r.clusters.For(tenant.In(ctx), object))
+	}
 	return found, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/tenancy"
 )
 
 // write is one write of a plan.
@@ -136,7 +137,11 @@ func (k *kind) removeStates(ctx context.Context, inst *lsv1alpha1.Installation) 
 	}
 	for _, name := range b.StateSecrets(inst.Name) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: inst.Namespace, Name: name}}
-		if err := k.cluster.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+		err := k.cluster.Delete(ctx, secret)
+		if apierrors.IsForbidden(err) && tenancy.From(ctx) != nil {
+			continue // A right that the tenant has lost must not hold a deletion, either.
+		}
+		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete the state in Secret %s: %w", name, err)
 		}
 	}

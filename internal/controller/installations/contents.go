@@ -6,13 +6,17 @@ package installations
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/tenancy"
 )
 
 // maxContents is how many Secrets and ConfigMaps are remembered. They are few: those that installations import, and
@@ -94,7 +98,7 @@ func (r contentsReader) one(ctx context.Context, key contentKey) (map[string][]b
 		known, ok := r.known[key]
 		r.mu.Unlock()
 		if ok && known.version == version {
-			return known.data, nil
+			return known.data, tenancy.From(ctx).MayGet(ctx, resourceOf(key.kind), key.ObjectKey)
 		}
 	}
 	data, version, err := r.read(ctx, key)
@@ -103,6 +107,15 @@ func (r contentsReader) one(ctx context.Context, key contentKey) (map[string][]b
 	}
 	r.remember(key, content{version: version, data: data})
 	return data, nil
+}
+
+// resourceOf is what rights call a kind.
+func resourceOf(kind dataflow.ObjectKind) schema.GroupResource {
+	switch kind {
+	case kindDataObject, kindTarget:
+		return lsv1alpha1.SchemeGroupVersion.WithResource(strings.ToLower(string(kind)) + "s").GroupResource()
+	}
+	return corev1.Resource(strings.ToLower(string(kind)) + "s")
 }
 
 func (c *contents) version(ctx context.Context, key contentKey) (string, error) {

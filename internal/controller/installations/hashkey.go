@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/tenancy"
 )
 
 // HashKeySecret is the Secret with the key for the hashes of imports in statuses. All replicas use the same key, today
@@ -64,6 +65,7 @@ func (h *hashKey) get(ctx context.Context) (dataflow.Hasher, error) {
 func (h *hashKey) load(ctx context.Context) ([]byte, error) {
 	var secret corev1.Secret
 	at := client.ObjectKey{Namespace: h.namespace, Name: HashKeySecret}
+	ctx = tenancy.Own(ctx)
 	err := h.live.Get(ctx, at, &secret)
 	if apierrors.IsNotFound(err) {
 		if err = h.create(ctx); apierrors.IsAlreadyExists(err) || err == nil {

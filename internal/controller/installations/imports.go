@@ -15,6 +15,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/tenancy"
 )
 
 // trust says where imports are read that no job has marked.
@@ -128,6 +129,9 @@ func (k *kind) contextObject(ctx context.Context, s sought, object client.Object
 		return false, nil
 	}
 	if err != nil {
+		return false, fmt.Errorf("read %s %s: %w", s.id.Kind, key, err)
+	}
+	if err := tenancy.From(ctx).MayGet(ctx, resourceOf(s.id.Kind), key); err != nil {
 		return false, fmt.Errorf("read %s %s: %w", s.id.Kind, key, err)
 	}
 	return true, nil

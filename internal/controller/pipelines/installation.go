@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/fleet"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/tenancy"
 )
 
 // PromotionKeyAnnotation on an Installation is the key of the last promotion that changed it.
@@ -38,6 +39,7 @@ type installer struct {
 	clientFor func(fleet.ClusterKey) (client.Client, error)
 	// permitted asks the API server whether a reference into another namespace holds now.
 	permitted func(context.Context, pipeline.Reference) error
+	tenancy   *tenancy.Strict
 }
 
 //espalier:rights pipelines
@@ -53,9 +55,10 @@ func (i *installer) install(ctx context.Context, p *pipelines.Pipeline, e pipeli
 			installationKind,
 		)
 	}
+	ctx = i.tenancy.Within(ctx, p.Namespace)
 	var problems []error
 	for _, target := range e.Targets {
-		problems = append(problems, i.changeTarget(ctx, p, target, e))
+		problems = append(problems, tenancy.Explain(ctx, i.changeTarget(ctx, p, target, e)))
 	}
 	return pipeline.Result{}, errors.Join(problems...)
 }

@@ -25,12 +25,14 @@ import (
 	"espalier.dev/internal/gitprovider/providers"
 	"espalier.dev/internal/gitprovider/pullrequest"
 	"espalier.dev/internal/pipeline"
+	"espalier.dev/internal/tenancy"
 )
 
 // pulls promotes by pull requests and knows what has become of them.
 type pulls struct {
 	// secrets reads Secrets one by one, when they are needed; none is kept.
 	secrets  client.Reader
+	tenancy  *tenancy.Strict
 	rules    dial.Rules
 	proposer *pullrequest.Proposer
 	news     *news
@@ -73,6 +75,7 @@ func (p *pulls) open(
 	strategy pipelines.PullRequestStrategy,
 ) (place pullrequest.Place, inputs string, err error) {
 	var secret corev1.Secret
+	ctx = p.tenancy.Within(ctx, namespace)
 	err = p.secrets.Get(ctx, types.NamespacedName{Namespace: namespace, Name: strategy.SecretRef.Name}, &secret)
 	if apierrors.IsNotFound(err) {
 		return place, "", failure.NewRetryable(failure.Details{Reason: pipeline.ReasonNoCredentials},
@@ -80,7 +83,8 @@ func (p *pulls) open(
 				namespace, strategy.SecretRef.Name, gitprovider.KeyUsername, gitprovider.KeyPassword, gitprovider.KeyToken))
 	}
 	if err != nil {
-		return place, "", fmt.Errorf("read Secret %s/%s with the credentials of the repository: %w", namespace, strategy.SecretRef.Name, err)
+		err = fmt.Errorf("read Secret %s/%s with the credentials of the repository: %w", namespace, strategy.SecretRef.Name, err)
+		return place, "", tenancy.Explain(ctx, err)
 	}
 	credentials, err := gitprovider.CredentialsFrom(secret.Data)
 	if err != nil {

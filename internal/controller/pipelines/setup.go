@@ -28,6 +28,7 @@ import (
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/target"
+	"espalier.dev/internal/tenancy"
 )
 
 // Name is the name of the controller that Setup adds.
@@ -102,7 +103,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 	clusters := target.NewClusters(target.Options{
 		Host: mgr.GetAPIReader(), HostConfig: mgr.GetConfig(), Dialer: options.Dialer, Scheme: mgr.GetScheme(), FewKinds: true,
 	})
-	leaves, err := fleet.New(fleet.Options{Config: mgr.GetConfig(), Clusters: clusters})
+	leaves, err := fleet.New(fleet.Options{Config: mgr.GetConfig(), Clusters: clusters, Tenancy: tenancy.Of(mgr)})
 	if err != nil {
 		return nil, fmt.Errorf("set up controller %s: %w", Name, err)
 	}
@@ -116,7 +117,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		fleet:     leaves,
 		grants:    grants,
 		kinds:     options.ApplicationKinds,
-		installer: &installer{clientFor: leaves.Client, permitted: grants.confirm},
+		installer: &installer{clientFor: leaves.Client, permitted: grants.confirm, tenancy: tenancy.Of(mgr)},
 		notifier: &notifier{
 			cluster: mgr.GetClient(),
 			alerts:  &alerts{live: mgr.GetAPIReader()},
@@ -129,6 +130,7 @@ func Setup(mgr ctrl.Manager, options Options) (*Controller, error) {
 		rolloutDeadline: options.RolloutDeadline,
 	}
 	k.pulls = newPulls(mgr.GetAPIReader(), options, wakes.wake)
+	k.pulls.tenancy = tenancy.Of(mgr)
 	l := &pipelineLoop{
 		Name: "pipeline", Kind: k, New: func() *pipelines.Pipeline { return &pipelines.Pipeline{} },
 		Reader: mgr.GetClient(), Writer: mgr.GetClient(), Clock: clock.RealClock{},

@@ -23,6 +23,7 @@ import (
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/target"
 	"espalier.dev/internal/targetsync"
+	"espalier.dev/internal/tenancy"
 )
 
 // Act carries out an effect. What goes wrong with one pair leaves the others alone.
@@ -36,6 +37,7 @@ func (k *kind) Act(
 	if err == nil {
 		return targetsync.After(o, effect, written), nil
 	}
+	err = tenancy.Explain(ctx, err)
 	separable := targetsync.Separable(effect) && !apierrors.IsConflict(err) && failure.KindOf(err) != failure.Waiting && ctx.Err() == nil
 	if separable {
 		return o.Failing(effect, err), nil

@@ -19,6 +19,7 @@ import (
 	"espalier.dev/internal/deployer/objects/providerconfig"
 	"espalier.dev/internal/deployitem"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/tenancy"
 )
 
 // Name is the name of the controller.
@@ -95,9 +96,10 @@ func (d *Deployer) Delete(ctx context.Context, work deployer.Work) (deployer.Pro
 		if progress, err = p.advance(ctx); err != nil || !progress.Done {
 			return progress, unforced(err)
 		}
-	} else if wait, err := p.endOthers(ctx); err != nil || wait != nil {
+	} else if wait, err := p.endOthers(tenancy.Own(ctx)); err != nil || wait != nil {
 		return deployer.Progress{Waiting: p.waiting(wait)}, err
 	}
+	ctx = tenancy.Own(ctx)
 	if err := p.dropFormer(ctx); err != nil {
 		return progress, err
 	}

@@ -23,6 +23,7 @@ import (
 	"espalier.dev/deployer"
 	"espalier.dev/internal/deployer/container/inside"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/tenancy"
 )
 
 const (
@@ -55,7 +56,8 @@ type pass struct {
 }
 
 // advance starts the run if it has not begun, and tells how far it has come.
-func (p *pass) advance(ctx context.Context) (deployer.Progress, error) {
+func (p *pass) advance(tenant context.Context) (deployer.Progress, error) {
+	ctx := tenancy.Own(tenant)
 	pod, err := p.pod(ctx, p.pods)
 	if err != nil {
 		return deployer.Progress{}, err
@@ -70,7 +72,7 @@ func (p *pass) advance(ctx context.Context) (deployer.Progress, error) {
 	case pod == nil && p.status.PodStatus.Run == p.run:
 		return p.lost(ctx)
 	case pod == nil:
-		return p.start(ctx)
+		return p.start(tenant)
 	case pod.Annotations[inside.AnnotationRun] != p.run:
 		wait, err := p.endOther(ctx, pod)
 		return deployer.Progress{Waiting: p.waiting(wait), Recheck: recheck}, err
@@ -94,9 +96,10 @@ func (p *pass) pod(ctx context.Context, reader client.Reader) (*corev1.Pod, erro
 //espalier:rights deployer-container
 //	get,create,patch,delete pods: each run is a pod with a finalizer
 
-// start creates the pod. That it exists already means that an earlier attempt was successful, and is found in the next pass.
+// start creates the pod, with the rights of the tenant if it runs in the tenant's namespace. That it exists already means that an earlier attempt was successful, and is found in the next pass.
 func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
-	if wait, err := p.endFormer(ctx); err != nil || wait != nil {
+	own := tenancy.Own(ctx)
+	if wait, err := p.endFormer(own); err != nil || wait != nil {
 		return deployer.Progress{Waiting: p.waiting(wait), Recheck: recheck}, err
 	}
 	made, err := p.provide(ctx)
@@ -104,10 +107,13 @@ func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 		return deployer.Progress{}, err
 	}
 	pod := p.podOf(p.work.Item, p.config, made)
+	if pod.Namespace != p.work.Item.Namespace {
+		ctx = own
+	}
 	if err := p.client.Create(ctx, pod); err != nil {
 		return deployer.Progress{}, p.refused(err)
 	}
-	return p.judge(ctx, pod)
+	return p.judge(own, pod)
 }
 
 // refused says what an error of a creation means. The API server keeps to its mind about a pod that is wrong or forbidden by a policy.

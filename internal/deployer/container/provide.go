@@ -25,6 +25,7 @@ import (
 	"espalier.dev/internal/archive"
 	"espalier.dev/internal/deployer/container/inside"
 	"espalier.dev/internal/failure"
+	"espalier.dev/internal/tenancy"
 )
 
 // provide lays out everything that a run needs, so that nothing is left but to create the pod. It may be repeated.
@@ -43,6 +44,8 @@ func (p *pass) provide(ctx context.Context) (provision, error) {
 	if err != nil {
 		return made, err
 	}
+	// What the image is given was read as the tenant. The objects that carry it to the pod are the deployer's own.
+	ctx = tenancy.Own(ctx)
 	// The Secret for the result comes first and goes last: as long as it is there, nothing of the item is forgotten.
 	result, err := p.ensureResult(ctx)
 	if err != nil {
