@@ -33,6 +33,7 @@ type tokenWish struct {
 	namespace, account string
 	audiences          []string
 	seconds            int64
+	as                 tenant // who asks for the token
 }
 
 func (w *tokenWish) String() string { return w.namespace + "/" + w.account }
@@ -69,6 +70,21 @@ func readAccess(namespace string, content []byte) (*access, error) {
 	default:
 		return wholeContent(document)
 	}
+}
+
+// ServiceAccount is the service account, of the Target's namespace, that the content of a Target leads to a cluster as. It is empty if the
+// content has a credential of its own, or cannot be read.
+func ServiceAccount(content []byte) string {
+	read, err := readAccess("", content)
+	if err != nil {
+		return ""
+	}
+	for _, wish := range []*tokenWish{read.self, read.oidc} {
+		if wish != nil {
+			return wish.account
+		}
+	}
+	return ""
 }
 
 // chooseForm finds the one key that says which form the content has; its name is empty if there is none.
@@ -211,6 +227,7 @@ func (a *access) fingerprint() fingerprint {
 	}
 	for _, wish := range []*tokenWish{a.self, a.oidc} {
 		if wish != nil {
+			writeParts(h, wish.as.String())
 			writeParts(h, append([]string{"token", wish.namespace, wish.account, fmt.Sprint(wish.seconds)}, wish.audiences...)...)
 		}
 	}

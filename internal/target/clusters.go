@@ -135,7 +135,15 @@ func (c *Clusters) forTarget(ctx context.Context, t *lsv1alpha1.Target) (*Cluste
 	if len(content) == 0 {
 		return nil, invalid("spec has neither config nor secretRef with any content: set one of them")
 	}
-	return c.forContent(ctx, t.Namespace+"/"+t.Name, content, func() (*access, error) { return readAccess(t.Namespace, content) })
+	as, err := tenantIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	read := func() (*access, error) {
+		a, err := readAccess(t.Namespace, content)
+		return a.actingFor(as), err
+	}
+	return c.forContent(ctx, as.owner(t.Namespace+"/"+t.Name), content, read)
 }
 
 // ownerOfKubeconfig begins the names of owners that are no Targets.

@@ -31,6 +31,8 @@ type route struct {
 	server     *rest.Config // address and trust
 	transport  *http.Transport
 	credential credential
+	// wrap adds what the credential does not: whom requests impersonate. It may be nil.
+	wrap func(http.RoundTripper) (http.RoundTripper, error)
 }
 
 // connect makes a client for what a Target says. It sends nothing. The client calls rejected when the cluster does not accept the
@@ -47,6 +49,11 @@ func (c *Clusters) connect(a *access, rejected func()) (*Cluster, error) {
 	}
 	if c.options.WrapTransport != nil {
 		gate.next = c.options.WrapTransport(way.transport)
+	}
+	if way.wrap != nil {
+		if gate.next, err = way.wrap(gate.next); err != nil {
+			return nil, invalid("the cluster that holds the Target cannot be connected to: %w", err)
+		}
 	}
 	cluster := &Cluster{id: clusterID(way.server), breaker: gate.breaker, credential: way.credential}
 	cluster.config = &rest.Config{
@@ -100,6 +107,8 @@ func (c *Clusters) kindsOf(cluster *Cluster) (meta.RESTMapper, error) {
 
 func (c *Clusters) routeOf(a *access) (*route, error) {
 	switch {
+	case a.self != nil && a.self.isForTenant():
+		return c.tenantRoute(a.self)
 	case a.self != nil:
 		return c.selfRoute(a.self)
 	case a.oidc != nil:
@@ -122,14 +131,18 @@ func (c *Clusters) guardedRoute(config *rest.Config, shown credential) (*route, 
 	return &route{server: config, transport: c.options.Dialer.Transport(trust), credential: shown}, nil
 }
 
-// selfRoute leads to the cluster that holds the Targets, with the rights of a service account and none of the controller's. Its address is
-// the operator's choice and therefore not subject to the rules for those of users.
+// selfRoute leads to the cluster that holds the Targets, with the rights of a service account and none of the controller's.
 func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	source, err := c.tokens(wish)
 	if err != nil {
 		return nil, err
 	}
-	config := rest.AnonymousClientConfig(c.options.HostConfig)
+	return c.hostRoute(rest.AnonymousClientConfig(c.options.HostConfig), source)
+}
+
+// hostRoute leads to the cluster that holds the Targets. Its address is the operator's choice and therefore not subject to the rules for
+// those of users.
+func (c *Clusters) hostRoute(config *rest.Config, shown credential) (*route, error) {
 	address, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, failure.NewRetryable(failure.Details{Operation: operationResolve}, err)
@@ -148,7 +161,7 @@ func (c *Clusters) selfRoute(wish *tokenWish) (*route, error) {
 	if config.Proxy != nil {
 		transport.Proxy = config.Proxy
 	}
-	return &route{server: config, transport: transport, credential: source}, nil
+	return &route{server: config, transport: transport, credential: shown}, nil
 }
 
 func trustOf(config *rest.Config) (*tls.Config, error) {

@@ -51,7 +51,9 @@ func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	// Whatever a client adds of its own is not what the Target says.
 	request = request.Clone(request.Context())
-	request.Header.Del("Authorization")
+	for _, header := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid"} {
+		request.Header.Del(header)
+	}
 	if header != "" {
 		request.Header.Set("Authorization", header)
 	}

@@ -73,7 +73,9 @@ func (c *Clusters) reached() map[string]bool {
 		if entry == nil || strings.HasPrefix(owner, ownerOfKubeconfig) {
 			continue
 		}
-		result[owner] = entry.cluster.breaker.reached()
+		name, _, _ := strings.Cut(owner, actingAs)
+		before, known := result[name]
+		result[name] = entry.cluster.breaker.reached() && (before || !known)
 	}
 	return result
 }

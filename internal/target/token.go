@@ -62,6 +62,7 @@ func (i *issuer) issue(ctx context.Context, wish *tokenWish) (token, error) {
 
 func (i *issuer) request(ctx context.Context, wish *tokenWish, audiences []string) (*authenticationv1.TokenRequest, error) {
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: audiences, ExpirationSeconds: &wish.seconds}}
+	ctx = wish.as.In(ctx)
 	answer, err := i.accounts.ServiceAccounts(wish.namespace).CreateToken(ctx, wish.account, request, metav1.CreateOptions{})
 	if err == nil {
 		return answer, nil
@@ -75,7 +76,8 @@ func (i *issuer) request(ctx context.Context, wish *tokenWish, audiences []strin
 		return nil, failure.NewRetryable(
 			details,
 			fmt.Errorf(
-				"the controller may not create a token for the service account %s: allow it to create serviceaccounts/token in that namespace",
+				"%s may not create a token for the service account %s: allow it to create serviceaccounts/token in that namespace",
+				wish.as.asker(),
 				wish,
 			),
 		)
@@ -114,7 +116,7 @@ func (i *issuer) ownAudiences(ctx context.Context, wish *tokenWish) ([]string, e
 	if known != nil {
 		return known, nil
 	}
-	answer, err := i.request(ctx, &tokenWish{namespace: wish.namespace, account: wish.account, seconds: minTokenSeconds}, nil)
+	answer, err := i.request(ctx, &tokenWish{namespace: wish.namespace, account: wish.account, seconds: minTokenSeconds, as: wish.as}, nil)
 	if err != nil {
 		return nil, err
 	}
