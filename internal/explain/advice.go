@@ -129,7 +129,10 @@ var closedDoors = []string{
 
 // needsSomebody are the reasons of waits that end only when somebody acts.
 var needsSomebody = slices.Concat(
-	[]string{lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound, lsv1alpha1.ReasonNoTargetFound}, closedDoors,
+	[]string{
+		lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound, lsv1alpha1.ReasonNoTargetFound, lsv1alpha1.ReasonWaitingForQuota,
+	},
+	closedDoors,
 )
 
 func adviceForRunning(link Link, root string) Advice {
@@ -156,6 +159,11 @@ func adviceForRunning(link Link, root string) Advice {
 		advice.Hint = "look at the objects in target " + link.Node.Target()
 		advice.Kubectl = [][]string{describe(link.Node)}
 		advice.Ours = [][]string{{"tree", root, "--live"}, {"wait", root}}
+	case lsv1alpha1.ReasonWaitingForJobs:
+		advice.Hint = "the job begins by itself when another one ends, or when a cluster administrator raises the quota"
+	case lsv1alpha1.ReasonWaitingForQuota:
+		advice.Hint = "delete what is no longer needed, or ask a cluster administrator to raise the ResourceQuota; the job then goes on by itself"
+		advice.Kubectl = [][]string{{"describe", "resourcequota"}}
 	case lsv1alpha1.ReasonWaitingForSuccessors:
 		advice = adviceForSuccessors(link)
 	default:

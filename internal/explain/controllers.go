@@ -58,7 +58,7 @@ func (c Controllers) explain(node *objecttree.Node) (objecttree.Explanation, boo
 // not, the status is older than the facts.
 var known = []string{
 	lsv1alpha1.ReasonWaitingForPredecessors, lsv1alpha1.ReasonWaitingForSuccessors, lsv1alpha1.ReasonWaitingForSubObjects,
-	lsv1alpha1.ReasonWaitingForOrphans,
+	lsv1alpha1.ReasonWaitingForOrphans, lsv1alpha1.ReasonWaitingForJobs,
 }
 
 // verdict reads a decision about an object.

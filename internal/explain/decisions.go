@@ -24,6 +24,7 @@ func (c Controllers) installation(node *objecttree.Node) (objecttree.Explanation
 	if o.Continuous && node.State() == objecttree.Failed {
 		return objecttree.Explanation{}, false
 	}
+	o.Turn = turnOf(node)
 	// What somebody has taken away is put back at once, and holds nothing up. In the continuous flow the finalizer is a step of its own.
 	o.Finalizer, o.LabelLost = o.Finalizer || !o.Deleting && !o.Continuous, false
 	return verdict(node, staying(installation.Decide(o), o.Phase))
@@ -52,6 +53,36 @@ func (c Controllers) snapshot(node *objecttree.Node) installation.Snapshot {
 		s.Successors = installations(node.Successors())
 	}
 	return s
+}
+
+// turnOf is where the job of a root stands among the others of its namespace, if its status says that it waits for them.
+func turnOf(node *objecttree.Node) *installation.Turn {
+	object, _ := node.Installation()
+	job, running := installation.RootJobOf(object)
+	limit := installation.ToldJobQuota(&object.Status.RunStatus)
+	if !running || limit == 0 {
+		return nil
+	}
+	var jobs []installation.RootJob
+	for _, other := range installations(node.Peers()) {
+		if found, running := installation.RootJobOf(other); running {
+			jobs = append(jobs, found)
+		}
+	}
+	turn := installation.TurnOf(node.Namespace(), limit, job, jobs)
+	return &turn
+}
+
+// underWay are the roots of a namespace whose jobs keep others from beginning.
+func underWay(nodes []*objecttree.Node) []*objecttree.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(node *objecttree.Node) bool {
+		object, ok := node.Installation()
+		if !ok {
+			return true
+		}
+		job, running := installation.RootJobOf(object)
+		return !running || job.Stage != installation.JobBegun
+	})
 }
 
 func installations(nodes []*objecttree.Node) []*lsv1alpha1.Installation {

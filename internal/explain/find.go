@@ -128,6 +128,8 @@ func (f *finder) blockersOfRunning(link Link) []*objecttree.Node {
 		return notDone(link.Node.Predecessors())
 	case lsv1alpha1.ReasonWaitingForSuccessors:
 		return withDeletion(link.Node.Successors())
+	case lsv1alpha1.ReasonWaitingForJobs:
+		return underWay(link.Node.Peers())
 	}
 	if begins(link.Node.Status.Phase) {
 		return nil // What is below is of an earlier job, and does not know of this one.

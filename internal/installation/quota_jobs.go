@@ -159,4 +159,3 @@ func ToldJobQuota(status *lsv1alpha1.RunStatus) int64 {
 func (o Observed) needsTurn() bool {
 	return o.Limits.ConcurrentJobs > 0 && o.Turn == nil && o.Root && !o.Continuous && o.Phase == lsv1alpha1.PhaseInit
 }
-

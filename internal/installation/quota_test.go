@@ -202,10 +202,13 @@ func TestWhatWaitsIsSeenInItsStatus(t *testing.T) {
 		t.Errorf("after it has begun: %+v", inst.Status)
 	}
 	for name, change := range map[string]func(*lsv1alpha1.Installation){
-		"finished":   func(i *lsv1alpha1.Installation) { i.Status.JobIDFinished = job },
-		"deleting":   func(i *lsv1alpha1.Installation) { i.Status.Phase = lsv1alpha1.PhaseDeleting },
-		"nested":     func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} },
-		"continuous": func(i *lsv1alpha1.Installation) { i.Spec.Flow = lsv1alpha1.FlowContinuous; i.Status.RunStatus = lsv1alpha1.RunStatus{} },
+		"finished": func(i *lsv1alpha1.Installation) { i.Status.JobIDFinished = job },
+		"deleting": func(i *lsv1alpha1.Installation) { i.Status.Phase = lsv1alpha1.PhaseDeleting },
+		"nested":   func(i *lsv1alpha1.Installation) { i.Labels = map[string]string{lsv1alpha1.EncompassedByLabel: "root"} },
+		"continuous": func(i *lsv1alpha1.Installation) {
+			i.Spec.Flow = lsv1alpha1.FlowContinuous
+			i.Status.RunStatus = lsv1alpha1.RunStatus{}
+		},
 	} {
 		other := inst.DeepCopy()
 		change(other)
@@ -313,7 +316,9 @@ func TestDeployItemsAreMeasuredAsTheyWereRendered(t *testing.T) {
 // If users create more roots than they may, the first ones go on.
 func TestTheNewestInstallationsAreBeyondAQuota(t *testing.T) {
 	at := func(name string, second int) *lsv1alpha1.Installation {
-		return named(name, func(i *lsv1alpha1.Installation) { i.CreationTimestamp.Time = noon.Add(time.Duration(second) * time.Second) })
+		return named(name, func(i *lsv1alpha1.Installation) {
+			i.CreationTimestamp.Time = noon.Add(time.Duration(second) * time.Second)
+		})
 	}
 	all := []*lsv1alpha1.Installation{at("d", 1), at("b", 2), at("a", 2), at("c", 3)}
 	var places []int64

@@ -119,12 +119,12 @@ func TestWorkers(t *testing.T) {
 func TestValidateNamesTheFlag(t *testing.T) {
 	tests := map[string][]string{
 		`--controllers: unknown controller "nope"`: {"--controllers=nope"},
-		"--workers is 0": {"--workers=0"},
-		"--quota-installations is -1":      {"--quota-installations=-1"},
-		"--quota-deploy-items is -1":       {"--quota-deploy-items=-1"},
-		"--quota-concurrent-jobs is -1":    {"--quota-concurrent-jobs=-1"},
-		`--quota-rendered-bytes is "lots"`: {"--quota-rendered-bytes=lots"},
-		`--quota-rendered-bytes is "-1Mi"`: {"--quota-rendered-bytes=-1Mi"},
+		"--workers is 0":                                                     {"--workers=0"},
+		"--quota-installations is -1":                                        {"--quota-installations=-1"},
+		"--quota-deploy-items is -1":                                         {"--quota-deploy-items=-1"},
+		"--quota-concurrent-jobs is -1":                                      {"--quota-concurrent-jobs=-1"},
+		`--quota-rendered-bytes is "lots"`:                                   {"--quota-rendered-bytes=lots"},
+		`--quota-rendered-bytes is "-1Mi"`:                                   {"--quota-rendered-bytes=-1Mi"},
 		`--profiling-address is "0.0.0.0:6060", which others could reach`:    {"--profiling-address=0.0.0.0:6060"},
 		`--profiling-address is ":6060", which others could reach`:           {"--profiling-address=:6060"},
 		`--profiling-address is "pod.local:6060", which others could reach`:  {"--profiling-address=pod.local:6060"},

@@ -292,4 +292,3 @@ func (q *quotas) measured(object client.Object, measure func() installation.Piec
 	}
 	return piece
 }
-
