@@ -43,7 +43,7 @@ type Grant struct {
 }
 
 // verbs are in the order in which they are listed. The last one is ours: who decides on promotions.
-var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "approve"}
+var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "impersonate", "approve"}
 
 const (
 	opening      = "//espalier:rights"

@@ -22,6 +22,7 @@ var chapters = []struct{ file, title, text string }{
 		"One role for each, so that a process gets the rights of the controllers that it runs, and no others. Bind them by ClusterRoleBindings.",
 	},
 	{TokensFile, "Tokens of service accounts", ""},
+	{TenancyFile, "Strict tenancy", ""},
 	{DefinitionsFile, "Definitions of our kinds", ""},
 	{LeaderElectionFile, "Leader election", ""},
 	{UIFile, "Web UI", ""},

@@ -25,6 +25,7 @@ const (
 	ControllerFile     = "controller.yaml"
 	LeaderElectionFile = "leader-election.yaml"
 	TokensFile         = "tokens.yaml"
+	TenancyFile        = "tenancy.yaml"
 	DefinitionsFile    = "definitions.yaml"
 	UIFile             = "ui.yaml"
 	UsersFile          = "users.yaml"
@@ -47,6 +48,20 @@ var roles = []Role{
 		For: "Those of the above that use Targets with `selfConfig` or `oidcConfig`: `installations`, `pipelines`, `deployer-manifest` and " +
 			"`deployer-helm`. Bind it by a RoleBinding in each namespace that has such Targets, and nowhere else: in all namespaces, it would " +
 			"be the right to act as everybody.",
+	},
+	{
+		Name: "tenancy", File: TenancyFile,
+		For: "Processes with `--tenancy=strict`, beside the roles of the controllers that they run. It is bound to nobody unless that is " +
+			"asked for: it is the right to act as every service account ([tenancy.md](../tenancy.md)).",
+	},
+	{
+		Name: "tenant", File: TenancyFile,
+		For: "Service accounts as which the work of a namespace is done, with `--tenancy=strict`. Bind it by a RoleBinding in the namespace of " +
+			"the account. What is deployed to the cluster itself takes rights of its own.",
+	},
+	{
+		Name: "tenant-containers", File: TenancyFile,
+		For: "The same accounts, if the namespace has deploy items that run images.",
 	},
 	{
 		Name: "definitions", File: DefinitionsFile,

@@ -29,3 +29,18 @@ package rights
 
 //espalier:rights granter
 //	get,list,watch,create,update,patch,delete referencegrants: which references of other namespaces are permitted
+
+// The rights of service accounts in strict tenancy. The controllers ask with them, on behalf of a namespace.
+
+//espalier:rights tenant
+//	create,update,patch installations: nested installations, and promotions by the strategy installation
+//	create,update,patch executions,deployitems: what is below an installation
+//	get,create,update dataobjects: what installations import and export
+//	get,create,update,patch targets: the same for Targets, and those that TargetSyncs make
+//	get configmaps: imports, and what Contexts name
+//	get,create,update,patch,delete secrets: imports, credentials, kubeconfigs, exports of deploy items, states of templates
+//	list secrets: copies that TargetSyncs have made
+//	update installations/finalizers,executions/finalizers: children block the deletion of their owner, which some API servers permit only so
+
+//espalier:rights tenant-containers
+//	create pods: each run of an image is a pod
