@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	landscaper "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/loop"
 )
 
 // ContextsName is the name of the controller that SetupContexts adds.
@@ -43,7 +44,7 @@ type ContextsOptions struct {
 // named "default", so that installations need not name one. It creates the object and
 // never changes it.
 func SetupContexts(mgr ctrl.Manager, opts ContextsOptions) error {
-	r := &contexts{client: mgr.GetClient(), excluded: opts.ExcludedNamespaces}
+	r := &contexts{client: mgr.GetClient(), excluded: opts.ExcludedNamespaces, division: loop.DivisionOf(mgr)}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(ContextsName).
 		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(onlyCreated())).
@@ -80,6 +81,7 @@ func namespaceOf(_ context.Context, object client.Object) []reconcile.Request {
 type contexts struct {
 	client   client.Client
 	excluded []string
+	division loop.Division
 }
 
 // Reconcile handles one namespace.
@@ -105,7 +107,7 @@ func (r *contexts) wantsContext(ctx context.Context, name string) (bool, error) 
 	if err := r.client.Get(ctx, client.ObjectKey{Name: name}, namespace); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	if !namespace.DeletionTimestamp.IsZero() {
+	if !namespace.DeletionTimestamp.IsZero() || loop.IsForeign(r.division, namespace) {
 		return false, nil
 	}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: name, Name: landscaper.DefaultContextName}, &landscaper.Context{})

@@ -53,6 +53,7 @@ var layers = slices.Concat(
 		{folders: []string{"internal/archive"}, libraries: []string{}},
 		{folders: []string{"internal/diagram"}, libraries: []string{}},
 		{folders: []string{"internal/fairness"}, libraries: []string{}},
+		{folders: []string{"internal/shard"}, libraries: []string{}},
 		{folders: []string{"internal/graph"}, sees: []string{"internal/failure"}, libraries: []string{}},
 		{folders: []string{"internal/dataflow"}, sees: []string{"api", "internal/failure", "internal/graph"}, libraries: apimachinery},
 		{folders: []string{"internal/schedule"}, sees: []string{"api"}, libraries: []string{"github.com/robfig/cron"}},
@@ -165,7 +166,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/manager"},
 			sees: []string{
 				"api", "internal/fairness", "internal/loop", "internal/freshness", "internal/telemetry", "internal/version", "internal/controller",
-				"deployer", "internal/deployer", "internal/deployitem",
+				"deployer", "internal/deployer", "internal/deployitem", "internal/installation", "internal/shard",
 				"internal/target", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
 			},
 		},

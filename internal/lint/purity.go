@@ -28,6 +28,7 @@ var purePackages = []string{
 	"internal/run",
 	"internal/schedule",
 	"internal/schema",
+	"internal/shard",
 	"internal/targetsync",
 	"internal/template",
 }

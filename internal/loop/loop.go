@@ -69,6 +69,8 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	// Optional; what foreign errors quote is left out in any case.
 	Confidential func(ctx context.Context, object T) *masking.Values
 
+	// division is nil if this process does all of the work.
+	division  Division
 	statuses  statuses
 	lags      lags
 	conflicts lazyBackoff
@@ -82,15 +84,23 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, fmt.Errorf("read %s %s: %w", l.Name, req.NamespacedName, err)
 		}
-		l.statuses.forget(req.NamespacedName)
-		l.lags.end(req)
-		l.waits.end(req)
-		l.conflicts.get().Forget(req)
+		l.forget(req)
 		return reconcile.Result{}, nil
+	}
+	if mine, err := l.own(ctx, object); err != nil || !mine {
+		return reconcile.Result{}, err
 	}
 	p := newPass(l, object)
 	p.run(ctx)
 	return l.conclude(ctx, req, p)
+}
+
+// forget drops what is remembered of an object.
+func (l *Loop[T, O, P, E]) forget(req reconcile.Request) {
+	l.statuses.forget(req.NamespacedName)
+	l.lags.end(req)
+	l.waits.end(req)
+	l.conflicts.get().Forget(req)
 }
 
 // tellable returns an error that shows no secret, whoever reads it in the status, in an event or in a log. Every error of a

@@ -4,6 +4,7 @@
 package loop
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -32,11 +33,23 @@ func Options(workers int) controller.Options {
 	}
 }
 
+// withFilter has the queue take nothing but what passes a filter.
+func withFilter(options controller.Options, workers int, mine func(reconcile.Request) bool) controller.Options {
+	options.NewQueue = func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) queue {
+		q := newFairQueue(name, limiter, workers)
+		q.mine = mine
+		return q
+	}
+	return options
+}
+
 // fairQueue is a queue of objects in which namespaces take turns. An object is in it at most once; one that is added while it is worked on
 // is worked on once more afterwards, never by two workers at a time. Of several additions with a delay the earliest counts, and one
 // without a delay replaces them: whoever looks at an object says when to look again. It is safe for concurrent use.
 type fairQueue struct {
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
+	// mine chooses what is taken; nil takes everything.
+	mine func(reconcile.Request) bool
 
 	mu     sync.Mutex
 	wake   *sync.Cond
@@ -84,6 +97,9 @@ func (q *fairQueue) AddWithOpts(opts priorityqueue.AddOpts, items ...reconcile.R
 	class := fairness.Soon
 	if opts.Priority != nil {
 		class = classOf(*opts.Priority)
+	}
+	if q.mine != nil {
+		items = slices.DeleteFunc(slices.Clone(items), func(item reconcile.Request) bool { return !q.mine(item) })
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

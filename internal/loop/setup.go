@@ -11,8 +11,9 @@ import (
 // Controller returns the builder of a controller that runs this loop with the given number of workers for each namespace. The kind adds
 // the watches of whatever else can change its facts, and completes it with the loop as the reconciler.
 func (l *Loop[T, O, P, E]) Controller(mgr ctrl.Manager, workers int) *builder.Builder {
+	l.division = DivisionOf(mgr)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(l.Name).
 		For(l.New(), builder.WithPredicates(l.Awake())).
-		WithOptions(Options(workers))
+		WithOptions(OptionsFor(mgr, l.New(), workers))
 }

@@ -21,7 +21,7 @@ func (l *Loop[T, O, P, E]) Awake() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			object, ok := e.ObjectNew.(T)
 			return !ok || metadataChanged(e.ObjectOld, e.ObjectNew) ||
-				!l.statuses.own(client.ObjectKeyFromObject(object), mustJSON(l.Kind.Status(object)))
+				!l.statuses.own(client.ObjectKeyFromObject(object), func() []byte { return mustJSON(l.Kind.Status(object)) })
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			l.statuses.forget(client.ObjectKeyFromObject(e.Object))
@@ -61,11 +61,12 @@ func (s *statuses) writing(key types.NamespacedName, status []byte) {
 	s.written[key] = digest(status)
 }
 
-// own reports whether a status is the one that was written last.
-func (s *statuses) own(key types.NamespacedName, status []byte) bool {
+// own reports whether a status is the one that was written last. It is asked for only if one was written.
+func (s *statuses) own(key types.NamespacedName, status func() []byte) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.written[key] == digest(status)
+	written := s.written[key]
+	s.mu.Unlock()
+	return written != 0 && written == digest(status())
 }
 
 func (s *statuses) forget(key types.NamespacedName) {

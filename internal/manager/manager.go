@@ -57,11 +57,17 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	informers := &freshness.Informers{}
 	options, denied := managerOptions(opts, scheme, informers, log), newDenials()
 	options.Cache.DefaultWatchErrorHandler = denied.hear
-	mgr, err := ctrl.NewManager(gated(listeningTo(config, log), opts.Workers), options)
+	config = gated(listeningTo(config, log), opts.Workers)
+	if err := opts.electShard(config, &options); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
-	mgr = freshness.Leading(mgr, informers, opts.Namespaces)
+	if mgr, err = opts.divide(freshness.Leading(mgr, informers, opts.Namespaces)); err != nil {
+		return nil, err
+	}
 	if opts.registries, err = opts.Registries.open(mgr); err != nil {
 		return nil, err
 	}
@@ -74,7 +80,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	if err := errors.Join(mgr.Add(late), addProbes(mgr, late, selected), mgr.AddReadyzCheck("rights", denied.check)); err != nil {
 		return nil, err
 	}
-	log.Info("Controllers selected", "controllers", namesOf(selected))
+	log.Info("Controllers selected", "controllers", namesOf(selected), "shard", opts.Shard)
 	return &Manager{Manager: mgr, late: late}, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"espalier.dev/deployer"
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/deployitem"
+	"espalier.dev/internal/shard"
 	"espalier.dev/internal/version"
 )
 
@@ -38,6 +39,9 @@ type Options struct {
 	// single controllers, by name.
 	Workers    int
 	Concurrent map[string]int
+
+	// Shard is the part of the work that this process does, such as 2/5; empty means all of it. See shard.Parse.
+	Shard string
 
 	// Namespaces are the only ones whose objects are worked on; none means all.
 	Namespaces []string
@@ -182,6 +186,12 @@ func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
 		o.ProfilingAddress,
 		"where to serve profiles at /debug/pprof/, on loopback only, for example 127.0.0.1:6060 (default: nowhere)",
 	)
+	flags.StringVar(
+		&o.Shard,
+		"shard",
+		o.Shard,
+		"share the work with other processes, each of which has another number: 2/5 is the second of five shards (default: do all of the work)",
+	)
 	l := &o.LeaderElection
 	flags.BoolVar(&l.Enabled, "leader-elect", l.Enabled, "wait for a lease before working, so that several replicas may run")
 	flags.StringVar(
@@ -228,6 +238,9 @@ func (o *Options) Validate() error {
 		if o.Concurrent[name] < 1 {
 			return fmt.Errorf("--concurrent: %s is %d: it must be at least 1", name, o.Concurrent[name])
 		}
+	}
+	if _, err := shard.Parse(o.Shard); err != nil {
+		return fmt.Errorf("--shard: %w", err)
 	}
 	return errors.Join(
 		o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate(),

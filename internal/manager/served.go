@@ -76,7 +76,7 @@ func (l *latecomers) begin(c Controller) error {
 	if err := c.Setup(l.manager, l.opts); err != nil || c.Counts == nil {
 		return err
 	}
-	return telemetry.Count(l.manager, c.Counts)
+	return telemetry.Count(l.manager, c.Counts, foreignTo(l.manager))
 }
 
 // Start returns when all controllers have begun.

@@ -50,14 +50,15 @@ type collector struct {
 
 // counting counts the objects of one kind for as long as a manager leads.
 type counting struct {
-	reader client.Reader
-	list   client.ObjectList
+	reader  client.Reader
+	list    client.ObjectList
+	foreign func(client.Object) bool
 }
 
-// Count has all objects of a kind counted while the manager leads. They are read from its cache, so one of its controllers has to work on
-// that kind: nothing is watched for the sake of metrics.
-func Count(mgr manager.Manager, list client.ObjectList) error {
-	return mgr.Add(&counting{reader: mgr.GetCache(), list: list})
+// Count has all objects of a kind counted while the manager leads, except for those that another process counts; foreign is nil if none does.
+// They are read from its cache, so one of its controllers has to work on that kind: nothing is watched for the sake of metrics.
+func Count(mgr manager.Manager, list client.ObjectList, foreign func(client.Object) bool) error {
+	return mgr.Add(&counting{reader: mgr.GetCache(), list: list, foreign: foreign})
 }
 
 var _ manager.LeaderElectionRunnable = &counting{}
@@ -86,7 +87,7 @@ func (c *counting) into(ctx context.Context, s *State, now time.Time) {
 	_, isPipelines := list.(*pipelinesv1alpha1.PipelineList)
 	s.HasPipelines = s.HasPipelines || isPipelines
 	_ = meta.EachListItem(list, func(o runtime.Object) error {
-		if object, ok := o.(client.Object); ok {
+		if object, ok := o.(client.Object); ok && (c.foreign == nil || !c.foreign(object)) {
 			s.Add(object, now)
 		}
 		return nil

@@ -103,7 +103,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		),
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}
-	w := waker{reader: mgr.GetClient(), losses: &k.losses}
+	w := waker{reader: mgr.GetClient(), losses: &k.losses, division: loop.DivisionOf(mgr)}
 	err = k.quotas.watch(ending.Watch(l.Controller(mgr, options.Workers), mgr.GetClient(), &lsv1alpha1.InstallationList{})).
 		Watches(&lsv1alpha1.Installation{}, loop.Urgent(w.relatives), builder.WithPredicates(matters())).
 		Watches(&lsv1alpha1.Execution{}, loop.Urgent(parentOfExecution), builder.WithPredicates(matters())).

@@ -17,12 +17,14 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/dataflow"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/loop"
 )
 
 // waker finds the installations for which an event about another object matters.
 type waker struct {
-	reader client.Reader
-	losses *losses
+	reader   client.Reader
+	losses   *losses
+	division loop.Division
 }
 
 // matters lets an event about an installation or execution through if it may matter to others: it has finished, it
@@ -175,7 +177,7 @@ func (w waker) givers(kind dataflow.ObjectKind) handler.MapFunc {
 			return requests
 		}
 		current := isCurrent(object, &inst)
-		if current && inst.DeletionTimestamp.IsZero() {
+		if current && inst.DeletionTimestamp.IsZero() && !loop.IsForeign(w.division, &inst) {
 			w.losses.note(client.ObjectKeyFromObject(&inst), dataflow.ObjectID{Kind: kind, Name: object.GetName()})
 		}
 		if (current || installation.FlowOf(&inst) == lsv1alpha1.FlowContinuous) && inst.DeletionTimestamp.IsZero() {

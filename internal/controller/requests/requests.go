@@ -46,7 +46,7 @@ func Setup[T client.Object](mgr ctrl.Manager, kind Kind[T]) error {
 	asks := predicate.NewPredicateFuncs(func(object client.Object) bool { return object.GetAnnotations()[Annotation] != "" })
 	return ctrl.NewControllerManagedBy(mgr).Named(kind.Name+"-requests").
 		For(kind.New(), builder.WithPredicates(asks)).
-		WithOptions(loop.Options(1)).
+		WithOptions(loop.OptionsFor(mgr, kind.New(), 1)).
 		Complete(hearing[T]{kind: kind, cluster: mgr.GetClient()})
 }
 

@@ -121,7 +121,7 @@ func (d *Deployer) addJanitor(mgr ctrl.Manager, pods cache.Cache, workers int) e
 		Named(name).
 		For(&lsv1alpha1.DeployItem{}, builder.WithPredicates(mine)).
 		WatchesRawSource(source.Kind(pods, &corev1.Pod{}, ofPod)).
-		WithOptions(loop.Options(workers)).
+		WithOptions(loop.OptionsFor(mgr, &lsv1alpha1.DeployItem{}, workers)).
 		Complete(j)
 	if err != nil {
 		return fmt.Errorf("set up %s: %w", name, err)
