@@ -25,9 +25,12 @@ const maxSocketPath = 100
 // much for a laptop whose temporary files live in memory.
 const walSegment = 8 << 20
 
+// Every request since the last snapshot is replayed at a start, and so many as catchUp are held in memory, for members that lag behind. Here is
+// none; but etcd drops older ones from memory while it replays, and dies if it looks at them once more when it elects itself, which a
+// busy machine lets happen. So all that can be replayed stays: twice of what makes a snapshot, since one takes a while.
 const (
-	snapshotCount   = 1000
-	snapshotCatchUp = 100
+	snapshotCount   = 500
+	snapshotCatchUp = 2 * snapshotCount
 )
 
 // smallerLog changes a global variable of etcd before anything reads it.
@@ -81,7 +84,6 @@ func etcdConfig(dir *dataDir, socket url.URL) *embed.Config {
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.EnableGRPCGateway = false
 	config.UnsafeNoFsync = dir.ephemeral
-	// Every request since the last snapshot is held in memory, for members that lag behind. Here is none.
 	config.SnapshotCount, config.SnapshotCatchUpEntries = snapshotCount, snapshotCatchUp
 	// A lone member elects itself; short ticks only make it do so at once.
 	config.TickMs, config.ElectionMs = 10, 100
