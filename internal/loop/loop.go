@@ -19,6 +19,7 @@ import (
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/masking"
 	"espalier.dev/internal/run"
+	"espalier.dev/internal/tenancy"
 )
 
 // Kind is what the loop needs to know of a kind: T is the API type, O its facts, P its phases, E its effects.
@@ -69,6 +70,9 @@ type Loop[T client.Object, O any, P ~string, E any] struct {
 	// Optional; what foreign errors quote is left out in any case.
 	Confidential func(ctx context.Context, object T) *masking.Values
 
+	// tenancy says whose rights a pass has; Controller sets it.
+	tenancy *tenancy.Strict
+
 	// division is nil if this process does all of the work.
 	division  Division
 	statuses  statuses
@@ -90,6 +94,7 @@ func (l *Loop[T, O, P, E]) Reconcile(ctx context.Context, req reconcile.Request)
 	if mine, err := l.own(ctx, object); err != nil || !mine {
 		return reconcile.Result{}, err
 	}
+	ctx = l.tenancy.Enter(ctx, object)
 	p := newPass(l, object)
 	p.run(ctx)
 	return l.conclude(ctx, req, p)
@@ -109,6 +114,7 @@ func (l *Loop[T, O, P, E]) tellable(ctx context.Context, object T, err error) er
 	if err == nil {
 		return nil
 	}
+	err = tenancy.Explain(ctx, err)
 	var secrets *masking.Values
 	if l.Confidential != nil {
 		secrets = l.Confidential(ctx, object)

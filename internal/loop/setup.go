@@ -6,11 +6,14 @@ package loop
 import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+
+	"espalier.dev/internal/tenancy"
 )
 
 // Controller returns the builder of a controller that runs this loop with the given number of workers for each namespace. The kind adds
 // the watches of whatever else can change its facts, and completes it with the loop as the reconciler.
 func (l *Loop[T, O, P, E]) Controller(mgr ctrl.Manager, workers int) *builder.Builder {
+	l.tenancy = tenancy.Of(mgr)
 	l.division = DivisionOf(mgr)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(l.Name).

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"espalier.dev/internal/tenancy"
 )
 
 // PatchStatus sends a merge patch to the status of object, and returns the metadata that the object has then. Nothing
@@ -20,7 +22,7 @@ func PatchStatus(ctx context.Context, c client.Client, object client.Object, pat
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := c.Status().Patch(tenancy.Own(ctx), answer, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return nil, err
 	}
 	return answer, nil
@@ -32,7 +34,7 @@ func patchObject(ctx context.Context, c client.Client, object client.Object, pat
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := c.Patch(tenancy.Own(ctx), answer, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return nil, err
 	}
 	return answer, nil

@@ -58,6 +58,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	options, denied := managerOptions(opts, scheme, informers, log), newDenials()
 	options.Cache.DefaultWatchErrorHandler = denied.hear
 	config = gated(listeningTo(config, log), opts.Workers)
+	strict := opts.strictTenancy(config)
 	if err := opts.electShard(config, &options); err != nil {
 		return nil, err
 	}
@@ -66,6 +67,9 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
 	if mgr, err = opts.divide(freshness.Leading(mgr, informers, opts.Namespaces)); err != nil {
+		return nil, err
+	}
+	if err := beginTenancy(strict, mgr); err != nil {
 		return nil, err
 	}
 	if opts.registries, err = opts.Registries.open(mgr); err != nil {

@@ -63,6 +63,9 @@ type Options struct {
 	DeployerIdentity        string
 	DeployerTargetSelectors []string
 
+	// Tenancy says with whose rights the work of a namespace is done; empty means SharedTenancy.
+	Tenancy Tenancy
+
 	// Pipelines are about promotions.
 	Pipelines PipelineOptions
 
@@ -103,6 +106,7 @@ func DefaultOptions() Options {
 		Workers:                         8,
 		DefaultContextExcludeNamespaces: []string{metav1.NamespaceSystem, metav1.NamespacePublic, "kube-node-lease"},
 		DeployItemPickupTimeout:         lsv1alpha1.NewDuration(deployitem.DefaultPickupTimeout),
+		Tenancy:                         SharedTenancy,
 		Pipelines:                       defaultPipelineOptions(),
 		Containers:                      defaultContainerOptions(),
 		Quotas:                          defaultQuotaOptions(),
@@ -170,6 +174,7 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		o.DeployerTargetSelectors,
 		"let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)",
 	)
+	o.Tenancy.addFlags(flags)
 	o.Pipelines.addFlags(flags)
 	o.Containers.addFlags(flags)
 	o.Quotas.addFlags(flags)
@@ -244,7 +249,7 @@ func (o *Options) Validate() error {
 	}
 	return errors.Join(
 		o.validateDeployers(), o.Pipelines.validate(), o.Containers.validate(), o.Registries.validate(), o.LeaderElection.validate(),
-		o.Quotas.validate(), o.validateProfiling(),
+		o.Quotas.validate(), o.Tenancy.validate(), o.validateProfiling(),
 	)
 }
 

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"espalier.dev/internal/tenancy"
+)
+
+// Tenancy says with whose rights the work of a namespace is done.
+type Tenancy string
+
+const (
+	// SharedTenancy is with those of the controllers.
+	SharedTenancy Tenancy = "shared"
+	// StrictTenancy is with those of a service account of the namespace.
+	StrictTenancy Tenancy = "strict"
+)
+
+func (t *Tenancy) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(
+		(*string)(t),
+		"tenancy",
+		string(*t),
+		"with whose rights the work of a namespace is done: shared for those of the controllers,\nstrict for those of the service account that the Context of an object names",
+	)
+}
+
+func (t Tenancy) validate() error {
+	if t == SharedTenancy || t == StrictTenancy || t == "" {
+		return nil
+	}
+	return fmt.Errorf("--tenancy is %q: write %s or %s", string(t), SharedTenancy, StrictTenancy)
+}
+
+// strictTenancy has the requests of a connection impersonate tenants, and returns nil if tenancy is shared.
+func (o *Options) strictTenancy(config *rest.Config) *tenancy.Strict {
+	if o.Tenancy != StrictTenancy {
+		return nil
+	}
+	strict := &tenancy.Strict{}
+	config.Wrap(strict.Transport)
+	return strict
+}
+
+func beginTenancy(strict *tenancy.Strict, mgr ctrl.Manager) error {
+	if strict == nil {
+		return nil
+	}
+	return strict.Begin(mgr)
+}
