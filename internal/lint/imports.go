@@ -178,7 +178,10 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/objecttree"}, sees: slices.Concat([]string{"api"}, purePackages)},
 		{folders: []string{"internal/explain"}, sees: slices.Concat([]string{"api", "internal/objecttree"}, purePackages)},
-		{folders: []string{"internal/live"}, sees: []string{"api", "internal/objecttree", "internal/target", "internal/deployer/objects"}},
+		{
+			folders: []string{"internal/live"},
+			sees:    []string{"api", "internal/masking", "internal/objecttree", "internal/target", "internal/deployer/objects"},
+		},
 		{folders: []string{"internal/steer"}, sees: slices.Concat([]string{"api"}, purePackages)},
 		{folders: []string{"ui"}, libraries: []string{}},
 		{

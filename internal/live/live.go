@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// patience is how long one deploy item may take: a cluster that does not answer must not hold up the others.
+	// patience is how long one look may take unless the Reader says otherwise.
 	patience = 10 * time.Second
 	// atOnce is how many objects of a deploy item are read at the same time.
 	atOnce = 8
@@ -39,6 +39,13 @@ type Reader struct {
 	// Host reads Targets, with the rights of whoever asks.
 	Host     client.Reader
 	Clusters *target.Clusters
+	// Limit is how long one look may take; 10 s unless set.
+	Limit time.Duration
+}
+
+// within bounds one look: a cluster that does not answer must not hold up the others.
+func (r Reader) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(r.Limit, patience))
 }
 
 // Of returns the objects of a deploy item with their states. An error says why the cluster as a whole could not be looked at.
@@ -47,7 +54,7 @@ func (r Reader) Of(
 	item *lsv1alpha1.DeployItem,
 	objects []objecttree.DeployedObject,
 ) ([]objecttree.DeployedObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := r.within(ctx)
 	defer cancel()
 	reader, err := r.clusterOf(ctx, item)
 	if err != nil {

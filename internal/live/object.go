@@ -37,7 +37,7 @@ func (r Reader) Object(
 	deployed objecttree.Deployed,
 	wanted objecttree.DeployedObject,
 ) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := r.within(ctx)
 	defer cancel()
 	reader, err := r.clusterOf(ctx, item)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 
 	gitops "espalier.dev/api/gitops/v1alpha1"
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/target"
 )
 
@@ -40,6 +41,8 @@ type Reach struct {
 	Expires time.Time
 	// Expiring is what does so: one of the Expiring constants.
 	Expiring string
+	// Account is the service account of the Target's namespace that the Target acts as; empty if it has a credential of its own.
+	Account string
 }
 
 // What may expire.
@@ -49,27 +52,35 @@ const (
 	ExpiringServerCertificate = "server certificate"
 )
 
-var errRefused = errors.New("the cluster does not accept the credential: it may have expired or been revoked; put a new one into the Target")
+// ErrRefused says that the cluster of a Target does not know its credential any more.
+var ErrRefused = errors.New("the cluster does not accept the credential: it may have expired or been revoked; put a new one into the Target")
 
 // Reach looks whether the cluster of a Target answers, with the rights of whoever asks to read the Target and its Secret. What it has
 // found out until something failed is returned with the error, which contains no value of the Target.
 func (r Reader) Reach(ctx context.Context, key client.ObjectKey) (Reach, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := r.within(ctx)
 	defer cancel()
 	var t lsv1alpha1.Target
 	if err := r.Host.Get(ctx, key, &t); err != nil {
 		return Reach{}, fmt.Errorf("read Target %s: %w", key, err)
 	}
-	content, err := r.Clusters.Content(ctx, &t)
+	return r.ReachTarget(ctx, &t)
+}
+
+// ReachTarget does the same for a Target that somebody has read already.
+func (r Reader) ReachTarget(ctx context.Context, t *lsv1alpha1.Target) (Reach, error) {
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	content, err := r.Clusters.Content(ctx, t)
 	if err != nil {
 		return Reach{}, err
 	}
-	return ask(ctx, content, func() (*target.Cluster, error) { return r.Clusters.For(ctx, &t) })
+	return ask(ctx, content, func() (*target.Cluster, error) { return r.Clusters.For(ctx, t) })
 }
 
 // ReachGitopsCluster does the same for a GitopsCluster.
 func (r Reader) ReachGitopsCluster(ctx context.Context, key client.ObjectKey) (Reach, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := r.within(ctx)
 	defer cancel()
 	var c gitops.GitopsCluster
 	if err := r.Host.Get(ctx, key, &c); err != nil {
@@ -84,9 +95,14 @@ func (r Reader) ReachGitopsCluster(ctx context.Context, key client.ObjectKey) (R
 	})
 }
 
-// ask connects to the cluster that a content leads to, and asks it for its version.
+// ask connects to the cluster that a content leads to, and asks it for its version. What answers may quote what it was sent, so that the
+// error is masked.
 func ask(ctx context.Context, content []byte, connect func() (*target.Cluster, error)) (found Reach, err error) {
+	var secrets masking.Values
+	secrets.AddCredentials(map[string][]byte{"": kubeconfigIn(content)})
+	defer func() { err = secrets.Error(err) }()
 	found.expire(credentialsIn(content)...)
+	found.Account = target.ServiceAccount(content)
 	cluster, err := connect()
 	if err != nil {
 		return found, err
@@ -153,7 +169,7 @@ func versionOf(ctx context.Context, config *rest.Config) (string, error) {
 	case apierrors.IsForbidden(err):
 		return "", nil
 	case apierrors.IsUnauthorized(err):
-		return "", errRefused
+		return "", ErrRefused
 	case err != nil:
 		return "", fmt.Errorf("ask for the version of the cluster: %w", err)
 	}

@@ -48,7 +48,7 @@ func (r Reader) OfRelease(
 	item *lsv1alpha1.DeployItem,
 	release objecttree.Release,
 ) ([]objecttree.DeployedObject, error) {
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := r.within(ctx)
 	defer cancel()
 	cluster, err := r.clusterOf(limited, item)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
 // Deployed is what a deploy item has in its target cluster, as its deployer has recorded it.
@@ -74,7 +76,15 @@ func (n *Node) Deployed() Deployed {
 		return *n.live
 	}
 	item, ok := n.DeployItem()
-	if !ok || item.Status.ProviderStatus == nil {
+	if !ok {
+		return Deployed{}
+	}
+	return RecordedBy(item)
+}
+
+// RecordedBy returns what the deployer of a deploy item has recorded that it has deployed.
+func RecordedBy(item *lsv1alpha1.DeployItem) Deployed {
+	if item.Status.ProviderStatus == nil {
 		return Deployed{}
 	}
 	var status recorded

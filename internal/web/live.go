@@ -79,7 +79,7 @@ func (s *Server) live(r *http.Request, by caller) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorded := recordedBy(item)
+	recorded := objecttree.RecordedBy(item)
 	shown := view.Live{}
 	switch all := len(recorded.Objects); {
 	case all == 0 && recorded.Release == nil:
@@ -112,12 +112,6 @@ func allUnreadable(objects []objecttree.DeployedObject) (why string, none bool) 
 		why = cmp.Or(why, object.Message)
 	}
 	return why, len(objects) > 0
-}
-
-func recordedBy(item *lsv1alpha1.DeployItem) objecttree.Deployed {
-	objects := &objecttree.Objects{}
-	objects.Put(item)
-	return objects.Forest().Find(objecttree.DeployItem, item.Namespace, item.Name).Deployed()
 }
 
 // whyNotLooked says why a target cluster cannot be looked at, without a value of the Target.

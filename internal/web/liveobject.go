@@ -43,7 +43,8 @@ func (s *Server) liveObject(r *http.Request, by caller) (any, error) {
 		return nil, invalid("%s %s is not shown, since it may contain secrets that cannot be told from other values: %s.",
 			wanted.Kind, wanted.Name, secrets.Text("x"))
 	}
-	found, err := live.Reader{Host: by.reader.client, Clusters: by.reader.clustersOf()}.Object(r.Context(), item, recordedBy(item), wanted)
+	reader := live.Reader{Host: by.reader.client, Clusters: by.reader.clustersOf()}
+	found, err := reader.Object(r.Context(), item, objecttree.RecordedBy(item), wanted)
 	if err != nil {
 		return nil, whyNotShown(item, wanted, err)
 	}

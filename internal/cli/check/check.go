@@ -30,23 +30,29 @@ func New(env cli.Environment) *cobra.Command {
 		Short: "Say what is wrong with an installation of Espalier",
 		Long: `Say what is wrong with an installation of Espalier in a cluster: the version of the API
 server, the definitions of our kinds, the rights of the controllers, whether they run,
-controllers of others that work on the same objects, and installations and pipelines that
-wait for somebody. With --pre, before anything is installed: whether the cluster can take
-it, and whether you may install it.
+controllers of others that work on the same objects, installations and pipelines that
+wait for somebody, and Targets whose cluster does not answer or whose credential has expired
+or lacks rights. With --pre, before anything is installed: whether the cluster can take it,
+and whether you may install it.
 
 Each finding names the object, what is wrong with it and what to do. The command changes
-nothing. What you may not look at is listed as unknown. It ends with 4 if there is an
-error; warnings and what is unknown let it end with 0.
+nothing. It reads the Secrets of Targets with your rights, and connects to their clusters
+from this machine; --targets=false leaves that out. What you may not look at is listed as
+unknown. The command ends with 4 if there is an error; warnings and what is unknown let it
+end with 0.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier check --pre
   espalier check -A
+  espalier check -n shop --targets=false
   espalier check -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), opts) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.subject.Before, "pre", false, "check a cluster in which nothing is installed yet")
+	flags.BoolVar(&opts.subject.Targets, "targets", true, "connect to the clusters of Targets")
+	flags.DurationVar(&opts.subject.TargetTimeout, "target-timeout", targetTimeout, "how long the cluster of one Target may take to answer")
 	AddSystemFlags(cmd, &opts.subject)
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
@@ -64,6 +70,12 @@ func run(ctx context.Context, opts options) error {
 	format, err := opts.format.Get()
 	if err != nil {
 		return err
+	}
+	if opts.subject.TargetTimeout <= 0 {
+		return &cli.Problem{
+			Code: cli.ExitError, What: fmt.Sprintf("--target-timeout is %s: a cluster needs some time to answer", opts.subject.TargetTimeout),
+			Next: []string{"give a duration such as 10s, or leave the clusters of Targets out with --targets=false"},
+		}
 	}
 	subject, err := Connect(opts.access, opts.env, opts.subject)
 	if err != nil {

@@ -145,7 +145,7 @@ func wants(t *testing.T, report check.Report, want check.Finding) {
 func TestWhatIsWrongIsFound(t *testing.T) {
 	e := newEstate(t)
 	result := clitest.Run(t, e.server, e.namespace, clitest.Call{Command: check.New})
-	if result.Code != cli.ExitOK || !strings.Contains(result.Stdout, "Errors: 0, warnings: 0, unknown: 0") || strings.Count(result.Stdout, "ok  ") != 8 {
+	if result.Code != cli.ExitOK || !strings.Contains(result.Stdout, "Errors: 0, warnings: 0, unknown: 0") || strings.Count(result.Stdout, "ok  ") != 9 {
 		t.Fatalf("of an installation without fault it is said, with exit code %d:\n%s%s", result.Code, result.Stdout, result.Stderr)
 	}
 	for name, test := range faults(e) {

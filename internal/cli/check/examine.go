@@ -17,8 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/connect"
 	buildversion "espalier.dev/internal/version"
@@ -35,8 +37,12 @@ type Subject struct {
 	System, Account string
 	// Namespace is where objects of users are looked at; empty for all.
 	Namespace string
-	Now       time.Time
-	Access    *connect.Access
+	// Targets says that the clusters of Targets are looked at, each for TargetTimeout at most.
+	Targets       bool
+	TargetTimeout time.Duration
+	Now           time.Time
+	Access        *connect.Access
+	Config        *rest.Config
 	Client    client.Client
 	Discovery discovery.DiscoveryInterface
 }
@@ -51,7 +57,7 @@ func Connect(access *connect.Access, env cli.Environment, subject Subject) (Subj
 	if err != nil {
 		return subject, err
 	}
-	subject.Access, subject.Now = access, env.Now()
+	subject.Access, subject.Config, subject.Now = access, config, env.Now()
 	if subject.Discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
 		return subject, fmt.Errorf("connect to the cluster: %w", err)
 	}
@@ -90,6 +96,10 @@ type examination struct {
 	check string
 	// arguments are those of the controllers' Deployment, if there is one.
 	arguments []string
+	// account tells that the controllers' service account exists.
+	account bool
+	// items are the deploy items, as far as they could be read.
+	items []lsv1alpha1.DeployItem
 }
 
 // Examine makes all checks. It fails only if the API server cannot be reached at all.
@@ -103,10 +113,11 @@ func Examine(ctx context.Context, subject Subject) (*Report, error) {
 	e.report.Server = info.GitVersion
 	e.begin("version of the API server")
 	e.serverVersion()
-	checks := []struct {
+	type step struct {
 		title string
 		do    func(context.Context)
-	}{
+	}
+	checks := []step{
 		{"definitions", e.definitions},
 		{"controllers", e.controllers},
 		{"rights of the controllers", e.accountRights},
@@ -115,12 +126,12 @@ func Examine(ctx context.Context, subject Subject) (*Report, error) {
 		{"installations", e.installations},
 		{"pipelines", e.pipelines},
 	}
+	if subject.Targets {
+		checks = append(checks, step{"targets", e.targets})
+	}
 	if subject.Before {
 		checks = checks[:1]
-		checks = append(checks, []struct {
-			title string
-			do    func(context.Context)
-		}{{"your rights", e.ownRights}, {"controllers of others", e.others}}...)
+		checks = append(checks, step{"your rights", e.ownRights}, step{"controllers of others", e.others})
 	}
 	for _, check := range checks {
 		e.begin(check.title)

@@ -34,6 +34,7 @@ func (e *examination) deployers(ctx context.Context) {
 		e.unknown("DeployItems", err)
 		return
 	}
+	e.items = items.Items
 	seen, picked := map[lsv1alpha1.DeployItemType]string{}, map[lsv1alpha1.DeployItemType]bool{}
 	for _, item := range items.Items {
 		if item.Status.Deployer.Name != "" {

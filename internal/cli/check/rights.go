@@ -32,6 +32,7 @@ func (e *examination) accountRights(ctx context.Context) {
 		e.unknown(object, err)
 		return
 	}
+	e.account = true
 	roles, err := rbac.All()
 	if err != nil {
 		e.unknown("the roles of this build", err)

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/failure"
+	"espalier.dev/internal/live"
+	"espalier.dev/internal/masking"
+	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/target"
+)
+
+const (
+	// targetsAtOnce is how many clusters are looked at at the same time.
+	targetsAtOnce = 16
+	// targetTimeout is how long one of them may take unless somebody says otherwise.
+	targetTimeout = 10 * time.Second
+	// tellAfter is when people want to know what takes so long.
+	tellAfter = 2 * time.Second
+	// soon is how long before the end of a credential somebody should know.
+	soon = 7 * 24 * time.Hour
+	// maxUses is of how many kinds and namespaces in one cluster the rights are asked for.
+	maxUses = 20
+)
+
+// targets looks whether the clusters of Targets answer, with the rights of the user to read Targets and Secrets.
+func (e *examination) targets(ctx context.Context) {
+	var list lsv1alpha1.TargetList
+	if err := e.Client.List(ctx, &list, client.InNamespace(e.Namespace)); err != nil {
+		e.unknown("Targets", err)
+		return
+	}
+	clusters := target.NewClusters(target.Options{
+		Host: e.Client, HostConfig: e.Config, FewKinds: true, Dialer: dial.Rules{AllowLoopback: target.OnLoopback(e.Config)},
+	})
+	defer clusters.Close()
+	patience := time.AfterFunc(tellAfter, func() {
+		e.Access.Tell("Looking at target clusters. One that does not answer takes %s.", e.TargetTimeout)
+	})
+	defer patience.Stop()
+
+	reader := live.Reader{Host: e.Client, Clusters: clusters, Limit: e.TargetTimeout}
+	uses := e.usesOf(list.Items)
+	looked := slices.DeleteFunc(list.Items, func(t lsv1alpha1.Target) bool {
+		return isCopy(&t) || t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster
+	})
+	found := make([]*examination, len(looked))
+	var group errgroup.Group
+	group.SetLimit(targetsAtOnce)
+	for i := range looked {
+		found[i] = &examination{Subject: e.Subject, check: e.check, account: e.account, arguments: e.arguments}
+		group.Go(func() error {
+			found[i].target(ctx, reader, &looked[i], uses[contentKey(&looked[i])])
+			return nil
+		})
+	}
+	_ = group.Wait() // What went wrong is among the findings.
+	for _, one := range found {
+		e.report.Findings = append(e.report.Findings, one.report.Findings...)
+	}
+}
+
+// isCopy reports whether an installation has made a Target of one that it imports. It leads where the original does.
+func isCopy(t *lsv1alpha1.Target) bool {
+	return t.Labels[lsv1alpha1.DataObjectSourceTypeLabel] == lsv1alpha1.DataObjectSourceImport
+}
+
+// contentKey is the same for Targets of a namespace that say the same, as an original and its copies do.
+func contentKey(t *lsv1alpha1.Target) string {
+	text, err := json.Marshal(t.Spec)
+	if err != nil {
+		return t.Namespace + "/" + t.Name
+	}
+	return t.Namespace + " " + string(text)
+}
+
+// usesOf are what deploy items have in the clusters of Targets, by the content of those.
+func (e *examination) usesOf(targets []lsv1alpha1.Target) map[string][]live.Use {
+	keys := map[client.ObjectKey]string{}
+	for i := range targets {
+		keys[client.ObjectKeyFromObject(&targets[i])] = contentKey(&targets[i])
+	}
+	uses := map[string][]live.Use{}
+	for i := range e.items {
+		item := &e.items[i]
+		if item.Spec.Target == nil {
+			continue
+		}
+		key, known := keys[client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.Target.Name}]
+		for _, object := range objecttree.RecordedBy(item).Objects {
+			use := live.Use{Kind: schema.FromAPIVersionAndKind(object.APIVersion, object.Kind), Namespace: object.Namespace}
+			if known && len(uses[key]) < maxUses && !slices.Contains(uses[key], use) {
+				uses[key] = append(uses[key], use)
+			}
+		}
+	}
+	return uses
+}
+
+// target looks at one cluster.
+func (e *examination) target(ctx context.Context, reader live.Reader, t *lsv1alpha1.Target, uses []live.Use) {
+	object := "Target " + t.Namespace + "/" + t.Name
+	reach, err := reader.ReachTarget(ctx, t)
+	if reach.Account != "" {
+		e.tokens(ctx, object, t.Namespace, reach.Account)
+	}
+	if expired := !reach.Expires.IsZero() && !reach.Expires.After(e.Now); expired || err == nil {
+		e.expiry(object, reach)
+		if expired {
+			return // It says why the cluster does not answer.
+		}
+	}
+	if err != nil {
+		e.unreached(t.Namespace+"/"+t.Name, err)
+		return
+	}
+	lacking, err := reader.Lacking(ctx, t, uses)
+	if err != nil {
+		e.add(Unknown, object, "leads to a cluster that does not say what its credential may do: "+masking.Words(err), "run the check again")
+		return
+	}
+	if len(lacking) > 0 {
+		e.add(Doubtful, object, "has a credential that may not do what its deploy items need: "+some(lacking),
+			"give the user of the credential these rights in the target cluster")
+	}
+}
+
+// expiry tells of a credential that has ended, or will before long.
+func (e *examination) expiry(object string, reach live.Reach) {
+	left := reach.Expires.Sub(e.Now)
+	if reach.Expires.IsZero() || left > soon {
+		return
+	}
+	next := "put a new one into the Target, or into its Secret"
+	if reach.Expiring == live.ExpiringServerCertificate {
+		next = "renew the certificate of the API server of the target cluster"
+	}
+	end := reach.Expires.UTC().Format(time.RFC3339)
+	if left <= 0 {
+		e.add(Wrong, object, fmt.Sprintf("cannot be used: its %s expired at %s", reach.Expiring, end), next)
+		return
+	}
+	e.add(Doubtful, object, fmt.Sprintf("will stop working: its %s expires at %s", reach.Expiring, end), next)
+}
+
+// faultsOfTargets are the reasons of errors about which somebody has to change the Target, or what it refers to.
+var faultsOfTargets = []string{target.ReasonInvalid, target.ReasonRefusedAddress, target.ReasonSecretMissing, target.ReasonTokenRefused}
+
+// unreached says why a cluster could not be looked at. What is wrong with the Target is an error. That this machine does not reach the cluster
+// says little about the controllers, and that the user may not read the Secret says nothing.
+func (e *examination) unreached(t string, err error) {
+	object, details, words := "Target "+t, failure.DetailsOf(err), masking.Words(err)
+	var unreachable *target.Unreachable
+	switch {
+	case errors.Is(err, live.ErrRefused):
+		e.add(Wrong, object, "has a credential that its cluster does not accept: it may have expired or been revoked",
+			"put a new one into the Target, or into its Secret")
+	case apierrors.IsForbidden(err):
+		e.add(Unknown, object, "cannot be checked: you may not read what it refers to: "+words, "ask somebody with more rights to run this check")
+	case details.Reason == target.ReasonTokenRefused && slices.Contains(details.Codes, string(lsv1alpha1.ErrorUnauthorized)):
+		e.add(Unknown, object, "cannot be checked: you may not create tokens for its service account (create serviceaccounts/token)",
+			"ask somebody with more rights to run this check")
+	case errors.Is(err, context.DeadlineExceeded):
+		e.add(Doubtful, object, fmt.Sprintf("leads to a cluster that did not answer this machine within %s", e.TargetTimeout),
+			"see whether the cluster runs, and whether the controllers reach its address")
+	case details.Reason == target.ReasonUnreachable:
+		if errors.As(err, &unreachable) {
+			words = unreachable.Server + ": " + masking.Words(unreachable.Unwrap())
+		}
+		e.add(Doubtful, object, "leads to a cluster that this machine cannot reach: "+words,
+			"see whether the cluster runs, and whether the controllers reach its address")
+	case slices.Contains(faultsOfTargets, details.Reason):
+		_, why, _ := strings.Cut(words, t+": ")
+		e.add(Wrong, object, "cannot be used: "+cmp.Or(why, words), "correct the Target (docs/targets.md)")
+	default:
+		e.add(Doubtful, object, "leads to a cluster that could not be asked for its version: "+words, "run the check again")
+	}
+}
+
+// tokens asks whether the controllers may create the tokens that a Target needs. In strict tenancy they need none.
+func (e *examination) tokens(ctx context.Context, object, namespace, account string) {
+	if !e.account || e.argument("--tenancy") == "strict" {
+		return
+	}
+	allowed, err := e.allowed(ctx, authorizationv1.ResourceAttributes{
+		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Name: account,
+	}, []string{namespace})
+	switch {
+	case err != nil:
+		e.unknown("the right of the controllers to create tokens for "+object, err)
+	case !allowed:
+		e.add(Wrong, object, fmt.Sprintf("acts as service account %s/%s, for which the controllers may not create tokens", namespace, account),
+			fmt.Sprintf("kubectl -n %s create rolebinding espalier-tokens --clusterrole espalier-tokens --serviceaccount %s:%s",
+				namespace, e.System, e.Account))
+	}
+}
