@@ -185,11 +185,16 @@ func (k *kind) Act(
 	return o, err
 }
 
-// announce tells of the end of a job, and of nothing before it: each event costs a request.
+// announce tells of the end of a job, and of nothing before it: each event costs a request. That an item of an execution has succeeded is
+// told by the installation above it.
 func (k *kind) announce() func(context.Context, loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {
 	tell := loop.EventsTo[*lsv1alpha1.DeployItem, lsv1alpha1.Phase](k.recorder)
 	return func(ctx context.Context, news loop.News[*lsv1alpha1.DeployItem, lsv1alpha1.Phase]) {
-		if news.Transitions[len(news.Transitions)-1].To.IsFinal() {
+		phase := news.Transitions[len(news.Transitions)-1].To
+		if phase == lsv1alpha1.PhaseSucceeded && metav1.GetControllerOfNoCopy(news.Object) != nil {
+			return
+		}
+		if phase.IsFinal() {
 			tell(ctx, news)
 		}
 	}

@@ -77,3 +77,10 @@ func TestPeopleAreWarnedOfATargetThatDoesNotExist(t *testing.T) {
 		t.Errorf("people are warned of %q", told)
 	}
 }
+
+// Nobody else tells that an item has succeeded which no execution has made.
+func TestTheSuccessOfAnItemByHandIsAnEvent(t *testing.T) {
+	w := newWorld(t)
+	w.run(&scripted{}, deployer.Options{})
+	w.tells(w.succeeds(w.item("alone")), string(lsv1alpha1.PhaseSucceeded), "everything is deployed")
+}

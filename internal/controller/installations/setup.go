@@ -99,7 +99,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 		Clock:  options.Clock,
 		Announce: warningsTo(
 			mgr.GetEventRecorder(Name),
-			loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name)),
+			endsTo(loop.EventsTo[*lsv1alpha1.Installation, lsv1alpha1.Phase](mgr.GetEventRecorder(Name))),
 		),
 		Confidential: confidential.Reader{Live: mgr.GetAPIReader()}.OfInstallation,
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/installation"
 	"espalier.dev/internal/loop"
 )
 
@@ -34,6 +35,19 @@ func warningsTo(recorder events.EventRecorder, rest announcement) announcement {
 			"%s",
 			status.Conditions[i].Message,
 		)
+	}
+}
+
+// endsTo announces of jobs what goes wrong, and the end of a root's: what goes well on the way is in the status, and each Event costs a
+// request. In the continuous flow, which nobody asks for anything, all phases are told.
+func endsTo(rest announcement) announcement {
+	return func(ctx context.Context, news loop.News[*lsv1alpha1.Installation, lsv1alpha1.Phase]) {
+		last := news.Transitions[len(news.Transitions)-1]
+		quiet := !last.To.IsFinal() || last.To == lsv1alpha1.PhaseSucceeded && !installation.IsRoot(news.Object)
+		if news.Err == nil && quiet && news.Object.Status.JobID != "" && installation.FlowOf(news.Object) == lsv1alpha1.FlowJob {
+			return
+		}
+		rest(ctx, news)
 	}
 }
 
