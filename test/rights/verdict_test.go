@@ -24,6 +24,7 @@ var unexercised = []struct{ role, right, why string }{
 	{"installations", "get contexts.landscaper.gardener.cloud", tookOver},
 	{"installations", "get componentversionoverwrites.landscaper.gardener.cloud", tookOver},
 	{"executions", "get executions.landscaper.gardener.cloud", tookOver},
+	{"executions", "get deployitems.landscaper.gardener.cloud", "only a deploy item that is recorded and that the cache does not show is read"},
 	{"deployitems", "get deployitems.landscaper.gardener.cloud", tookOver},
 	{"targetsyncs", "get targetsyncs.landscaper.gardener.cloud", tookOver},
 	{"targetsyncs", "get targets.landscaper.gardener.cloud", tookOver},

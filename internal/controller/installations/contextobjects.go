@@ -121,9 +121,20 @@ func (k *kind) removeLeftovers(ctx context.Context, leftovers dataflow.Objects) 
 	return nil
 }
 
-// removeContext deletes all context objects of an installation.
+// removeContext deletes all context objects of an installation. Of a kind of which a cache that remembers shows none there are none.
 func (k *kind) removeContext(ctx context.Context, inst *lsv1alpha1.Installation) error {
-	for _, object := range []client.Object{&lsv1alpha1.DataObject{}, &lsv1alpha1.Target{}} {
+	written, err := k.ownContext(ctx, inst)
+	if err != nil {
+		return fmt.Errorf("list the objects of the installation: %w", err)
+	}
+	var kinds []client.Object
+	if len(written.DataObjects) > 0 || !k.remembers {
+		kinds = append(kinds, &lsv1alpha1.DataObject{})
+	}
+	if len(written.Targets) > 0 || !k.remembers {
+		kinds = append(kinds, &lsv1alpha1.Target{})
+	}
+	for _, object := range kinds {
 		err := k.cluster.DeleteAllOf(ctx, object, client.InNamespace(inst.Namespace),
 			client.MatchingLabels{lsv1alpha1.DataObjectSourceLabel: dataflow.ContextOf(inst.Name)})
 		if err != nil {

@@ -11,7 +11,44 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
 )
+
+// What the caches know for certain is not asked for, and what was never written is not deleted. That nothing is left below is asked once.
+func TestADeletionCostsNoMoreThanItNeeds(t *testing.T) {
+	w := idleWorld(t)
+	transport := faults.New(faults.Plan{})
+	w.run(transport.Config(w.server.Config()))
+	blueprint := header + imports("word") + deploy(item("one"))
+	w.create(
+		testkit.DataObject(w.namespace, "word", "x").Build(),
+		w.installation("plain", header+deploy(item("one"))).Reconcile().Build(),
+		w.installation("fed", blueprint).ImportData("word", "word").Reconcile().Build(),
+	)
+	w.finished("plain", lsv1alpha1.PhaseSucceeded)
+	w.finished("fed", lsv1alpha1.PhaseSucceeded)
+	for name, collections := range map[string]int{"plain": 0, "fed": 1} {
+		before := len(transport.Log())
+		w.delete(name)
+		testkit.EventuallyGone(t, w.server, w.named(name))
+		log := transport.Log()[before:]
+		for pattern, want := range map[string]int{
+			"list/deployitems":             1,
+			"get/deployitems":              0,
+			"deletecollection/dataobjects": collections,
+			"deletecollection/targets":     0,
+		} {
+			found, err := log.Matching(pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found) != want {
+				t.Errorf("%s: %d requests %s, want %d:\n%s", name, len(found), pattern, want, log)
+			}
+		}
+	}
+}
 
 // What goes well below a root is in the status. What goes wrong is told by those whom it concerns, see the tests of failures.
 func TestSuccessIsAnEventOfTheRootAlone(t *testing.T) {

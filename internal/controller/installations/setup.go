@@ -78,6 +78,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	k := &kind{
 		cluster:    mgr.GetClient(),
 		live:       mgr.GetAPIReader(),
+		remembers:  freshness.Remembers(mgr.GetClient()),
 		engine:     engine,
 		catalog:    catalog.New(engine),
 		registries: options.Registries,
@@ -133,7 +134,9 @@ func Setup(mgr ctrl.Manager, options Options) error {
 type kind struct {
 	cluster client.Client
 	// live reads from the API server.
-	live       client.Reader
+	live client.Reader
+	// remembers says that the cache lacks nothing that this process has written, or one that led before it.
+	remembers  bool
 	engine     *blueprint.Engine
 	catalog    *catalog.Catalog
 	registries *artifact.Registries
