@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes all generated files anew: deep copies next to the API types, the CRDs in config/crd, the roles in config/rbac and
-# the page that lists their rights. Running it twice gives the same bytes.
+# the page that lists their rights, and the schemas for editors. Running it twice gives the same bytes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -24,3 +24,6 @@ cd "$root/api"
 rm -f "$root"/config/rbac/*.yaml
 cd "$root"
 go test -count=1 -run TestTheFilesAreUpToDate ./internal/rights -update
+
+# Schemas of the kinds follow from the CRDs, those of blueprints from the types.
+go test -count=1 -run TestTheSchemasAreUpToDate ./internal/reference -update

@@ -211,7 +211,8 @@ var layers = slices.Concat(
 				purePackages,
 			),
 		},
-		{folders: []string{"internal/lint", "internal/doctest", "internal/reference", "internal/rights"}, libraries: []string{}},
+		{folders: []string{"internal/lint", "internal/doctest", "internal/rights"}, libraries: []string{}},
+		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{
 			// The tool behind "make release".
