@@ -34,7 +34,6 @@ func TestAJobThatWaitsForOthersIsHeldUpByThoseThatRun(t *testing.T) {
 		return inst
 	}
 	runs := root("runs", lsv1alpha1.PhaseProgressing, 0)
-	runs.Status.Conditions = []lsv1alpha1.Condition{{Type: lsv1alpha1.ConditionReady, Reason: "WaitingForSubObjects", Message: "waiting for x"}}
 	runs.Status.ExecutionReference = &lsv1alpha1.ObjectReference{Name: "runs"}
 	first, second := waiting(root("first", lsv1alpha1.PhaseInit, 1)), waiting(root("second", lsv1alpha1.PhaseInit, 2))
 	below := &lsv1alpha1.Execution{ObjectMeta: metav1.ObjectMeta{

@@ -133,7 +133,10 @@ func awaitTurn(t Turn) Decision {
 	if n := t.Running + t.Earlier; n != 1 {
 		others = fmt.Sprintf("%d other jobs", n)
 	}
-	return wait(lsv1alpha1.ReasonWaitingForJobs, fmt.Sprintf("Waiting for %s in namespace %s: %s%d", others, t.Namespace, jobQuotaTold, t.Limit))
+	return wait(
+		lsv1alpha1.ReasonWaitingForJobs,
+		fmt.Sprintf("Waiting for %s in namespace %s: %s%d", others, t.Namespace, jobQuotaTold, t.Limit),
+	)
 }
 
 const jobQuotaTold = "quota of concurrent jobs is "

@@ -29,7 +29,7 @@ func TestANamespaceMayHaveQuotasOfItsOwn(t *testing.T) {
 		"quota.espalier.dev/deploy-items":      {value: "unlimited", change: func(l *installation.Limits) { l.DeployItems = 0 }},
 		"quota.espalier.dev/rendered-bytes":    {value: "64Mi", change: func(l *installation.Limits) { l.RenderedBytes = 64 << 20 }},
 		"quota.espalier.dev/concurrent-jobs":   {value: "9", change: func(l *installation.Limits) { l.ConcurrentJobs = 9 }},
-		"quota.espalier.dev/installations ":    {value: "50", problem: "the quotas are installations, deploy-items, rendered-bytes, concurrent-jobs"},
+		"quota.espalier.dev/installation":      {value: "50", problem: "the quotas are installations, deploy-items, rendered-bytes, concurrent"},
 		"quota.espalier.dev/jobs":              {value: "50", problem: "annotation quota.espalier.dev/jobs of namespace shop has no effect"},
 		"example.com/installations":            {value: "50"},
 		"quota.espalier.dev.evil/deploy-items": {value: "50"},
@@ -284,16 +284,16 @@ func TestARefusalSaysHowMuchThereIsAndWhomToAsk(t *testing.T) {
 		{Kind: installation.ChildExecution, Name: "other", DeployItems: 3}, {Kind: installation.ChildExecution, Name: "root", DeployItems: 1},
 	}}
 	err := s.Refuse(&installation.Plan{Execution: &installation.ExecutionWrite{Wanted: executionOf(3)}})
-	const want = "quota exceeded: namespace shop may have at most 4 deploy items: it has 4, and this installation needs 2 more. Delete installations " +
-		"that are no longer needed, or ask a cluster administrator to raise the quota (annotation quota.espalier.dev/deploy-items of the namespace); " +
-		"then start a new job"
+	const want = "quota exceeded: namespace shop may have at most 4 deploy items: it has 4, and this installation needs 2 more. Delete " +
+		"installations that are no longer needed, or ask a cluster administrator to raise the quota (annotation " +
+		"quota.espalier.dev/deploy-items of the namespace); then start a new job"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	s.Limits = installation.Limits{RenderedBytes: 1 << 10}
 	s.There = []installation.Piece{{Kind: installation.ChildExecution, Name: "other", Bytes: 1000}}
 	if err := s.Refuse(&installation.Plan{Execution: &installation.ExecutionWrite{Wanted: executionOf(1)}}); err == nil ||
-		!strings.Contains(err.Error(), "at most 1Ki bytes of rendered deploy items and nested installations: it has 1000, and this installation needs ") {
+		!strings.Contains(err.Error(), "at most 1Ki bytes of rendered deploy items and nested installations: it has 1000, and this") {
 		t.Errorf("got %v", err)
 	}
 	s.Limits.RenderedBytes = 1000 + installation.PieceOfExecution(executionOf(1)).Bytes
@@ -329,7 +329,8 @@ func TestTheNewestInstallationsAreBeyondAQuota(t *testing.T) {
 		t.Errorf("the places are %d", places)
 	}
 	s := installation.Stock{Namespace: "shop", Limits: installation.Limits{Installations: 3}, Place: 4}
-	if err := s.Refuse(&installation.Plan{}); err == nil || !strings.Contains(err.Error(), "at most 3 installations, and 3 were created before this one") {
+	if err := s.Refuse(&installation.Plan{}); err == nil ||
+		!strings.Contains(err.Error(), "at most 3 installations, and 3 were created before this one") {
 		t.Errorf("got %v", err)
 	}
 	all[3].Status.ExecutionReference = &lsv1alpha1.ObjectReference{Name: "c"}

@@ -112,7 +112,8 @@ func (q *quotas) take(ctx context.Context, inst *lsv1alpha1.Installation, limit 
 // jobs returns all jobs of a namespace that have not ended, with the lock of its book held. Those that are about to begin have begun.
 func (q *quotas) jobs(ctx context.Context, namespace string, b *book) ([]installation.RootJob, error) {
 	var list lsv1alpha1.InstallationList
-	err := q.cluster.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{jobIndex: jobUnderWay}, client.UnsafeDisableDeepCopy)
+	options := []client.ListOption{client.InNamespace(namespace), client.MatchingFields{jobIndex: jobUnderWay}, client.UnsafeDisableDeepCopy}
+	err := q.cluster.List(ctx, &list, options...)
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs of namespace %s: %w", namespace, err)
 	}

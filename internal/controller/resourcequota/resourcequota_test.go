@@ -28,7 +28,8 @@ func TestARefusalByAResourceQuotaIsAWait(t *testing.T) {
 	namespace, cluster := server.Namespace(t), server.Client()
 	const counted = corev1.ResourceName("count/dataobjects.landscaper.gardener.cloud")
 	hard := corev1.ResourceList{counted: resource.MustParse("1")}
-	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}}
+	quota.Spec.Hard = hard
 	if err := cluster.Create(t.Context(), quota); err != nil {
 		t.Fatal(err)
 	}
