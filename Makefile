@@ -36,7 +36,8 @@ generate: ## Write the CRDs, deep copies and other generated files anew.
 	tools/generate.sh
 
 .PHONY: lint
-lint: ## Check the rules of the project (gofmt among them), run vet and staticcheck.
+lint: ## Check the rules of the project (gofmt among them) and commit subjects, run vet and staticcheck.
+	tools/commit-subjects.sh
 	go test ./internal/lint ./internal/conformance
 	@staticcheck=$$(go -C tools tool -n staticcheck); status=0; \
 	for module in $(MODULES); do \
@@ -227,4 +228,4 @@ image: $(if $(IMAGES),$(if $(filter espalier,$(IMAGES)),optional-ui),optional-ui
 
 .PHONY: up
 up: build ## Start a control plane with all controllers on this machine, with an example in it.
-	bin/espalier up --example hello-world
+	bin/espalier up --example hello

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples holds manifests to try Espalier with. Each example is a folder with
-// YAML files, applied in the order of their names, and a line that describes it.
+// Package examples holds manifests to try Espalier with. Each example is a folder with YAML files, applied in the order of their names, a
+// line that describes it, and a README.md whose commands a test of the command "up" runs. A folder inside of an example is not applied.
 package examples
 
 import (
@@ -45,10 +45,18 @@ func Describe(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
+// Check returns an error that lists the examples, unless there is one of that name.
+func Check(name string) error {
+	if slices.Contains(Names(), name) {
+		return nil
+	}
+	return fmt.Errorf("unknown example %q: known examples are %s", name, strings.Join(Names(), ", "))
+}
+
 // Read returns the objects of an example in the order in which to create them.
 func Read(name string) ([]*unstructured.Unstructured, error) {
-	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("unknown example %q: there is %s", name, strings.Join(Names(), ", "))
+	if err := Check(name); err != nil {
+		return nil, err
 	}
 	paths, err := fs.Glob(files, name+"/*.yaml")
 	if err != nil {
@@ -56,7 +64,7 @@ func Read(name string) ([]*unstructured.Unstructured, error) {
 	}
 	var objects []*unstructured.Unstructured
 	for _, p := range paths {
-		more, err := readFile(p)
+		more, err := readFile(files, p)
 		if err != nil {
 			return nil, fmt.Errorf("read example %s: %w", p, err)
 		}
@@ -65,8 +73,8 @@ func Read(name string) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-func readFile(name string) ([]*unstructured.Unstructured, error) {
-	text, err := files.ReadFile(name)
+func readFile(from fs.FS, name string) ([]*unstructured.Unstructured, error) {
+	text, err := fs.ReadFile(from, name)
 	if err != nil {
 		return nil, err
 	}

@@ -88,14 +88,14 @@ func checkBlueprint(t *testing.T, object client.Object) {
 			t.Errorf("installation %s does not provide import %s", object.GetName(), i.Name)
 		}
 	}
-	if len(blueprint.DeployExecutions) == 0 {
+	if len(blueprint.DeployExecutions)+len(blueprint.Subinstallations) == 0 {
 		t.Errorf("the blueprint of %s deploys nothing", object.GetName())
 	}
 }
 
 func TestUnknownExample(t *testing.T) {
-	for _, name := range []string{"nope", "", ".", "hello-world/..", "../examples/hello-world"} {
-		if _, err := Read(name); err == nil || !strings.Contains(err.Error(), "hello-world") {
+	for _, name := range []string{"nope", "", ".", "hello/..", "../examples/hello", "file-deployer"} {
+		if _, err := Read(name); err == nil || !strings.Contains(err.Error(), "hello") {
 			t.Errorf("%q: %v", name, err)
 		}
 		if Describe(name) != "" {

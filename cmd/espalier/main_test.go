@@ -181,7 +181,7 @@ func TestUpEndsInOrderWhenItsTerminalIsGone(t *testing.T) {
 
 func TestUp(t *testing.T) {
 	u := newUser(t)
-	i := u.up(t, "--example", "hello-world", "--ui-addr", "127.0.0.1:0")
+	i := u.up(t, "--example", "hello", "--ui-addr", "127.0.0.1:0")
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
 
 	t.Run("writes a kubeconfig for the owner only", func(t *testing.T) {
@@ -202,25 +202,25 @@ func TestUp(t *testing.T) {
 		}
 	})
 	t.Run("runs the controllers", func(t *testing.T) {
-		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "hello-world", "contexts/default")
+		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "hello", "contexts/default")
 	})
 	t.Run("creates the example", func(t *testing.T) {
-		u.mustRun(t, "kubectl", "get", "-n", "hello-world", "installation/hello-world", "target/here", "dataobject/whom-to-greet")
+		u.mustRun(t, "kubectl", "get", "-n", "hello", "installation/hello", "target/here", "dataobject/whom-to-greet")
 	})
 	t.Run("runs a job of the example", func(t *testing.T) {
-		if out := u.mustRun(t, "reconcile", "hello-world", "-n", "hello-world", "--wait"); out != "installation hello-world has succeeded\n" {
+		if out := u.mustRun(t, "reconcile", "hello", "-n", "hello", "--wait"); out != "installation hello has succeeded\n" {
 			t.Errorf("got:\n%s", out)
 		}
 	})
 	t.Run("shows the tree of the example", func(t *testing.T) {
-		for _, args := range [][]string{{"get", "-A"}, {"tree", "-n", "hello-world"}, {"why", "-n", "hello-world", "hello-world"}} {
-			if out := u.mustRun(t, args...); !strings.Contains(out, "hello-world") {
+		for _, args := range [][]string{{"get", "-A"}, {"tree", "-n", "hello"}, {"why", "-n", "hello", "hello"}} {
+			if out := u.mustRun(t, args...); !strings.Contains(out, "hello") {
 				t.Errorf("%v prints:\n%s", args, out)
 			}
 		}
 	})
 	t.Run("shows it in the web UI", func(t *testing.T) {
-		if overview := firstDocument(t, i.facts["Web UI"]); !strings.Contains(overview, "hello-world") {
+		if overview := firstDocument(t, i.facts["Web UI"]); !strings.Contains(overview, "hello") {
 			t.Errorf("the overview is:\n%s", overview)
 		}
 	})
@@ -235,7 +235,7 @@ func TestUp(t *testing.T) {
 		if !ok {
 			t.Fatalf("it suggests: %s", i.facts["Try"])
 		}
-		if out := u.mustRun(t, strings.Fields(args)...); !strings.Contains(out, "hello-world") {
+		if out := u.mustRun(t, strings.Fields(args)...); !strings.Contains(out, "hello") {
 			t.Errorf("got:\n%s", out)
 		}
 	})
@@ -251,11 +251,11 @@ func TestUp(t *testing.T) {
 		}
 	})
 	t.Run("completes the names of objects", func(t *testing.T) {
-		out := u.mustRun(t, "__complete", "kubectl", "get", "-n", "hello-world", "dataobjects", "")
+		out := u.mustRun(t, "__complete", "kubectl", "get", "-n", "hello", "dataobjects", "")
 		if !strings.Contains(out, "whom-to-greet") {
 			t.Errorf("got:\n%s", out)
 		}
-		if out := u.mustRun(t, "__complete", "reconcile", "-n", "hello-world", "hel"); !strings.Contains(out, "hello-world\n") {
+		if out := u.mustRun(t, "__complete", "reconcile", "-n", "hello", "hel"); !strings.Contains(out, "hello\n") {
 			t.Errorf("got:\n%s", out)
 		}
 	})
@@ -265,7 +265,7 @@ func TestUp(t *testing.T) {
 		u.mustRun(t, "kubectl", "delete", "namespace", "doomed", "--timeout=60s")
 	})
 	u.mustRun(t, "kubectl", "create", "configmap", "kept", "--from-literal=a=b")
-	u.mustRun(t, "kubectl", "delete", "-n", "hello-world", "dataobject/whom-to-greet")
+	u.mustRun(t, "kubectl", "delete", "-n", "hello", "dataobject/whom-to-greet")
 	i.stop(t, syscall.SIGTERM)
 
 	t.Run("does not reach for another cluster when stopped", func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestUp(t *testing.T) {
 			}
 		}
 	})
-	again := u.up(t, "--example", "hello-world", "--ui-addr", "")
+	again := u.up(t, "--example", "hello", "--ui-addr", "")
 	if again.facts["API server"] != i.facts["API server"] {
 		t.Errorf("the server moved from %s to %s", i.facts["API server"], again.facts["API server"])
 	}
@@ -283,7 +283,7 @@ func TestUp(t *testing.T) {
 		t.Errorf("there is an unwanted web UI at %s", again.facts["Web UI"])
 	}
 	u.mustRun(t, "kubectl", "get", "configmap/kept")
-	u.mustRun(t, "kubectl", "get", "-n", "hello-world", "dataobject/whom-to-greet")
+	u.mustRun(t, "kubectl", "get", "-n", "hello", "dataobject/whom-to-greet")
 	again.stop(t, syscall.SIGINT)
 	if left, err := os.ReadDir(u.temp); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
@@ -426,7 +426,7 @@ func TestUpRefuses(t *testing.T) {
 		"a taken port":          {[]string{"--port", port}, "port " + port + " on 127.0.0.1 is in use"},
 		"a taken web UI":        {[]string{"--ui-addr", taken.Addr().String()}, "--ui-addr: listen tcp " + taken.Addr().String()},
 		"somebody's directory":  {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory"},
-		"an unknown example":    {[]string{"--example", "nope"}, `unknown example "nope": there is hello-world`},
+		"an unknown example":    {[]string{"--example", "nope"}, `unknown example "nope": known examples are chart, hello`},
 		"a contradiction":       {[]string{"--ephemeral", "--data-dir", "x"}, "use one of them"},
 		"an unknown flag":       {[]string{"--nope"}, "unknown flag: --nope\nSee 'espalier up --help'"},
 		"an argument":           {[]string{"now"}, `unknown command "now"`},
@@ -487,7 +487,7 @@ func TestHelpOffersOnlyOurFlags(t *testing.T) {
 	if strings.Contains(out, "Global Flags") {
 		t.Errorf("flags of libraries show through:\n%s", out)
 	}
-	if !strings.Contains(out, "hello-world") {
+	if !strings.Contains(out, "hello") {
 		t.Errorf("the help does not list the examples:\n%s", out)
 	}
 }

@@ -69,17 +69,19 @@ func TestParsePageRefusesMarksWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestReadmeCanBeParsed finds slips in the page without running it.
-func TestReadmeCanBeParsed(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, err := ParsePage(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(blocks) < 2 {
-		t.Errorf("got %d blocks to run, want the quick start", len(blocks))
+// TestPagesCanBeParsed finds slips in the pages that CI runs, without running them.
+func TestPagesCanBeParsed(t *testing.T) {
+	for _, page := range []string{"README.md", "docs/pipelines.md", "docs/tutorial.md"} {
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := ParsePage(string(text))
+		if err != nil {
+			t.Errorf("%s: %v", page, err)
+		}
+		if len(blocks) < 2 {
+			t.Errorf("%s has %d blocks to run", page, len(blocks))
+		}
 	}
 }

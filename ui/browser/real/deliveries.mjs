@@ -20,14 +20,14 @@ export const deliveries = {
     await world.visit("/", async (page) => {
       await page.getByRole("heading", { name: "No installations yet" }).waitFor();
       const file = path.join(world.folder, "example.yaml");
-      await writeFile(file, await example("hello-world/hello-world.yaml"));
+      await writeFile(file, await example("hello/hello.yaml"));
       await world.accepted(`kubectl apply -f ${file}`);
-      await page.getByRole("row", { name: /hello-world.*Succeeded/ }).waitFor();
+      await page.getByRole("row", { name: /hello.*Succeeded/ }).waitFor();
       await notReloaded(page);
-      assert.ok(succeeded(await world.cluster.get("Installation", "hello-world", "hello-world")));
-      assert.equal((await world.cluster.get("ConfigMap", "hello-world", "greeting")).data.text, "Hello, world!");
-      await page.getByRole("link", { name: "hello-world hello-world" }).click();
-      await page.getByRole("heading", { name: "hello-world is done." }).waitFor();
+      assert.ok(succeeded(await world.cluster.get("Installation", "hello", "hello")));
+      assert.equal((await world.cluster.get("ConfigMap", "hello", "greeting")).data.text, "Hello, world!");
+      await page.getByRole("link", { name: "hello hello" }).click();
+      await page.getByRole("heading", { name: "hello is done." }).waitFor();
     });
   },
 

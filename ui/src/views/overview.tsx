@@ -192,7 +192,7 @@ export function Installations({ rows: all }: { rows: InstallationRow[] }) {
     group: () => setBy(groupings[(groupings.indexOf(by as Grouping) + 1) % groupings.length] ?? "name"),
   });
   if (all.length === 0) {
-    return <Panel title="Installations"><Empty icon="tree" title="No installations yet" text="Install the example to see a tree grow, or apply an Installation of your own." command="espalier up --example hello-world" /></Panel>;
+    return <Panel title="Installations"><Empty icon="tree" title="No installations yet" text="Install the example to see a tree grow, or apply an Installation of your own." command="espalier up --example hello" /></Panel>;
   }
   const openLine = (line: Line, event?: Event) => {
     if (line.kind === "group") put(line.group.id, !line.open);

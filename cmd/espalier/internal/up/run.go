@@ -123,9 +123,11 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 			return err
 		}
 	}
-	if s.opts.example != "" {
-		progress.step("creating the example")
-		return createExample(ctx, s.manager.GetClient(), s.opts.example)
+	for _, name := range s.opts.examples {
+		progress.step("creating the example " + name)
+		if err := createExample(ctx, s.manager.GetClient(), name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"espalier.dev/cmd/espalier/internal/kubeversion"
 	"espalier.dev/cmd/espalier/internal/node"
+	"espalier.dev/examples"
 	"espalier.dev/internal/manager"
 )
 
@@ -75,8 +76,8 @@ func printSummary(opts options, s summary) {
 	for _, waiting := range s.waiting {
 		line("Waiting", waiting.String())
 	}
-	if opts.example != "" {
-		line("Example", opts.example)
+	for _, name := range opts.examples {
+		line("Example", name+": "+examples.Describe(name))
 	}
 	line("Try", tryCommand(opts, s))
 	line("Stop", stopHint(opts, s))

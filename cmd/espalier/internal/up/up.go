@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -43,7 +42,7 @@ type options struct {
 	port       int
 	kubeconfig string
 	uiAddr     string
-	example    string
+	examples   []string
 	verbose    bool
 	node       bool
 	images     []string
@@ -59,6 +58,7 @@ type options struct {
 // New returns the command.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	opts := options{streams: streams, manager: managerOptions()}
+	var onlyList bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a control plane with everything in it on this machine",
@@ -75,14 +75,19 @@ pulled but imported (see docs/node.md).
 Ctrl-C stops it. The data is kept for the next start, unless --ephemeral is set.
 
 Examples to start with:
-` + listExamples(),
+` + listExamples("  "),
 		Example: `  espalier up
-  espalier up --ephemeral --example hello-world
+  espalier up --ephemeral --example hello
+  espalier up --list-examples
   sudo espalier up --node --node-image ./thing.tar
   espalier up --data-dir ./state --port 6443 --kubeconfig ./kubeconfig
   espalier up --approval-address 127.0.0.1:8082 --pull-request-poll-interval 5s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if onlyList {
+				fmt.Fprintln(streams.Out, listExamples(""))
+				return nil
+			}
 			opts.uiAddrChosen = cmd.Flags().Changed("ui-addr")
 			opts.dataDirChosen = cmd.Flags().Changed("data-dir")
 			if err := opts.complete(); err != nil {
@@ -105,7 +110,13 @@ Examples to start with:
 	flags.IntVar(&opts.port, "port", 0, "port of the API server (0: the one used last, or any free one)")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
 	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the web UI; empty for none")
-	flags.StringVar(&opts.example, "example", "", "create the objects of an example: "+strings.Join(examples.Names(), ", "))
+	flags.StringArrayVar(
+		&opts.examples,
+		"example",
+		nil,
+		"create the objects of the example `NAME`, one of "+strings.Join(examples.Names(), ", ")+"; may be repeated",
+	)
+	flags.BoolVar(&onlyList, "list-examples", false, "list the examples and do nothing else")
 	flags.BoolVar(&opts.node, "node", false, "run a real node, too, so that pods run; needs Linux, root, containerd and runc")
 	flags.StringArrayVar(&opts.images, "node-image", nil, "import the images of this `archive` into the node; may be repeated")
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
@@ -150,10 +161,10 @@ func completeExample(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return examples.Names(), cobra.ShellCompDirectiveNoFileComp
 }
 
-func listExamples() string {
+func listExamples(indent string) string {
 	var lines []string
 	for _, name := range examples.Names() {
-		lines = append(lines, fmt.Sprintf("  %-14s %s", name, examples.Describe(name)))
+		lines = append(lines, fmt.Sprintf("%s%-10s  %s", indent, name, examples.Describe(name)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -166,8 +177,10 @@ func (o *options) complete() error {
 	if o.port < 0 || o.port > maxPort {
 		return fmt.Errorf("--port is %d: it must be between 0 and %d", o.port, maxPort)
 	}
-	if o.example != "" && !slices.Contains(examples.Names(), o.example) {
-		return fmt.Errorf("--example: unknown example %q: there is %s", o.example, strings.Join(examples.Names(), ", "))
+	for _, name := range o.examples {
+		if err := examples.Check(name); err != nil {
+			return fmt.Errorf("--example: %w", err)
+		}
 	}
 	if err := o.checkImages(); err != nil {
 		return err

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"espalier.dev/examples"
+)
+
+// shownCommands are the blocks of a page that its reader is to run.
+var shownCommands = regexp.MustCompile("(?s)\n<!-- run -->\n```sh\n(.*?)\n```\n")
+
+// fact is something that kubectl prints, in a form that is given.
+type fact struct {
+	namespace, object, path, want string
+}
+
+// outcomes are what the commands of each example print, among other things, and what is true in the end.
+var outcomes = map[string]struct {
+	printed []string
+	facts   []fact
+}{
+	"hello": {
+		[]string{"Hello, world!", "Hello, reader!"},
+		[]fact{{"hello", "configmap/greeting", "{.data.text}", "Hello, reader!"}},
+	},
+	"shop": {
+		[]string{"Failed", "sender", "shop(at)example.com", "installation shop has succeeded"},
+		[]fact{
+			{"market-frontend", "configmap/mail", "{.data.sender}", "shop@example.com"},
+			{"market-frontend", "configmap/web", "{.data.version}", "1.0.0"},
+			{"market-backend", "service/database", "{.spec.ports[0].port}", "5432"},
+		},
+	},
+	"chart": {
+		[]string{"Hello from a chart", "Hello again"},
+		[]fact{
+			{"page", "configmap/page", `{.data.index\.html}`, "<h1>Hello again</h1>\n"},
+			{"page", "secret/sh.helm.release.v1.page.v2", "{.metadata.labels.status}", "deployed"},
+		},
+	},
+	"promotion": {
+		[]string{"WaitingForApproval", "1.1.0"},
+		[]fact{
+			{"shop-production", "configmap/shop", "{.data.version}", "1.1.0"},
+			{"shop-staging", "configmap/shop", "{.data.version}", "1.1.0"},
+		},
+	},
+}
+
+// The commands of each README work, as they are, one after the other, and lead to where they say. All examples share a control plane.
+func TestExamplesDoWhatTheirReadmesSay(t *testing.T) {
+	u := newUser(t)
+	var args []string
+	for _, name := range examples.Names() {
+		args = append(args, "--example", name)
+	}
+	i := u.up(t, append(args, "--ui-addr", "")...)
+	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
+	t.Run("each", func(t *testing.T) {
+		for _, name := range examples.Names() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				u.follow(t, name)
+			})
+		}
+	})
+	get := func(object, namespace, path string) string {
+		return u.mustRun(t, "kubectl", "get", object, "-n", namespace, "-o", "jsonpath="+path)
+	}
+	t.Run("data flows between the parts of the shop", func(t *testing.T) {
+		host := get("service/database", "market-backend", "{.spec.clusterIP}")
+		if got := get("configmap/web", "market-frontend", "{.data.database}"); host == "" || got != host+":5432" {
+			t.Errorf("the database is at %q, the web part uses %q", host, got)
+		}
+		if got := get("dataobject/shop-summary", "market", "{.data}"); got != "shop 1.0.0 uses "+host {
+			t.Errorf("the shop exports %q", got)
+		}
+	})
+	t.Run("the chart exports an address", func(t *testing.T) {
+		address := get("service/page", "page", "{.spec.clusterIP}")
+		if got := get("dataobject/page-address", "page", "{.data}"); address == "" || got != "http://"+address {
+			t.Errorf("the page is at %q, the installation exports %q", address, got)
+		}
+	})
+	i.stop(t, syscall.SIGTERM)
+}
+
+// follow runs the commands of an example's README and checks what has become of them.
+func (u user) follow(t *testing.T, name string) {
+	t.Helper()
+	outcome, known := outcomes[name]
+	if !known {
+		t.Fatal("nobody says what becomes of the example")
+	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "examples", name, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start := "\nespalier up --example " + name + "\n"; !strings.Contains(string(page), start) {
+		t.Errorf("the README lacks the command%s", start)
+	}
+	blocks := shownCommands.FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 2 {
+		t.Fatalf("the README has %d blocks to run", len(blocks))
+	}
+	var printed strings.Builder
+	for _, block := range blocks {
+		printed.WriteString(u.shell(t, block[1]))
+	}
+	for _, want := range outcome.printed {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("the commands do not print %q:\n%s", want, printed.String())
+		}
+	}
+	for _, f := range outcome.facts {
+		if got := u.mustRun(t, "kubectl", "get", f.object, "-n", f.namespace, "-o", "jsonpath="+f.path); got != f.want {
+			t.Errorf("%s of %s is %q, not %q", f.path, f.object, got, f.want)
+		}
+	}
+}
+
+// shell runs commands in Bash, where espalier is this test binary, and ends the test with the first that fails.
+func (u user) shell(t *testing.T, commands string) string {
+	t.Helper()
+	path := t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(path, "espalier")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := u.command(t)
+	bash := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
+	bash.Env = append(cmd.Env, "PATH="+path+string(os.PathListSeparator)+os.Getenv("PATH"))
+	bash.Dir = filepath.Join("..", "..")
+	out, err := bash.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s\nprints:\n%s", err, commands, out)
+	}
+	return string(out)
+}
+
+func TestUpListsTheExamples(t *testing.T) {
+	out := newUser(t).mustRun(t, "up", "--list-examples")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != len(examples.Names()) {
+		t.Errorf("got %d lines:\n%s", len(lines), out)
+	}
+	for i, name := range examples.Names() {
+		if fields := strings.Fields(lines[i]); fields[0] != name || !strings.HasSuffix(lines[i], examples.Describe(name)) {
+			t.Errorf("the line of %s is %q", name, lines[i])
+		}
+	}
+}
