@@ -92,15 +92,16 @@ var layers = slices.Concat(
 	[]layer{
 		{folders: []string{"internal/version"}, libraries: []string{}},
 		{folders: []string{"internal/telemetry"}, sees: []string{"api", "internal/version"}},
+		{folders: []string{"internal/tenancy"}, sees: []string{"api", "internal/failure"}},
 		{
 			folders: []string{"internal/loop"},
 			sees: []string{
 				"api", "internal/failure", "internal/masking", "internal/decision", "internal/run", "internal/fairness", "internal/telemetry",
-				"internal/version",
+				"internal/tenancy", "internal/version",
 			},
 		},
 		{folders: []string{"internal/freshness"}, sees: []string{"api"}},
-		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow"}},
+		{folders: []string{"internal/confidential"}, sees: []string{"api", "internal/masking", "internal/dataflow", "internal/tenancy"}},
 		{folders: []string{"internal/dial", "internal/taskgroup"}, libraries: []string{}},
 		{
 			folders: []string{"internal/oci"},
@@ -108,11 +109,15 @@ var layers = slices.Concat(
 		},
 		{
 			folders: []string{"internal/target", "internal/gitprovider"},
-			sees:    []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup"},
+			sees: []string{
+				"api", "internal/failure", "internal/masking", "internal/version", "internal/dial", "internal/taskgroup", "internal/tenancy",
+			},
 		},
 		{
 			folders: []string{"internal/fleet"},
-			sees:    []string{"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial"},
+			sees: []string{
+				"api", "internal/failure", "internal/masking", "internal/version", "internal/target", "internal/dial", "internal/tenancy",
+			},
 		},
 		{
 			folders: []string{"internal/approval"},
@@ -128,7 +133,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/deployer/container"},
 			sees: []string{
 				"api", "deployer", "internal/deployer", "internal/failure", "internal/masking", "internal/confidential", "internal/deployitem",
-				"internal/loop", "internal/freshness", "internal/component", "internal/archive", "internal/blueprint",
+				"internal/loop", "internal/freshness", "internal/component", "internal/archive", "internal/blueprint", "internal/tenancy",
 			},
 		},
 		{
@@ -137,7 +142,7 @@ var layers = slices.Concat(
 				"api", "deployer", "internal/dial", "internal/failure", "internal/masking", "internal/confidential",
 				"internal/decision", "internal/run", "internal/deployitem",
 				"internal/loop", "internal/freshness", "internal/version", "internal/target", "internal/component", "internal/schedule",
-				"internal/lru", "internal/schema", "internal/oci",
+				"internal/lru", "internal/schema", "internal/oci", "internal/tenancy",
 			},
 		},
 		{
@@ -158,7 +163,7 @@ var layers = slices.Concat(
 			folders: []string{"internal/controller"},
 			sees: slices.Concat(
 				[]string{"api", "internal/loop", "internal/freshness", "internal/confidential", "internal/version"},
-				[]string{"internal/catalog", "internal/artifact"},
+				[]string{"internal/catalog", "internal/artifact", "internal/tenancy"},
 				purePackages, adapters,
 			),
 		},
@@ -167,7 +172,7 @@ var layers = slices.Concat(
 			sees: []string{
 				"api", "internal/fairness", "internal/loop", "internal/freshness", "internal/telemetry", "internal/version", "internal/controller",
 				"deployer", "internal/deployer", "internal/deployitem", "internal/installation", "internal/shard",
-				"internal/target", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
+				"internal/target", "internal/tenancy", "internal/dial", "internal/artifact", "internal/approval", "internal/pipeline",
 			},
 		},
 		{folders: []string{"internal/definitions"}, sees: []string{"config/crd"}},
