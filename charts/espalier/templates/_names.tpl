@@ -66,6 +66,9 @@ imagePullSecrets:
 
 {{- /* The flags of the controller, one in a line. */ -}}
 {{- define "espalier.controllerArgs" -}}
+{{- if eq .Values.tenancy "strict" }}
+- --tenancy=strict
+{{- end }}
 {{- if not .Values.approvals.enabled }}
 - --approval-address=0
 {{- else if .Values.approvals.tlsSecret }}

@@ -27,6 +27,7 @@ var ofHelm = []string{"helm.sh/chart", "app.kubernetes.io/managed-by", "app.kube
 
 const withEverything = `
 approvals: {policy: true}
+tenancy: strict
 controller: {replicas: 2}
 ui: {enabled: true, hosts: [espalier.example.com]}
 networkPolicies: {enabled: true}
@@ -157,6 +158,30 @@ func TestARoleForTokensIsBoundInSingleNamespaces(t *testing.T) {
 	}
 	if objects["ClusterRoleBinding /espalier-tokens"] != nil {
 		t.Error("the role is bound everywhere")
+	}
+}
+
+// The right to act as everybody is given to those who ask for strict tenancy, and to nobody else.
+func TestImpersonationIsBoundInStrictTenancyOnly(t *testing.T) {
+	for name, test := range map[string]struct {
+		objects []*unstructured.Unstructured
+		strict  bool
+	}{
+		"kustomize":                 {built(t, Default), false},
+		"kustomize, high available": {built(t, HighAvailability), false},
+		"kustomize, component":      {built(t, everything), true},
+		"chart":                     {rendered(t, ""), false},
+		"chart, strict":             {rendered(t, "tenancy: strict"), true},
+	} {
+		objects := byKey(t, test.objects)
+		bound := objects["ClusterRoleBinding /espalier-tenancy"] != nil
+		args := argsOf(t, objects["Deployment "+system+"/espalier-controller"])
+		if bound != test.strict || slices.Contains(args, "--tenancy=strict") != test.strict {
+			t.Errorf("%s: bound %t, arguments %q", name, bound, args)
+		}
+		if objects["ClusterRole /espalier-tenant"] == nil {
+			t.Errorf("%s: there is no role for tenants", name)
+		}
 	}
 }
 

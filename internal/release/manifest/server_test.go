@@ -43,6 +43,7 @@ controller:
   serviceAccountAnnotations: {role: reader}
   tokenNamespaces: [espalier-system]
 approvals: {enabled: true, policy: true, tlsSecret: approvals}
+tenancy: strict
 ui:
   enabled: true
   hosts: [espalier.example.com, other.example.com]

@@ -36,6 +36,7 @@ func TestTheSchemaRefusesWithTheField(t *testing.T) {
 		"no name of a namespace":      {"controller: {tokenNamespaces: [Shop]}", "/controller/tokenNamespaces/0"},
 		"an interval without a unit":  {"serviceMonitor: {interval: '30'}", "/serviceMonitor/interval"},
 		"resources that are none":     {"controller: {resources: {limit: {memory: 1Gi}}}", "limit"},
+		"a tenancy that is none":      {"tenancy: loose", "/tenancy"},
 		"a text for a switch":         {"networkPolicies: {enabled: 'yes'}", "/networkPolicies/enabled"},
 	} {
 		t.Run(name, func(t *testing.T) {

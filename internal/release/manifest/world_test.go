@@ -50,6 +50,7 @@ components:
 - ../components/alerts
 - ../components/dashboard
 - ../components/ui
+- ../components/tenancy
 - ../admission
 `
 	return append(files, bundle.File{Name: everything + "/kustomization.yaml", Content: []byte(overlay)})
