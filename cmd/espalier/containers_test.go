@@ -10,7 +10,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,17 +32,7 @@ func containerArchive(t *testing.T) string {
 	for name, source := range map[string]string{
 		"espalier-container": "espalier.dev/cmd/espalier-container", "bin/setup": "espalier.dev/cmd/espalier/internal/nodetest/setup",
 	} {
-		binary := filepath.Join(t.TempDir(), "program")
-		build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, source)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if output, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", source, err, output)
-		}
-		content, err := os.ReadFile(binary)
-		if err != nil {
-			t.Fatal(err)
-		}
-		programs[name] = content
+		programs[name] = nodetest.Program(t, ".", source, "")
 	}
 	packed, err := node.Image{Name: containerImage, Programs: programs, Entrypoint: []string{"/bin/setup"}, User: "0"}.Archive()
 	if err != nil {

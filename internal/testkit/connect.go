@@ -3,11 +3,16 @@
 
 package testkit
 
-import "testing"
+import (
+	"testing"
+
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
+)
 
 // Connect returns an API server that somebody else runs, such as that of a cluster with a node. It can be neither stopped nor started.
 func Connect(t testing.TB, kubeconfig string) *APIServer {
 	t.Helper()
+	crlog.SetLogger(controllerLog()) // for packages without Main
 	s := &APIServer{starts: 1}
 	s.options.Kubeconfig = kubeconfig
 	if err := s.connect(); err != nil {

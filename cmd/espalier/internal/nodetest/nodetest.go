@@ -67,17 +67,7 @@ func Import(t testing.TB, n *node.Node) {
 // WorkloadArchive builds the workload image.
 func WorkloadArchive(t testing.TB) []byte {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "workload")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", binary,
-		"espalier.dev/cmd/espalier/internal/nodetest/workload")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the workload: %v\n%s", err, output)
-	}
-	content, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := Program(t, ".", "espalier.dev/cmd/espalier/internal/nodetest/workload", "")
 	image := node.Image{
 		Name: WorkloadImage, Programs: map[string][]byte{"bin/workload": content}, Entrypoint: []string{"/bin/workload"}, User: "65532",
 	}
@@ -86,4 +76,22 @@ func WorkloadArchive(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	return archive
+}
+
+// Program builds a program for containers, by the go command in a directory. The linker gets the given flags beside those that leave out
+// what debuggers need. Nothing changes how packages are compiled, so that they come out of the cache that tests have filled.
+func Program(t testing.TB, directory, source, link string) []byte {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "program")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", strings.TrimSpace("-s -w "+link), "-o", binary, source)
+	build.Dir = directory
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", source, err, output)
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
 }
