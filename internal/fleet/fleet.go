@@ -76,7 +76,8 @@ func New(options Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		clock: options.Clock, timing: defaultTiming, page: defaultPage, resolver: &resolver{host: host, clusters: options.Clusters, tenancy: options.Tenancy},
+		clock: options.Clock, timing: defaultTiming, page: defaultPage,
+		resolver: &resolver{host: host, clusters: options.Clusters, tenancy: options.Tenancy},
 		index: newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
 	}
 	f.lifetime, f.end = context.WithCancel(context.Background())

@@ -66,10 +66,7 @@ func New(config *rest.Config, opts Options, log logr.Logger) (*Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build the manager: %w", err)
 	}
-	if mgr, err = opts.divide(freshness.Leading(mgr, informers, opts.Namespaces)); err != nil {
-		return nil, err
-	}
-	if err := beginTenancy(strict, mgr); err != nil {
+	if mgr, err = opts.arrange(freshness.Leading(mgr, informers, opts.Namespaces), strict); err != nil {
 		return nil, err
 	}
 	if opts.registries, err = opts.Registries.open(mgr); err != nil {

@@ -49,9 +49,11 @@ func (o *Options) strictTenancy(config *rest.Config) *tenancy.Strict {
 	return strict
 }
 
-func beginTenancy(strict *tenancy.Strict, mgr ctrl.Manager) error {
-	if strict == nil {
-		return nil
+// arrange has a manager work on its shard, for the tenants if tenancy is strict.
+func (o *Options) arrange(mgr ctrl.Manager, strict *tenancy.Strict) (ctrl.Manager, error) {
+	mgr, err := o.divide(mgr)
+	if err != nil || strict == nil {
+		return mgr, err
 	}
-	return strict.Begin(mgr)
+	return mgr, strict.Begin(mgr)
 }

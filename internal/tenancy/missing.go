@@ -111,26 +111,28 @@ func Explain(ctx context.Context, err error) error {
 		return err
 	}
 	said := status.Status().Message
-	match := denial.FindStringSubmatch(said)
+	missing := tenant.missingIn(said)
 	switch {
-	case match == nil:
+	case missing == nil:
 		return err
-	case match[2] == "impersonate":
+	case missing.Verb == "impersonate":
 		return failure.NewRetryable(failure.Details{Operation: "UseServiceAccount", Reason: ReasonRightMissing}, fmt.Errorf(
 			"%w. The controllers run with --tenancy=strict, but may not impersonate service accounts: "+
 				"bind the ClusterRole espalier-tenancy to their account", err))
-	case match[1] != tenant.account.User():
-		return err
+	case strings.Contains(err.Error(), said):
+		return missing.err(strings.ReplaceAll(err.Error(), said, missing.Error()))
 	}
-	missing := &Missing{
-		Account: tenant.account, Verb: match[2], Namespace: match[5],
+	return missing.err(err.Error() + ": " + missing.Error())
+}
+
+// missingIn returns the right that an answer of the API server says is missing: one of the tenant's account, or that to impersonate it.
+func (t *Tenant) missingIn(said string) *Missing {
+	match := denial.FindStringSubmatch(said)
+	if match == nil || match[1] != t.account.User() && match[2] != "impersonate" {
+		return nil
+	}
+	return &Missing{
+		Account: t.account, Verb: match[2], Namespace: match[5],
 		Resource: schema.GroupResource{Group: match[4], Resource: match[3]},
 	}
-	text, words := err.Error(), missing.Error()
-	if strings.Contains(text, said) {
-		text = strings.ReplaceAll(text, said, words)
-	} else {
-		text += ": " + words
-	}
-	return missing.err(text)
 }

@@ -96,7 +96,8 @@ func (p *pass) pod(ctx context.Context, reader client.Reader) (*corev1.Pod, erro
 //espalier:rights deployer-container
 //	get,create,patch,delete pods: each run is a pod with a finalizer
 
-// start creates the pod, with the rights of the tenant if it runs in the tenant's namespace. That it exists already means that an earlier attempt was successful, and is found in the next pass.
+// start creates the pod, with the rights of the tenant if it runs in the tenant's namespace. That it exists already means that an earlier
+// attempt was successful, and is found in the next pass.
 func (p *pass) start(ctx context.Context) (deployer.Progress, error) {
 	own := tenancy.Own(ctx)
 	if wait, err := p.endFormer(own); err != nil || wait != nil {
