@@ -78,7 +78,7 @@ func New(options Options) (*Fleet, error) {
 	f := &Fleet{
 		clock: options.Clock, timing: defaultTiming, page: defaultPage,
 		resolver: &resolver{host: host, clusters: options.Clusters, tenancy: options.Tenancy},
-		index: newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
+		index:    newIndex(), links: map[ClusterKey]*link{}, uses: map[*target.Cluster]int{},
 	}
 	f.lifetime, f.end = context.WithCancel(context.Background())
 	return f, nil
