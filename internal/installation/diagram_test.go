@@ -16,7 +16,11 @@ var update = flag.Bool("update", false, "write the diagrams into the documentati
 
 // The diagram in the documentation is what Decide does, over all observations.
 func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
-	d := diagram.Diagram{Page: "../../docs/jobs.md", Title: "phases of installations", Order: phases}
+	d := diagram.Diagram{Page: "../../docs/jobs.md", Title: "phases of installations", Order: phases, Main: []lsv1alpha1.Phase{
+		diagram.Nowhere, lsv1alpha1.PhaseInit, lsv1alpha1.PhaseCleanupOrphaned, lsv1alpha1.PhaseObjectsCreated, lsv1alpha1.PhaseProgressing,
+		lsv1alpha1.PhaseCompleting, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseInitDelete, lsv1alpha1.PhaseTriggerDelete,
+		lsv1alpha1.PhaseDeleting, diagram.Nowhere,
+	}}
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
 	everything(func(o installation.Observed) {
 		if decided := afterExports(o); possible(o) && decided.Next != "" {
@@ -29,6 +33,10 @@ func TestTheDiagramShowsWhatDecideDoes(t *testing.T) {
 // So is the one of the continuous flow.
 func TestTheDiagramShowsWhatDecideDoesInTheContinuousFlow(t *testing.T) {
 	d := diagram.Diagram{Page: "../../docs/flows.md", Title: "phases of installations in the continuous flow", Order: everyPhase}
+	d.Main = []lsv1alpha1.Phase{
+		diagram.Nowhere, lsv1alpha1.PhasePendingDependencies, lsv1alpha1.PhaseProgressing, lsv1alpha1.PhaseSucceeded, lsv1alpha1.PhaseDeleting,
+		diagram.Nowhere,
+	}
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
 	everyContinuous(func(o installation.Observed) {
 		impossible := o.Phase == lsv1alpha1.PhaseDeleting && !o.Deleting || o.Phase == lsv1alpha1.PhaseInit

@@ -9,6 +9,7 @@ package diagram
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -28,6 +29,9 @@ type Diagram struct {
 	Title string
 	// Order is that of the phases.
 	Order []lsv1alpha1.Phase
+	// Main is the path that objects take when all goes well, from phase to phase. It alone is drawn, and the other steps are listed below
+	// it. Without it all steps are drawn, which only a few of them bear.
+	Main []lsv1alpha1.Phase
 
 	steps map[step]bool
 }
@@ -48,18 +52,20 @@ func (d *Diagram) Step(from, to lsv1alpha1.Phase, label string) {
 	d.steps[step{from, to, label}] = true
 }
 
-// String is the diagram in the language of mermaid.
+// String is the diagram in the language of mermaid, with the list of what it leaves out.
 func (d *Diagram) String() string {
-	steps := make([]step, 0, len(d.steps))
-	for s := range d.steps {
-		steps = append(steps, s)
+	drawn, listed := d.sorted(), []step(nil)
+	if len(d.Main) > 0 {
+		all := drawn
+		drawn = slices.DeleteFunc(slices.Clone(all), func(s step) bool { return !d.isMain(s) })
+		listed = slices.DeleteFunc(all, d.isMain)
 	}
-	slices.SortFunc(steps, func(a, b step) int {
-		return cmp.Or(cmp.Compare(d.rank(a.from, a.to), d.rank(b.from, b.to)), cmp.Compare(a.label, b.label))
-	})
 	var text strings.Builder
 	text.WriteString("```mermaid\nstateDiagram-v2\n")
-	for _, s := range steps {
+	if len(d.Main) > 0 {
+		text.WriteString("    direction LR\n")
+	}
+	for _, s := range drawn {
 		fmt.Fprintf(&text, "    %s --> %s", name(s.from), name(s.to))
 		if s.label != "" {
 			text.WriteString(": " + s.label)
@@ -67,6 +73,53 @@ func (d *Diagram) String() string {
 		text.WriteString("\n")
 	}
 	text.WriteString("```\n")
+	if len(listed) > 0 {
+		text.WriteString(list(listed))
+	}
+	return text.String()
+}
+
+func (d *Diagram) sorted() []step {
+	return slices.SortedFunc(maps.Keys(d.steps), func(a, b step) int {
+		return cmp.Or(cmp.Compare(d.rank(a.from, a.to), d.rank(b.from, b.to)), cmp.Compare(a.label, b.label))
+	})
+}
+
+func (d *Diagram) isMain(s step) bool {
+	for i := 1; i < len(d.Main); i++ {
+		if d.Main[i-1] == s.from && d.Main[i] == s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// list is a table of steps, with one line for each phase that they lead from. Those of one phase follow each other, or lead out.
+func list(steps []step) string {
+	var from []lsv1alpha1.Phase
+	to := map[lsv1alpha1.Phase][]string{}
+	for _, s := range steps {
+		if to[s.from] == nil {
+			from = append(from, s.from)
+		}
+		what := "gone"
+		if s.to != Nowhere {
+			what = "`" + string(s.to) + "`"
+		}
+		if s.label != "" {
+			what += " (" + s.label + ")"
+		}
+		to[s.from] = append(to[s.from], what)
+	}
+	var text strings.Builder
+	text.WriteString("\n| From | Also to |\n|---|---|\n")
+	for _, phase := range from {
+		start := "a new object"
+		if phase != Nowhere {
+			start = "`" + string(phase) + "`"
+		}
+		fmt.Fprintf(&text, "| %s | %s |\n", start, strings.Join(to[phase], ", "))
+	}
 	return text.String()
 }
 
@@ -97,6 +150,11 @@ func (d *Diagram) Check(t testing.TB, update bool) {
 	text, err := os.ReadFile(d.Page)
 	if err != nil {
 		t.Fatalf("read the page: %v", err)
+	}
+	for i := 1; i < len(d.Main); i++ {
+		if !slices.ContainsFunc(d.sorted(), func(s step) bool { return s.from == d.Main[i-1] && s.to == d.Main[i] }) {
+			t.Errorf("the main path leads from %s to %s, and no decision does", name(d.Main[i-1]), name(d.Main[i]))
+		}
 	}
 	changed, err := d.replace(string(text))
 	switch {

@@ -65,3 +65,27 @@ func TestThePageIsComparedAndWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheMainPathIsDrawn(t *testing.T) {
+	const shown = "<!-- generated: phases -->\n" + "```mermaid\nstateDiagram-v2\n    direction LR\n" +
+		"    [*] --> Init: new\n    Init --> Succeeded\n```\n\n| From | Also to |\n|---|---|\n" +
+		"| a new object | `Deleting` |\n| `Init` | `Failed` (typo), `Deleting` |\n| `Succeeded` | gone |\n<!-- end -->\n"
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte(shown), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := drawn(page)
+	d.Order = append(d.Order, lsv1alpha1.PhaseFailed, lsv1alpha1.PhaseDeleting)
+	d.Main = []lsv1alpha1.Phase{diagram.Nowhere, lsv1alpha1.PhaseInit, lsv1alpha1.PhaseSucceeded}
+	d.Step(lsv1alpha1.PhaseInit, lsv1alpha1.PhaseDeleting, "")
+	d.Step(lsv1alpha1.PhaseInit, lsv1alpha1.PhaseFailed, "typo")
+	d.Step(diagram.Nowhere, lsv1alpha1.PhaseDeleting, "")
+	c := &complaints{TB: t}
+	if d.Check(c, false); len(c.found) > 0 {
+		t.Errorf("complained %q about\n%s", c.found, d)
+	}
+	d.Main = append(d.Main, lsv1alpha1.PhaseInit)
+	if d.Check(c, false); len(c.found) != 1 {
+		t.Errorf("a main path that nobody takes: complained %q", c.found)
+	}
+}
