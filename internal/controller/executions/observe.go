@@ -108,7 +108,7 @@ func (k *kind) readItems(ctx context.Context, s *execution.Snapshot) error {
 	if s.Items, err = k.seenItems(ctx, e); err != nil {
 		return err
 	}
-	if !e.DeletionTimestamp.IsZero() && execution.NewObserved(*s).Removing() {
+	if o := execution.NewObserved(*s); o.Removing() || o.Deleted && o.Continuous && k.remembers {
 		return nil
 	}
 	found, gone, err := k.readNamed(ctx, e.Namespace, missing(execution.Recorded(e), s.Items))

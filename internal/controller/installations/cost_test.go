@@ -25,10 +25,12 @@ func TestADeletionCostsNoMoreThanItNeeds(t *testing.T) {
 		testkit.DataObject(w.namespace, "word", "x").Build(),
 		w.installation("plain", header+deploy(item("one"))).Reconcile().Build(),
 		w.installation("fed", blueprint).ImportData("word", "word").Reconcile().Build(),
+		w.installation("steady", blueprint).ImportData("word", "word").Continuous().Build(),
 	)
-	w.finished("plain", lsv1alpha1.PhaseSucceeded)
-	w.finished("fed", lsv1alpha1.PhaseSucceeded)
-	for name, collections := range map[string]int{"plain": 0, "fed": 1} {
+	for _, name := range []string{"plain", "fed", "steady"} {
+		w.eventually(name, "installed", func(i *lsv1alpha1.Installation) bool { return i.Status.Phase == lsv1alpha1.PhaseSucceeded })
+	}
+	for name, collections := range map[string]int{"plain": 0, "fed": 1, "steady": 1} {
 		before := len(transport.Log())
 		w.delete(name)
 		testkit.EventuallyGone(t, w.server, w.named(name))
