@@ -14,6 +14,7 @@ if [[ ! -e .git ]]; then
   echo "commit subjects are not checked: this is no clone"
   exit 0
 fi
+git rev-parse --git-dir >/dev/null # says what is wrong with a clone that git does not read, such as that of another user
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
   echo "commit subjects are not checked: there are no commits yet"
   exit 0

@@ -111,4 +111,11 @@ func TestSubjectsOfCommitsInOtherPlaces(t *testing.T) {
 	if said, content := (repository{t, t.TempDir()}).checked(); !content {
 		t.Errorf("an unpacked archive: %s", said)
 	}
+	broken := repository{t, t.TempDir()}
+	if err := os.WriteFile(filepath.Join(broken.folder, ".git"), []byte("gitdir: nowhere\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, content := broken.checked(); content || !strings.Contains(said, "nowhere") {
+		t.Errorf("a clone that git cannot read: %s", said)
+	}
 }
