@@ -19,31 +19,34 @@ const (
 )
 
 // BenchmarkOne is a root with one deploy item and one object: requests by all controllers together, and time from the request to
-// success. The first of them finds out about the target cluster and is not counted.
+// success, and requests for its deletion. The first of them finds out about the target cluster and is not counted.
 func BenchmarkOne(b *testing.B) { eachFlow(b, benchmarkOne) }
 
 func benchmarkOne(b *testing.B, flow lsv1alpha1.Flow) {
 	s := newStand(b, flow)
 	s.create(b, []string{"first"})
 	var times []time.Duration
-	var counts []int
+	var created, deleted []int
 	for b.Loop() {
 		for _, name := range names("one", 7) {
 			before := s.served(b)
 			times = append(times, s.create(b, []string{name}))
 			s.settle(b)
-			cost := s.served(b).Minus(before)
-			counts = append(counts, cost.Total())
-			if name == "one-0000" {
-				b.Logf("one installation:\n%s", cost)
-			}
+			between := s.served(b)
 			s.remove(b, []string{name})
 			s.settle(b)
+			cost, end := between.Minus(before), s.served(b).Minus(between)
+			created, deleted = append(created, cost.Total()), append(deleted, end.Total())
+			if name == "one-0000" {
+				b.Logf("one installation:\n%s\nits deletion:\n%s", cost, end)
+			}
 		}
 	}
 	slices.Sort(times)
-	slices.Sort(counts)
-	b.ReportMetric(float64(counts[len(counts)/2]), "requests/installation")
+	slices.Sort(created)
+	slices.Sort(deleted)
+	b.ReportMetric(float64(created[len(created)/2]), "requests/installation")
+	b.ReportMetric(float64(deleted[len(deleted)/2]), "requests/deleted")
 	b.ReportMetric(float64(times[len(times)/2].Milliseconds()), "ms/installation")
 }
 
