@@ -38,6 +38,10 @@ type Error struct {
 	// Attempted is a phrase such as "delete installation shop".
 	Attempted string
 	Err       error
+	// Lacks is the verb that the user lacks, if that is known to be why.
+	Lacks string
+	// Policy says that the user has the rights it needs, and that an admission policy or a webhook refuses it all the same.
+	Policy bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("cannot %s: %v", e.Attempted, e.Err) }

@@ -70,12 +70,17 @@ func (a Asker) readPipelineAgain(ctx context.Context, seen *pipelines.Pipeline) 
 	return current, failed(sameObject(seen, current, pipelines.Resource("pipelines")), "read pipeline %s", seen.Name)
 }
 
-// Decide hands in a decision, unless it was made before or can have no effect: then it is a *pipeline.Refusal.
+// Decide hands in a decision, unless it was made before or can have no effect: then it is a *pipeline.Refusal. Who has not the rights to
+// decide is refused before that.
 func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (Outcome, error) {
 	outcome := Outcome{Request: requestFor(p, d)}
 	try, known := tries[d.Action]
 	if !known {
 		return outcome, fmt.Errorf("there is no decision %q: approve, reject, promote or retry", d.Action)
+	}
+	attempted := fmt.Sprintf("%s pipeline %s", d.Action, p.Name)
+	if err := a.may(ctx, p, attempted, DecisionVerb, changeVerb); err != nil {
+		return outcome, err
 	}
 	outcome.Request.By = a.User(ctx)
 	answer, err := try(p.DeepCopy(), pipeline.Ask{
@@ -89,33 +94,47 @@ func (a Asker) Decide(ctx context.Context, p *pipelines.Pipeline, d Decision) (O
 		outcome.Made, outcome.Answer = true, answer.Message
 		return outcome, nil
 	}
-	if err := a.mayDecide(ctx, p, d.Action); err != nil {
-		return outcome, err
-	}
 	outcome.Request, outcome.Already, err = a.handIn(ctx, p, outcome.Request)
 	return outcome, err
 }
 
-// DecisionVerb is what roles call the right to decide on promotions.
-const DecisionVerb = "approve"
+const (
+	// DecisionVerb is what roles call the right to decide on promotions.
+	DecisionVerb = "approve"
+	// changeVerb is the right to write the annotations that decisions and holds are.
+	changeVerb = "patch"
+)
 
-// mayDecide asks whether the user may decide on promotions of a pipeline. The admission policy of approvals asks the same; where it is not
-// installed, whoever may patch a pipeline could write the annotation all the same, but not by way of us.
-func (a Asker) mayDecide(ctx context.Context, p *pipelines.Pipeline, action pipelines.RequestAction) error {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: DecisionVerb, Group: pipelines.GroupName, Resource: "pipelines", Namespace: p.Namespace, Name: p.Name,
-		},
-	}}
-	if err := a.Client.Create(ctx, review); err != nil {
-		return failed(err, "find out whether you may decide on promotions of pipeline %s", p.Name)
+// reasons say why a right is needed, and who has it.
+var reasons = map[string]string{
+	DecisionVerb: "decisions on promotions need the right %q on pipelines.%s, which the ClusterRole espalier-approver has",
+	changeVerb:   "decisions and holds are annotations, which need the right %q on pipelines.%s; the ClusterRole espalier-approver has it",
+}
+
+// may asks whether the user has rights on a pipeline, and names the first that is missing. It is asked also where nothing would be written, so
+// that nobody is told of a success that he has no right to. The admission policy of approvals asks for the right to decide as well; where it
+// is not installed, whoever may patch a pipeline could write the annotation all the same, but not by way of us.
+func (a Asker) may(ctx context.Context, p *pipelines.Pipeline, attempted string, verbs ...string) error {
+	for _, verb := range verbs {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: pipelines.GroupName, Resource: "pipelines", Namespace: p.Namespace, Name: p.Name,
+			},
+		}}
+		if err := a.Client.Create(ctx, review); err != nil {
+			return failed(err, "find out what you may do with pipeline %s", p.Name)
+		}
+		if !review.Status.Allowed {
+			why := apierrors.NewForbidden(pipelines.Resource("pipelines"), p.Name, fmt.Errorf(reasons[verb], verb, pipelines.GroupName))
+			return &Error{Attempted: attempted, Err: why, Lacks: verb}
+		}
 	}
-	if review.Status.Allowed {
-		return nil
-	}
-	return failed(apierrors.NewForbidden(pipelines.Resource("pipelines"), p.Name, fmt.Errorf(
-		"decisions on promotions need the right %q on pipelines.%s, which the ClusterRole espalier-approver has", DecisionVerb, pipelines.GroupName)),
-		"%s pipeline %s", action, p.Name)
+	return nil
+}
+
+// refused is the error of a write by somebody who has the rights to it.
+func refused(err error, attempted string) error {
+	return &Error{Attempted: attempted, Err: err, Policy: apierrors.IsForbidden(err)}
 }
 
 // requestFor is what the user wants, for the revision and the run that are there now.
@@ -152,7 +171,7 @@ func (a Asker) handIn(
 			return request, false, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return request, false, failed(err, "%s pipeline %s", request.Action, p.Name)
+			return request, false, refused(err, fmt.Sprintf("%s pipeline %s", request.Action, p.Name))
 		}
 		if p, err = a.readPipelineAgain(ctx, p); err != nil {
 			return request, false, err
@@ -206,10 +225,14 @@ func (e *UnknownEnvironment) Error() string {
 }
 
 // Hold writes or removes a hold. It reports whether that has changed anything; a hold with another message has. Environments that do not
-// exist are refused, unless a hold of one is to be removed.
+// exist are refused, unless a hold of one is to be removed, and so is who may not change the pipeline.
 func (a Asker) Hold(ctx context.Context, p *pipelines.Pipeline, change HoldChange) (changed bool, err error) {
 	if !change.Release && !hasEnvironment(p, change.Environment) {
 		return false, &UnknownEnvironment{Pipeline: p.Name, Environment: change.Environment}
+	}
+	attempted := "change pipeline " + p.Name
+	if err := a.may(ctx, p, attempted, changeVerb); err != nil {
+		return false, err
 	}
 	hold := pipeline.UserHold{Environment: change.Environment, Message: change.Message, Time: change.Time}
 	if !change.Release {
@@ -230,7 +253,7 @@ func (a Asker) Hold(ctx context.Context, p *pipelines.Pipeline, change HoldChang
 			return true, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return false, failed(err, "change pipeline %s", p.Name)
+			return false, refused(err, attempted)
 		}
 		if p, err = a.readPipelineAgain(ctx, p); err != nil {
 			return false, err

@@ -4,13 +4,19 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -107,20 +113,17 @@ func TestActionsAreDenied(t *testing.T) {
 	looks, blind := s.login(t, tokenFor(t, cluster, namespace, looking())), s.login(t, tokenFor(t, cluster, namespace))
 	before := annotations(t, cluster, line)
 	for action, what := range deeds {
-		if action == "force" || action == "retry" {
-			continue // They make no sense for what is there, which is found out first.
+		if action == "force" {
+			continue // It makes no sense for what is there, which is found out first.
 		}
 		for _, v := range []*visitor{looks, blind} {
 			wanted := wish{Action: action, Ref: view.Ref{Kind: what.kind, Namespace: namespace, Name: "shop"}, Environment: "production"}
 			if action == "release" {
-				wanted.Environment = ""
+				wanted.Environment = "" // Nothing is held, so that nothing would be written.
 			}
 			var got problem
 			answer := v.post("/api/v1/actions", wanted)
 			answer.into(t, &got)
-			if v == looks && action == "release" {
-				continue // Nothing is held, so nothing is written.
-			}
 			if answer.StatusCode != http.StatusForbidden || !strings.HasPrefix(got.Command, "kubectl auth can-i ") ||
 				!strings.HasSuffix(got.Command, " -n "+namespace) {
 				t.Errorf("%s: %s %s", action, answer.Status, answer.text)
@@ -133,6 +136,83 @@ func TestActionsAreDenied(t *testing.T) {
 	}
 	if after := annotations(t, cluster, line); len(after) != len(before) {
 		t.Errorf("%v", after)
+	}
+}
+
+// Of several rights that an action needs, the one is named that is missing.
+func TestTheMissingRightIsNamed(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace := cluster.Namespace(t)
+	line := clitest.Line(t, cluster, namespace)
+	s := serve(t, cluster, Options{Mode: Cluster, Hosts: []string{"127.0.0.1"}})
+	before := annotations(t, cluster, line)
+	for has, lacks := range map[string]map[string]string{
+		"approve": {"approve": "patch", "reject": "patch", "promote": "patch", "retry": "patch", "hold": "patch", "release": "patch"},
+		"patch":   {"approve": "approve", "reject": "approve", "promote": "approve", "retry": "approve"},
+	} {
+		v := s.login(t, tokenFor(t, cluster, namespace, looking(), rule(has, "pipelines")))
+		for action, verb := range lacks {
+			var got problem
+			answer := v.post("/api/v1/actions", wish{
+				Action: action, Ref: view.Ref{Kind: "Pipeline", Namespace: namespace, Name: "shop"}, Environment: "production",
+			})
+			answer.into(t, &got)
+			if answer.StatusCode != http.StatusForbidden || !strings.Contains(got.Message, "needs the right to "+verb+" pipelines") ||
+				got.Command != "kubectl auth can-i "+verb+" pipelines."+pipelines.GroupName+" -n "+namespace {
+				t.Errorf("%s with the right to %s: %s %s", action, has, answer.Status, answer.text)
+			}
+		}
+	}
+	if after := annotations(t, cluster, line); len(after) != len(before) {
+		t.Errorf("%v", after)
+	}
+}
+
+// What a policy of the cluster refuses is not put down to a right that the user has.
+func TestAPolicyRefuses(t *testing.T) {
+	cluster := testkit.Server(t)
+	namespace := cluster.Namespace(t)
+	line := clitest.Line(t, cluster, namespace)
+	frozen(t, cluster, line)
+	v := serve(t, cluster, Options{}).local(t)
+	for _, action := range []string{"approve", "hold"} {
+		var got problem
+		answer := v.post("/api/v1/actions", wish{
+			Action: action, Ref: view.Ref{Kind: "Pipeline", Namespace: namespace, Name: "shop"}, Environment: "production",
+		})
+		answer.into(t, &got)
+		if answer.StatusCode != http.StatusForbidden || !strings.Contains(got.Message, "the books are closed") || got.Command != "" ||
+			strings.Contains(got.Message, "needs the right") {
+			t.Errorf("%s: %s %s", action, answer.Status, answer.text)
+		}
+	}
+}
+
+// frozen has a policy refuse every change of the pipelines in a namespace.
+func frozen(t *testing.T, cluster *testkit.APIServer, line *pipelines.Pipeline) {
+	t.Helper()
+	name := metav1.ObjectMeta{Name: "frozen-" + line.Namespace}
+	rule := admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Update},
+		Rule:       admissionv1.Rule{APIGroups: []string{pipelines.GroupName}, APIVersions: []string{"*"}, Resources: []string{"pipelines"}},
+	}
+	testkit.Create(t, cluster,
+		&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: name, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				ResourceRules:     []admissionv1.NamedRuleWithOperations{{RuleWithOperations: rule}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: line.Namespace}},
+			},
+			Validations: []admissionv1.Validation{{Expression: "false", Message: "the books are closed", Reason: new(metav1.StatusReasonForbidden)}},
+		}},
+		&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: name, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		}})
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.com/probe":"x"}}}`))
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsForbidden(cluster.Client().Patch(ctx, line.DeepCopy(), patch, client.DryRunAll)), nil
+	})
+	if err != nil {
+		t.Fatalf("the policy is not in force: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"espalier.dev/internal/masking"
 	"espalier.dev/internal/pipeline"
 	"espalier.dev/internal/steer"
 	"espalier.dev/internal/web/rights"
@@ -65,8 +67,20 @@ func (a attempt) refusal(err error) error {
 		return &problem{Status: statusOf(refused), Message: upper(refused.Message)}
 	case errors.As(err, &failed):
 		a.what, err = failed.Attempted, failed.Err
+		if failed.Policy {
+			return a.byPolicy(err)
+		}
+		a.right.Verb = cmp.Or(failed.Lacks, a.right.Verb)
 	}
 	return a.ofServer(err)
+}
+
+// byPolicy is for what somebody has the rights to, and an admission policy refuses. It says why, in its own words.
+func (a attempt) byPolicy(err error) error {
+	return &problem{
+		Status:  http.StatusForbidden,
+		Message: fmt.Sprintf("You may not %s, although you have the rights: a policy of the cluster refuses it: %s.", a.what, masking.Words(err)),
+	}
 }
 
 func statusOf(refused *pipeline.Refusal) int {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/go-logr/logr"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -278,6 +279,14 @@ func tokenFor(t testing.TB, cluster *testkit.APIServer, namespace string, rules 
 	}
 	if _, err := set.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	if len(rules) > 0 {
+		last := rules[len(rules)-1]
+		wanted := authorizationv1.ResourceAttributes{Verb: last.Verbs[0], Group: "any", Resource: last.Resources[0], Namespace: namespace}
+		if len(last.ResourceNames) > 0 {
+			wanted.Name = last.ResourceNames[0]
+		}
+		testkit.EventuallyMay(t, cluster, testkit.AccountUser(namespace, account.Name), wanted)
 	}
 	request, err := set.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {

@@ -287,7 +287,7 @@ func TestADecisionNeedsTheUsersOwnRights(t *testing.T) {
 	if got.Code != cli.ExitNotFound || !strings.Contains(got.Stderr, `need the right "approve"`) || len(requestsIn(t, server, line)) > 0 {
 		t.Errorf("who may only read: %+v", got)
 	}
-	for user, told := range map[string]string{"editor": `need the right "approve"`, "mute": `User "mute" cannot patch`} {
+	for user, told := range map[string]string{"editor": `need the right "approve"`, "mute": `need the right "patch"`} {
 		got = clitest.Run(t, server, namespace, clitest.Call{
 			Command: command("approve"), Args: []string{"shop", "production", "--as=" + user, "--as-group=system:authenticated"},
 		})
