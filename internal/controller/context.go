@@ -30,6 +30,8 @@ const ContextsName = "contexts"
 
 // ContextsOptions configure the controller of default Contexts.
 type ContextsOptions struct {
+	// Namespaces are the only ones that get a default Context; none means all.
+	Namespaces []string
 	// ExcludedNamespaces get no default Context.
 	ExcludedNamespaces []string
 	// Workers is how many namespaces are worked on at once.
@@ -44,7 +46,7 @@ type ContextsOptions struct {
 // named "default", so that installations need not name one. It creates the object and
 // never changes it.
 func SetupContexts(mgr ctrl.Manager, opts ContextsOptions) error {
-	r := &contexts{client: mgr.GetClient(), excluded: opts.ExcludedNamespaces, division: loop.DivisionOf(mgr)}
+	r := &contexts{client: mgr.GetClient(), only: opts.Namespaces, excluded: opts.ExcludedNamespaces, division: loop.DivisionOf(mgr)}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(ContextsName).
 		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(onlyCreated())).
@@ -80,6 +82,7 @@ func namespaceOf(_ context.Context, object client.Object) []reconcile.Request {
 
 type contexts struct {
 	client   client.Client
+	only     []string
 	excluded []string
 	division loop.Division
 }
@@ -99,7 +102,7 @@ func (r *contexts) Reconcile(ctx context.Context, request reconcile.Request) (re
 }
 
 func (r *contexts) wantsContext(ctx context.Context, name string) (bool, error) {
-	if slices.Contains(r.excluded, name) {
+	if slices.Contains(r.excluded, name) || len(r.only) > 0 && !slices.Contains(r.only, name) {
 		return false, nil
 	}
 	namespace := &metav1.PartialObjectMetadata{}

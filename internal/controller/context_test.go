@@ -102,6 +102,20 @@ func TestNamespacesThatGoAwayGetNone(t *testing.T) {
 	}
 }
 
+// The cache has no Contexts of namespaces that are not named, so these are left alone without asking.
+func TestOnlyNamedNamespacesGetADefaultContext(t *testing.T) {
+	api := testkit.Server(t)
+	named, other := api.Namespace(t), api.Namespace(t)
+	r := &contexts{client: api.Client(), only: []string{named}}
+	for _, name := range []string{other, named} {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Name: name}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	assertNoContext(t, api, other)
+	testkit.Eventually(t, api, defaultContext(named), exists)
+}
+
 // What a stale cache leads to: a Create that the server refuses.
 func TestRefusalsThatSettleTheMatter(t *testing.T) {
 	api := testkit.Server(t)

@@ -65,6 +65,7 @@ var all = []Controller{
 		Description: "keep a Context named default in every namespace",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return controller.SetupContexts(mgr, controller.ContextsOptions{
+				Namespaces:         opts.Namespaces,
 				ExcludedNamespaces: opts.DefaultContextExcludeNamespaces,
 				Workers:            opts.workersOf(controller.ContextsName),
 			})

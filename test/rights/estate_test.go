@@ -48,12 +48,14 @@ type estate struct {
 	approvals, pages string
 	// ending is a namespace that the test deletes. Nothing can be created in it, which the API server calls forbidden as well.
 	ending string
+	// named are the only namespaces that are worked on, and in which roles count; none means all.
+	named []string
 }
 
 // newEstate gives everybody his role, and runs nobody yet.
-func newEstate(t *testing.T) *estate {
+func newEstate(t *testing.T, server *testkit.APIServer) *estate {
 	t.Helper()
-	e := &estate{APIServer: testkit.Server(t), traffic: map[string]*faults.Transport{}}
+	e := &estate{APIServer: server, traffic: map[string]*faults.Transport{}}
 	e.system = e.Namespace(t)
 	e.ending = e.Namespace(t)
 	testkit.Create(t, e.APIServer, e.roles(t)...)
@@ -96,11 +98,16 @@ func (e *estate) define(t *testing.T) {
 func (e *estate) account(t *testing.T, role string) *rest.Config {
 	t.Helper()
 	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: e.system, Name: role}}
-	testkit.Create(t, e.APIServer, user, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: e.system + "-" + role},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Prefix + role},
-		Subjects:   []rbacv1.Subject{e.subject(role)},
-	})
+	testkit.Create(t, e.APIServer, user)
+	given := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: rights.Prefix + role}
+	for _, namespace := range e.named {
+		e.bind(t, namespace, given, role)
+	}
+	if len(e.named) == 0 {
+		testkit.Create(t, e.APIServer, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: e.system + "-" + role}, RoleRef: given, Subjects: []rbacv1.Subject{e.subject(role)},
+		})
+	}
 	request := &authenticationv1.TokenRequest{}
 	if err := e.Client().SubResource("token").Create(t.Context(), user, request); err != nil {
 		t.Fatal(err)
@@ -150,7 +157,7 @@ func (e *estate) options(t *testing.T, controller string) manager.Options {
 	t.Helper()
 	options := managed.Options()
 	options.Controllers = []string{controller}
-	options.SystemNamespace = e.system
+	options.SystemNamespace, options.Namespaces = e.system, e.named
 	options.Registries.CacheDirectory = t.TempDir()
 	options.Pipelines.PollInterval = time.Second
 	options.DeployerIdentity = controller // gives each a lease of its own

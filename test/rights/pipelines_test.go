@@ -207,7 +207,11 @@ func (s *scene) sees(line *pipelines.Pipeline, environments ...string) {
 
 // promotedInstallations are applications that the controllers of installations work on.
 func (s *scene) promotedInstallations() {
-	dev, prod := s.GrantedNamespace(s.T, s.Namespace), s.GrantedNamespace(s.T, s.Namespace)
+	s.promoteInstallations(s.GrantedNamespace(s.T, s.Namespace), s.GrantedNamespace(s.T, s.Namespace))
+}
+
+func (s *scene) promoteInstallations(dev, prod string) {
+	s.Helper()
 	for namespace, version := range map[string]string{dev: "1.1.0", prod: "1.0.0"} {
 		inst := testkit.Installation(namespace, "app").Blueprint(header+"imports: [{name: version, "+text+"}]\n").
 			MapImport("version", version).Continuous().Build()

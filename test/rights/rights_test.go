@@ -21,7 +21,7 @@ import (
 
 // Everything runs with the roles of config/rbac and does all that it can do. No request is denied, and no right is left over.
 func TestTheRolesHaveTheRightsThatAreUsed(t *testing.T) {
-	e := newEstate(t)
+	e := newEstate(t, testkit.Server(t))
 	e.InstallCRD(t, append(testkit.FluxKinds(t), testkit.FluxAlerts(), terraformKind())...)
 	e.run(t)
 	t.Run("workload", func(t *testing.T) {

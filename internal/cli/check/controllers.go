@@ -55,7 +55,9 @@ func (e *examination) controllers(ctx context.Context) {
 	for _, lease := range leases.Items {
 		if strings.HasPrefix(lease.Name, controllerName) {
 			led++
-			e.held(&lease)
+			if !e.shared(&lease) {
+				e.held(&lease)
+			}
 		}
 	}
 	switch {

@@ -105,8 +105,8 @@ func (e *examination) argument(flag string) string {
 	return ""
 }
 
-// clusterWide are resources that lie in no namespace, among those that controllers need.
-var clusterWide = []string{"namespaces", "customresourcedefinitions"}
+// clusterWide are resources that lie in no namespace, or that are read in all of them, among those that controllers need.
+var clusterWide = []string{"namespaces", "customresourcedefinitions", "referencegrants", "tokenreviews", "subjectaccessreviews"}
 
 func (e *examination) allowed(ctx context.Context, attributes authorizationv1.ResourceAttributes, namespaces []string) (bool, error) {
 	if slices.Contains(clusterWide, attributes.Resource) {
