@@ -180,7 +180,7 @@ func (l *load) checkNothingLost(t *testing.T) {
 	if len(ofItems) != all {
 		t.Errorf("deploy items have ended %d jobs of %d", len(ofItems), all)
 	}
-	t.Logf("%d jobs, none lost, none twice", all)
+	t.Logf("%d jobs were asked for", all)
 }
 
 // values are those that a field has had, one after the other, without the times when it had none.
