@@ -23,7 +23,8 @@ import (
 func (m *migration) restoreDefinitions(ctx context.Context) ([]Step, error) {
 	var steps []Step
 	for _, key := range m.record.keys(definitionPrefix) {
-		recorded, err := m.record.definition(strings.TrimSuffix(strings.TrimPrefix(key, definitionPrefix), keySuffix))
+		name := strings.TrimSuffix(strings.TrimPrefix(key, definitionPrefix), keySuffix)
+		recorded, err := m.record.definition(name)
 		if err != nil {
 			return steps, m.damaged(key)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -87,6 +89,10 @@ func newScheme() (*runtime.Scheme, error) {
 func (m *migration) each(ctx context.Context, list client.ObjectList, visit func() error, options ...client.ListOption) error {
 	token := ""
 	for {
+		if _, untyped := list.(*unstructured.UnstructuredList); !untyped {
+			// A decoder may leave parts of an earlier page in the objects that it fills anew.
+			reflect.ValueOf(list).Elem().SetZero()
+		}
 		err := m.client.List(ctx, list, append(slices.Clone(options), client.Limit(pageSize), client.Continue(token))...)
 		if fresh := freshToken(err); fresh != "" && fresh != token {
 			token = fresh

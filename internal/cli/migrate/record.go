@@ -110,7 +110,28 @@ func (m *migration) readRecord(ctx context.Context) (*record, error) {
 		return nil, m.damaged(stateKey)
 	}
 	delete(r.Objects, stateKey)
+	for _, key := range r.keys("") {
+		if !m.isSound(r, key) {
+			return nil, m.damaged(key)
+		}
+	}
 	return r, nil
+}
+
+// isSound keeps whoever can write the record from bringing anything else into the cluster than definitions and webhooks of the system.
+func (m *migration) isSound(r *record, key string) bool {
+	if name, isDefinition := strings.CutPrefix(key, definitionPrefix); isDefinition {
+		name = strings.TrimSuffix(name, keySuffix)
+		recorded, err := r.definition(name)
+		return err == nil && recorded != nil && recorded.Name == name && m.own[name] != nil && m.system.owns(recorded.Spec.Group)
+	}
+	for _, kind := range []string{validating, mutating} {
+		if strings.HasPrefix(key, webhookPrefix+kind+".") {
+			object, err := unpackWebhook(kind, r.Objects[key])
+			return err == nil && m.describe(kind, object).own
+		}
+	}
+	return false
 }
 
 func (m *migration) damaged(key string) error {

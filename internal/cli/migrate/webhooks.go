@@ -33,20 +33,35 @@ func (w webhook) String() string { return w.kind + " " + w.object.GetName() }
 // key is where the record keeps it.
 func (w webhook) key() string { return webhookPrefix + w.kind + "." + w.object.GetName() + keySuffix }
 
+// describe finds out whose configuration it is.
+func (m *migration) describe(kind string, object client.Object) webhook {
+	w := webhook{kind: kind, object: object}
+	var names []string
+	one := func(name string, rules []admissionv1.RuleWithOperations) {
+		names = append(names, name)
+		w.concerns = w.concerns || m.system.concernsGroups(rules)
+	}
+	switch configuration := object.(type) {
+	case *admissionv1.ValidatingWebhookConfiguration:
+		for _, webhook := range configuration.Webhooks {
+			one(webhook.Name, webhook.Rules)
+		}
+	case *admissionv1.MutatingWebhookConfiguration:
+		for _, webhook := range configuration.Webhooks {
+			one(webhook.Name, webhook.Rules)
+		}
+	}
+	w.own = w.concerns && m.system.ownsWebhook(object.GetName(), names)
+	return w
+}
+
 // readWebhooks lists all configurations of both kinds.
 func (m *migration) readWebhooks(ctx context.Context) ([]webhook, error) {
 	var all []webhook
 	var validatings admissionv1.ValidatingWebhookConfigurationList
 	err := m.each(ctx, &validatings, func() error {
-		for _, item := range validatings.Items {
-			w := webhook{kind: validating, object: item.DeepCopy()}
-			var names []string
-			for _, one := range item.Webhooks {
-				names = append(names, one.Name)
-				w.concerns = w.concerns || m.system.concernsGroups(one.Rules)
-			}
-			w.own = w.concerns && m.system.ownsWebhook(item.Name, names)
-			all = append(all, w)
+		for i := range validatings.Items {
+			all = append(all, m.describe(validating, validatings.Items[i].DeepCopy()))
 		}
 		return nil
 	})
@@ -55,15 +70,8 @@ func (m *migration) readWebhooks(ctx context.Context) ([]webhook, error) {
 	}
 	var mutatings admissionv1.MutatingWebhookConfigurationList
 	err = m.each(ctx, &mutatings, func() error {
-		for _, item := range mutatings.Items {
-			w := webhook{kind: mutating, object: item.DeepCopy()}
-			var names []string
-			for _, one := range item.Webhooks {
-				names = append(names, one.Name)
-				w.concerns = w.concerns || m.system.concernsGroups(one.Rules)
-			}
-			w.own = w.concerns && m.system.ownsWebhook(item.Name, names)
-			all = append(all, w)
+		for i := range mutatings.Items {
+			all = append(all, m.describe(mutating, mutatings.Items[i].DeepCopy()))
 		}
 		return nil
 	})
