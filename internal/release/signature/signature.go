@@ -55,7 +55,9 @@ func (k Key) Public() string {
 // Sign returns the signature of a file, as a file of its own.
 func (k Key) Sign(content []byte) ([]byte, error) {
 	hash := sha512.Sum512(content)
-	signed := append([]byte(magic), ssh.Marshal(struct{ Namespace, Reserved, HashName, Hash string }{Namespace, "", hashName, string(hash[:])})...)
+	signed := append([]byte(magic), ssh.Marshal(struct{ Namespace, Reserved, HashName, Hash string }{
+		Namespace, "", hashName, string(hash[:]),
+	})...)
 	signature, err := k.signer.Sign(nil, signed) // Ed25519 needs no randomness.
 	if err != nil {
 		return nil, fmt.Errorf("sign: %w", err)

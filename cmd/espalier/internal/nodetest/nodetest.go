@@ -83,7 +83,8 @@ func WorkloadArchive(t testing.TB) []byte {
 func Program(t testing.TB, directory, source, link string) []byte {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", strings.TrimSpace("-s -w "+link), "-o", binary, source)
+	link = strings.TrimSpace("-s -w " + link)
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", link, "-o", binary, source)
 	build.Dir = directory
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
