@@ -312,7 +312,8 @@ func (i *installed) failOver(t *testing.T) {
 		leader, pod = i.leaderOtherThan(t, leader)
 	}
 	t.Logf("%s works instead of %s, after %s", leader, victim, silence(leases.History()))
-	testkit.Eventually(t, i.APIServer, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: victim}}, func(pod *corev1.Pod) error {
+	killed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: victim}}
+	testkit.Eventually(t, i.APIServer, killed, func(pod *corev1.Pod) error {
 		if state := pod.Status.ContainerStatuses[0]; state.RestartCount == 0 || !state.Ready {
 			return fmt.Errorf("it is not back: %+v", state)
 		}
