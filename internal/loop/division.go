@@ -39,7 +39,7 @@ func DivisionOf(mgr ctrl.Manager) Division {
 // IsForeign reports whether an object is known to be worked on by another process.
 func IsForeign(d Division, object client.Object) bool { return d != nil && d.Foreign(object) }
 
-// OptionsFor are Options, with a queue that holds nothing that another process works on. What the queue holds may still be foreign, so whoever
+// OptionsFor are Options, with a queue that takes nothing that another process works on. What it takes may still be foreign, so whoever
 // changes something asks again.
 func OptionsFor(mgr ctrl.Manager, kind client.Object, workers int) controller.Options {
 	options, division := Options(workers), DivisionOf(mgr)

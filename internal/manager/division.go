@@ -36,8 +36,8 @@ type divided struct {
 // Division implements loop.Divided.
 func (d divided) Division() loop.Division { return d.division }
 
-// division finds out which shard an object belongs to, by the root of its tree. All objects of a tree lie in one namespace, and each names the one
-// above it.
+// division finds out which shard an object belongs to, by the root of its tree. All objects of a tree lie in one namespace, and each names
+// the one above it.
 type division struct {
 	shard shard.Shard
 	// cache shows what is in memory already, and live is the API server.
@@ -87,8 +87,8 @@ func (d *division) Shown(kind client.Object, key types.NamespacedName) client.Ob
 	return object
 }
 
-// treeOf returns the key of the tree that an object belongs to. Those that are not in trees are on their own, except for TargetSyncs: all of
-// a namespace belong together, since they do something only while there is one.
+// treeOf returns the key of the tree that an object belongs to. Those that are not in trees are on their own, except for TargetSyncs: all
+// of a namespace belong together, since they do something only while there is one.
 func (d *division) treeOf(ctx context.Context, object client.Object, find finder) (string, error) {
 	namespace, above := object.GetNamespace(), ""
 	switch o := object.(type) {
@@ -140,8 +140,8 @@ func installationOf(e *lsv1alpha1.Execution) string {
 	return e.Name
 }
 
-// executionOf returns the name of the execution that a deploy item belongs to, which is that of the installation, too. It is empty for an item
-// of its own.
+// executionOf returns the name of the execution that a deploy item belongs to, which is that of the installation, too. It is empty for an
+// item of its own.
 func executionOf(item *lsv1alpha1.DeployItem) string {
 	if name := item.Labels[lsv1alpha1.ExecutionManagedByLabel]; name != "" {
 		return name

@@ -42,6 +42,7 @@ func TestFlags(t *testing.T) {
 		"--concurrent=contexts=5",
 		"--default-context-exclude-namespaces=a,b",
 		"--namespaces=c,d",
+		"--shard=2/5",
 		"--deploy-item-pickup-timeout=none",
 		"--deployer-identity=me",
 		"--deployer-target-selector=labels=a in (b,c)",
@@ -75,7 +76,7 @@ func TestFlags(t *testing.T) {
 	)
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
-		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, MetricsAddress: "0",
+		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, Shard: "2/5", MetricsAddress: "0",
 		DeployItemPickupTimeout: "none", DeployerIdentity: "me", DeployerTargetSelectors: []string{"labels=a in (b,c)", "targets=d"},
 		Pipelines: PipelineOptions{
 			EventsAddress:          "http://e/",
@@ -131,6 +132,10 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		`--profiling-address is "6060": write it as 127.0.0.1:6060`:          {"--profiling-address=6060"},
 		`--concurrent: unknown controller "nope"`:                            {"--concurrent=nope=1"},
 		"--concurrent: contexts is -1":                                       {"--concurrent=contexts=-1"},
+		`--shard: "2" is not a shard: use NUMBER/COUNT`:                      {"--shard=2"},
+		`--shard: "4/3" is not a shard: the number must be from 1 to 3`:      {"--shard=4/3"},
+		`--shard: "0/3" is not a shard: the number must be from 1 to 3`:      {"--shard=0/3"},
+		`--shard: "1/0" is not a shard: the count must be from 1 to 100`:     {"--shard=1/0"},
 		`--deploy-item-pickup-timeout: invalid duration "soon"`:              {"--deploy-item-pickup-timeout=soon"},
 		`--deployer-identity is "Me!"`:                                       {"--deployer-identity=Me!"},
 		"--deployer-target-selector: target selector \"a=b\"":                {"--deployer-target-selector=a=b"},

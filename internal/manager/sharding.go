@@ -29,7 +29,8 @@ import (
 
 var shardMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "espalier_shard",
-	Help: "1 for the shard that the process works on, or waits for, and the number of all shards. It is missing if the process does not share the work.",
+	Help: "1 for the shard that the process works on, or waits for, and the number of all shards. " +
+		"It is missing if the process does not share the work.",
 }, []string{"shard", "shards"})
 
 func init() { metrics.Registry.MustRegister(shardMetric) }

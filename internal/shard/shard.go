@@ -87,8 +87,8 @@ func weight(hash uint64, number int) uint64 {
 // Key identifies the tree of a root.
 func Key(namespace, root string) string { return namespace + "/" + root }
 
-// Overlaps reports whether a tree may belong to both shards. Of shards of the same division it belongs to one. Of different divisions, it is in
-// the larger one where it is in the smaller one, or in a shard that only the larger one has.
+// Overlaps reports whether a tree may belong to both shards. Of shards of the same division it belongs to one. Of different divisions, it
+// is in the larger one where it is in the smaller one, or in a shard that only the larger one has.
 func (s Shard) Overlaps(other Shard) bool {
 	small, large := s.normal(), other.normal()
 	if small.Of > large.Of {

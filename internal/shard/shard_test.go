@@ -21,7 +21,9 @@ func roots(n int) []string {
 }
 
 func TestParse(t *testing.T) {
-	for text, want := range map[string]shard.Shard{"": {}, "1/1": {Number: 1, Of: 1}, "2/5": {Number: 2, Of: 5}, "100/100": {Number: 100, Of: 100}} {
+	for text, want := range map[string]shard.Shard{
+		"": {}, "1/1": {Number: 1, Of: 1}, "2/5": {Number: 2, Of: 5}, "100/100": {Number: 100, Of: 100},
+	} {
 		if got, err := shard.Parse(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
@@ -30,10 +32,15 @@ func TestParse(t *testing.T) {
 		"2": "use NUMBER/COUNT", "/": "use NUMBER/COUNT", "a/b": "use NUMBER/COUNT", "2/5/7": "use NUMBER/COUNT", "02/5": "use NUMBER/COUNT",
 		"+2/5": "use NUMBER/COUNT", " 2/5": "use NUMBER/COUNT", "2/5 ": "use NUMBER/COUNT", "1.0/2": "use NUMBER/COUNT",
 		"99999999999999999999/2": "use NUMBER/COUNT",
-		"0/5":                    "the number must be from 1 to 5", "6/5": "the number must be from 1 to 5", "-1/5": "the number must be from 1 to 5",
-		"1/0": "the count must be from 1 to 100", "1/101": "the count must be from 1 to 100", "0/0": "the count must be from 1 to 100",
+		"0/5":                    "the number must be from 1 to 5",
+		"6/5":                    "the number must be from 1 to 5",
+		"-1/5":                   "the number must be from 1 to 5",
+		"1/0":                    "the count must be from 1 to 100",
+		"1/101":                  "the count must be from 1 to 100",
+		"0/0":                    "the count must be from 1 to 100",
 	} {
-		if got, err := shard.Parse(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("%q", text)) {
+		want = fmt.Sprintf("%q is not a shard: %s", text, want)
+		if got, err := shard.Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -41,7 +41,15 @@ const (
 	splitBrain processFault = "splitBrain"
 	// relieve ends the process after each act, in an orderly way, and starts another. It takes no write.
 	relieve processFault = "relieve"
+	// reshard has two processes share the work, and then three others: those begin when the two, which make the write together, end in an
+	// orderly way. In the other cases the one that makes the write crashes, or freezes and sends it later.
+	reshard       processFault = "reshard"
+	reshardCrash  processFault = "reshardCrash"
+	reshardFreeze processFault = "reshardFreeze"
 )
+
+// shardFaults are those of processes that share the work.
+var shardFaults = []processFault{reshard, reshardCrash, reshardFreeze}
 
 func planned(plans []faults.Plan) []disturbance {
 	var all []disturbance
@@ -78,7 +86,7 @@ func parseDisturbance(text string) (disturbance, error) {
 	}
 	d := disturbance{processFault: processFault(name), at: at, until: until}
 	if !d.isOfRegistry() && !slices.Contains(
-		slices.Concat(userFaults, continuousFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}),
+		slices.Concat(userFaults, continuousFaults, shardFaults, []processFault{stopLeader, crashLeader, freezeLeader, splitBrain, relieve}),
 		d.processFault,
 	) {
 		return d, fmt.Errorf("there is no processFault %q", name)
@@ -102,6 +110,8 @@ func (d disturbance) arrange(t *testing.T, s *scene) {
 		s.start(t, faults.New(faults.Plan{}), options(s.namespace))
 	case stopLeader, crashLeader, freezeLeader:
 		d.arrangeReplicas(t, s)
+	case reshard, reshardCrash, reshardFreeze:
+		d.arrangeShards(t, s)
 	default:
 		s.operate(t, d.plan).Transport.Before(d.at, func() { d.interfere(t, s) })
 	}
@@ -116,6 +126,8 @@ func (d disturbance) isOver(s *scene) bool {
 		return false
 	case d.isOfRegistry():
 		return commonShelves().requests(s.namespace) >= d.at
+	case slices.Contains(shardFaults, d.processFault):
+		return s.written() >= d.at
 	case d.processFault != "":
 		return written >= d.at
 	case len(d.plan.Requests)+len(d.plan.Watches) == 0 || struck < len(d.plan.Requests):

@@ -24,6 +24,8 @@ type outcome struct {
 	met     bool // everything that was planned has happened
 	more    bool // how much is written says nothing: a user has asked for more
 	two     bool // two processes have worked at once
+	// doubled are the trees on which several processes that share the work have worked at once.
+	doubled []invariant.Violation
 }
 
 // perform runs a workload with what befalls it. Unless all is asked for, it ends with the act in which everything that is planned has
@@ -58,6 +60,7 @@ func perform(t *testing.T, w workload, d disturbance) outcome {
 		met:     d.isOver(s),
 		more:    d.processFault == userForces,
 		two:     d.processFault == splitBrain,
+		doubled: d.doubled(s),
 	}
 }
 
@@ -95,6 +98,7 @@ func judge(t *testing.T, want *outcome, got outcome) {
 		rules = invariant.RulesOfTwo()
 	}
 	violations := invariant.Check(got.history, rules)
+	violations = append(violations, got.doubled...)
 	for i := range got.pauses {
 		different := invariant.SameEnding(want.pauses[i].history, got.pauses[i].history)
 		for j := range different {

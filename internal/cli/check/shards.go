@@ -49,7 +49,8 @@ func (e *examination) shared(lease *coordinationv1.Lease) bool {
 		if lost, recorded := holders[s]; recorded {
 			message += fmt.Sprintf("; %s was the last, %s ago", lost.Identity, e.Now.Sub(lost.Renewed).Round(time.Second))
 		}
-		e.add(Wrong, object, message, fmt.Sprintf("run espalier-controller with --shard=%s, or look at its pod: kubectl -n %s get pods", s, lease.Namespace))
+		e.add(Wrong, object, message,
+			fmt.Sprintf("run espalier-controller with --shard=%s, or look at its pod: kubectl -n %s get pods", s, lease.Namespace))
 	}
 	return true
 }

@@ -80,6 +80,15 @@ func (p *Processes) Log() faults.Log {
 	return all[0].Transport.Log()
 }
 
+// Logs are what all of them have sent, in the order in which they began.
+func (p *Processes) Logs() []faults.Log {
+	var logs []faults.Log
+	for _, one := range p.list() {
+		logs = append(logs, one.Transport.Log())
+	}
+	return logs
+}
+
 // Relieve has a process followed by another one whenever it ends, as a Deployment has it.
 func Relieve(t testing.TB, first *Process, next func() *Process) {
 	t.Helper()

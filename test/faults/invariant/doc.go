@@ -18,6 +18,7 @@
 //	Releases       I17 at most one revision of a Helm release is deployed
 //	Containers     I18 an image runs once for a job, I19 its input stays until it runs
 //	Synced         I20 a TargetSync makes everything once, I21 and replaces tokens on request
+//	Sharing        I22 of several processes one works on a tree at a time
 //	Deployed       C1  success means that the present spec is deployed
 //	Touch          C2  what is busy gets another spec only by force, C3 an installation stays while another one imports from it
 //	Rest           C4  what is finished and unchanged is not written

@@ -18,6 +18,7 @@ const (
 	containerInput   = "internal/deployer/container/provide.go"
 	containerJudge   = "internal/deployer/container/judge.go"
 	syncDecide       = "internal/targetsync/decide.go"
+	sharing          = "internal/shard/shard.go"
 )
 
 // unseenRemoval takes away what notices a pod in the moment of its removal, which not every process is quick enough to see.
@@ -363,5 +364,23 @@ var bugs = []faults.Bug{
 			New:  "	if do := removals(o, func(string) bool { return true }); len(do) > 0 {",
 		}},
 		Runs: []string{"sync "},
+	},
+	{
+		Name: "shards: every process works on every tree",
+		Edits: []faults.Edit{{
+			File: sharing,
+			Old:  "return s.IsAll() || OwnerOf(root, s.Of) == s.Number",
+			New:  "return true",
+		}},
+		Runs: []string{"life reshard@30"},
+	},
+	{
+		Name: "shards: nobody waits for those of another number",
+		Edits: []faults.Edit{{
+			File: sharing,
+			Old:  "return large.Number > small.Of || large.Number == small.Number",
+			New:  "return large == small",
+		}},
+		Runs: []string{"life reshard@30"},
 	},
 }

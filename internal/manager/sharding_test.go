@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"espalier.dev/internal/shard"
+	"espalier.dev/internal/testkit"
+)
+
+// locks makes the locks of processes that want the same Lease, and plays what their electors would do.
+type locks struct {
+	*testing.T
+	world *testkit.World
+	// elapsed is added to each time that is written, so that renewals differ.
+	elapsed time.Duration
+}
+
+func newLocks(t *testing.T) *locks {
+	t.Helper()
+	return &locks{T: t, world: testkit.NewWorld(t)}
+}
+
+// of returns the lock of a process; one for all of the work is that of controller-runtime.
+func (l *locks) of(identity, part string) resourcelock.Interface {
+	l.Helper()
+	s, err := shard.Parse(part)
+	if err != nil {
+		l.Fatal(err)
+	}
+	options := DefaultOptions()
+	options.Shard, options.LeaderElection.Namespace = part, l.world.Namespace
+	if s.IsAll() {
+		client, err := coordinationclient.NewForConfig(l.world.Config())
+		if err != nil {
+			l.Fatal(err)
+		}
+		return &resourcelock.LeaseLock{
+			LeaseMeta: metav1.ObjectMeta{Namespace: l.world.Namespace, Name: options.leaseName()}, Client: client,
+			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+		}
+	}
+	lock, err := newShardLock(l.world.Config(), options, s)
+	if err != nil {
+		l.Fatal(err)
+	}
+	lock.identity = identity
+	return lock
+}
+
+// record is what an elector writes; without an identity it lets go.
+func (l *locks) record(identity string) resourcelock.LeaderElectionRecord {
+	l.elapsed += time.Second
+	now := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(l.elapsed))
+	return resourcelock.LeaderElectionRecord{HolderIdentity: identity, LeaseDurationSeconds: 15, AcquireTime: now, RenewTime: now}
+}
+
+// seen returns who keeps a process from working, empty if nobody does, and what it compares.
+func (l *locks) seen(lock resourcelock.Interface) (holder, raw string) {
+	l.Helper()
+	record, bytes, err := lock.Get(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	return record.HolderIdentity, string(bytes)
+}
+
+// takes lets a process take the lease, or renew it, after it has looked at it.
+func (l *locks) takes(lock resourcelock.Interface) {
+	l.Helper()
+	_, _, err := lock.Get(l.Context())
+	if apierrors.IsNotFound(err) {
+		err = lock.Create(l.Context(), l.record(lock.Identity()))
+	} else if err == nil {
+		err = lock.Update(l.Context(), l.record(lock.Identity()))
+	}
+	if err != nil {
+		l.Fatalf("%s takes %s: %v", lock.Identity(), lock.Describe(), err)
+	}
+}
+
+func (l *locks) letsGo(lock resourcelock.Interface) {
+	l.Helper()
+	l.seen(lock)
+	if err := lock.Update(l.Context(), l.record("")); err != nil {
+		l.Fatalf("%s lets go of %s: %v", lock.Identity(), lock.Describe(), err)
+	}
+}
+
+// sees fails unless a process finds the lease held as expected; empty if it may take it.
+func (l *locks) sees(lock resourcelock.Interface, want string) {
+	l.Helper()
+	if got, _ := l.seen(lock); got != want {
+		l.Errorf("%s at %s sees %q, not %q", lock.Identity(), lock.Describe(), got, want)
+	}
+}
+
+// holder is what people see.
+func (l *locks) holder(want string) {
+	l.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.world.Namespace, Name: LeaseName}}
+	l.world.Read(lease)
+	if got := holderOf(lease); got != want {
+		l.Errorf("the Lease is held by %q, not %q: %s", got, want, lease.Annotations[shard.Annotation])
+	}
+}
+
+func TestProcessesOfOneDivisionDoNotWaitForEachOther(t *testing.T) {
+	l := newLocks(t)
+	a, b, again := l.of("a", "1/2"), l.of("b", "2/2"), l.of("c", "1/2")
+	l.takes(a)
+	l.sees(b, "")
+	l.takes(b)
+	l.holder("shards 1/2 2/2")
+	l.sees(a, "a")
+	l.sees(b, "b")
+	l.sees(again, "a") // of two replicas one works
+	l.letsGo(a)
+	l.sees(again, "")
+	l.holder("shards 2/2")
+	l.letsGo(b)
+	l.holder("")
+}
+
+// From two to three: each process waits for those whose trees it gets, and for no others.
+func TestProcessesOfAnotherDivisionWait(t *testing.T) {
+	l := newLocks(t)
+	a, b := l.of("a", "1/2"), l.of("b", "2/2")
+	first, second, third := l.of("x", "1/3"), l.of("y", "2/3"), l.of("z", "3/3")
+	l.takes(a)
+	l.takes(b)
+	l.sees(first, "a")
+	l.sees(second, "b")
+	_, before := l.seen(third)
+	for _, one := range []resourcelock.Interface{a, b} {
+		l.takes(one)
+		_, after := l.seen(third)
+		if after == before {
+			t.Errorf("that %s lives is not seen by who waits for both", one.Identity())
+		}
+		before = after
+	}
+	l.letsGo(a)
+	l.sees(first, "")
+	l.takes(first)
+	l.sees(third, "b")
+	l.sees(l.of("c", "1/2"), "x") // no way back
+	l.holder("shards 2/2 1/3")
+	l.letsGo(b)
+	l.sees(third, "")
+	l.takes(second)
+	l.takes(third)
+	l.holder("shards 1/3 2/3 3/3")
+}
+
+// A process that is told nothing of shards, of this or an earlier version, and those that share the work never work at once.
+func TestOneForAllExcludesShards(t *testing.T) {
+	l := newLocks(t)
+	all, a, b := l.of("all", ""), l.of("a", "1/2"), l.of("b", "2/2")
+	l.takes(all)
+	l.sees(a, "all")
+	l.sees(b, "all")
+	l.letsGo(all)
+	l.takes(a)
+	l.sees(all, "shards 1/2")
+	l.takes(b)
+	_, before := l.seen(all)
+	l.takes(b)
+	if _, after := l.seen(all); after == before {
+		t.Error("a process that waits for all of the work does not see that the others live")
+	}
+	l.letsGo(a)
+	l.sees(all, "shards 2/2")
+	l.takes(all) // b has been silent for too long
+	l.sees(b, "all")
+	l.letsGo(all)
+	l.sees(a, "")
+	l.sees(b, "")
+}
+
+// Of processes that want the same trees at the same moment one gets them, whatever each believes about the number of shards.
+func TestOfTwoThatTakeAtOnceOneGets(t *testing.T) {
+	for _, parts := range [][2]string{{"1/2", "1/2"}, {"1/2", "3/3"}, {"2/3", "2/2"}, {"1/2", ""}, {"", "2/5"}} {
+		l := newLocks(t)
+		a, b := l.of("a", parts[0]), l.of("b", parts[1])
+		first := l.of("first", "1/2")
+		l.takes(first)
+		l.letsGo(first)
+		l.sees(a, "")
+		l.sees(b, "")
+		if err := a.Update(t.Context(), l.record("a")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Update(t.Context(), l.record("b")); !apierrors.IsConflict(err) {
+			t.Errorf("%v: both take it: %v", parts, err)
+		}
+		got, _ := l.seen(b)
+		if got == "" || got == "b" {
+			t.Errorf("%v: the other sees %q", parts, got)
+		}
+	}
+}
+
+// Whoever has been silent for too long loses its shard, and finds out when it comes back.
+func TestALostShardIsNotRenewed(t *testing.T) {
+	l := newLocks(t)
+	a, b, third := l.of("a", "1/2"), l.of("b", "2/2"), l.of("z", "3/3")
+	l.takes(a)
+	l.takes(b)
+	l.takes(third) // its elector has seen neither of them for long enough
+	l.holder("shards 3/3")
+	for _, lost := range []resourcelock.Interface{a, b} {
+		if err := lost.Update(t.Context(), l.record(lost.Identity())); !apierrors.IsConflict(err) {
+			t.Errorf("%s renews what it has lost: %v", lost.Identity(), err)
+		}
+		l.sees(lost, "z")
+		l.letsGo(lost)
+	}
+	l.holder("shards 3/3")
+}
+
+func TestALeaseThatSomebodyHasSpoiledIsLeftAlone(t *testing.T) {
+	l := newLocks(t)
+	a, b := l.of("a", "1/2"), l.of("b", "2/2")
+	l.takes(a)
+	l.world.Patch(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.world.Namespace, Name: LeaseName}},
+		`{"metadata":{"annotations":{"`+shard.Annotation+`":"{"}}}`)
+	for _, lock := range []resourcelock.Interface{a, b} {
+		_, _, err := lock.Get(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "stop all processes and delete it") {
+			t.Errorf("%s reads %v", lock.Identity(), err)
+		}
+		if err := lock.Update(t.Context(), l.record(lock.Identity())); err == nil {
+			t.Errorf("%s writes it", lock.Identity())
+		}
+	}
+}
+
+func TestOutsideOfAClusterTheLeaseNeedsANamespace(t *testing.T) {
+	options := DefaultOptions()
+	options.Shard = "1/2"
+	_, err := newShardLock(testkit.Server(t).Config(), options, options.part())
+	if err == nil || !strings.Contains(err.Error(), "--leader-elect-namespace") {
+		t.Errorf("%v", err)
+	}
+}
