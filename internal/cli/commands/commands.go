@@ -12,6 +12,7 @@ import (
 	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/deployer"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/migrate"
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/promotion"
 	"espalier.dev/internal/cli/request"
@@ -36,5 +37,6 @@ func ForPipelines(env cli.Environment) []*cobra.Command {
 
 // All returns the commands that speak to a cluster.
 func All(env cli.Environment) []*cobra.Command {
-	return append(append(ForInstallations(env), ForPipelines(env)...), ui.New(env), deployer.New(env), check.New(env), bugreport.New(env))
+	return append(append(ForInstallations(env), ForPipelines(env)...),
+		ui.New(env), deployer.New(env), check.New(env), migrate.New(env), bugreport.New(env))
 }

@@ -45,14 +45,8 @@ func (m *migration) examine(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, m.access.Explain(err, "ask the API server for its version", "")
 	}
-	if err := m.checkRights(ctx); err != nil {
+	if err := m.prepare(ctx); err != nil {
 		return nil, err
-	}
-	if err := m.survey(ctx); err != nil {
-		return nil, err
-	}
-	if m.back && m.record == nil || !m.back && !m.present() {
-		return nil, m.nothing()
 	}
 	e := &examination{migration: m, count: map[string]int{}, collected: newCollection(), report: &Report{
 		System: m.system.title, Client: buildversion.Get().Version, Server: info.GitVersion, Back: m.back,
@@ -74,6 +68,20 @@ func (m *migration) examine(ctx context.Context) (*Report, error) {
 	}
 	e.summarise()
 	return e.report, nil
+}
+
+// prepare finds out whether there is anything to examine, and whether the user may.
+func (m *migration) prepare(ctx context.Context) error {
+	if err := m.checkRights(ctx); err != nil {
+		return err
+	}
+	if err := m.survey(ctx); err != nil {
+		return err
+	}
+	if m.back && m.record == nil || !m.back && !m.present() {
+		return m.nothing()
+	}
+	return nil
 }
 
 // add notes a finding. Of each code only some objects are named.

@@ -243,6 +243,13 @@ func pending(kind string, item *runnable) (code, message string) {
 		return codeJobRequested, "carries a request for a job, operation " + string(operation)
 	case kind != "Installation":
 		return "", ""
+	}
+	return pendingInstallation(item, operation)
+}
+
+// pendingInstallation is for installations without a job that runs.
+func pendingInstallation(item *runnable, operation lsv1alpha1.Operation) (code, message string) {
+	switch {
 	case item.DeletionTimestamp != nil && item.Status.Phase == lsv1alpha1.PhaseDeleteFailed:
 		return codeDeletionFailed, "could not be deleted"
 	case item.DeletionTimestamp != nil:

@@ -160,17 +160,8 @@ func (m *migration) remember(ctx context.Context) error {
 	if err := m.keepDefinitions(); err != nil {
 		return err
 	}
-	all, err := m.readWebhooks(ctx)
-	if err != nil {
+	if err := m.keepWebhooks(ctx); err != nil {
 		return err
-	}
-	for _, w := range all {
-		if !w.own {
-			continue
-		}
-		if m.record.Objects[w.key()], err = packWebhook(w); err != nil {
-			return err
-		}
 	}
 	after, err := m.record.data()
 	if err != nil || m.record.stored != nil && maps.Equal(before, after) {
@@ -206,6 +197,22 @@ func (m *migration) keepDefinitions() error {
 		}
 	}
 	slices.Sort(m.record.State.Created)
+	return nil
+}
+
+func (m *migration) keepWebhooks(ctx context.Context) error {
+	all, err := m.readWebhooks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if !w.own {
+			continue
+		}
+		if m.record.Objects[w.key()], err = packWebhook(w); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
