@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,17 +73,36 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// inForce waits until the API server has taken the policy up: then even an administrator cannot speak in the name of somebody else.
+// inForce waits until the API server has taken the policy up. Policies and bindings are taken up in the order in which they were created, so
+// one that refuses everything, created after it, tells when. Then even an administrator cannot speak in the name of somebody else.
 func (w *world) inForce() {
 	w.Helper()
-	probe := w.line("probe", request("approve", "nobody"))
-	var last error
+	meta := metav1.ObjectMeta{Name: "last-" + w.Namespace}
+	rule := admissionv1.RuleWithOperations{
+		Operations: []admissionv1.OperationType{admissionv1.Create},
+		Rule:       admissionv1.Rule{APIGroups: []string{pipelines.GroupName}, APIVersions: []string{"*"}, Resources: []string{"pipelines"}},
+	}
+	w.Create(
+		&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				ResourceRules:     []admissionv1.NamedRuleWithOperations{{RuleWithOperations: rule}},
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.Namespace}},
+			},
+			Validations: []admissionv1.Validation{{Expression: "object.metadata.name != 'last'", Reason: new(metav1.StatusReasonForbidden)}},
+		}},
+		&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: meta.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		}})
+	last := w.line("last", nil)
 	err := wait.PollUntilContextTimeout(w.Context(), 100*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = w.Client().Create(ctx, probe.DeepCopy(), client.DryRunAll)
-		return apierrors.IsForbidden(last), nil
+		return apierrors.IsForbidden(w.Client().Create(ctx, last.DeepCopy(), client.DryRunAll)), nil
 	})
 	if err != nil {
-		w.Fatalf("the policy is not in force: %v", last)
+		w.Fatalf("no policy is in force: %v", err)
+	}
+	forged := w.line("forged", request("approve", "nobody"))
+	if err := w.Client().Create(w.Context(), forged, client.DryRunAll); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a request has to name") {
+		w.Fatalf("the policy is in force and lets a request in the name of somebody else pass, or refuses it for another reason: %v", err)
 	}
 }
 

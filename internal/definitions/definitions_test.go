@@ -22,6 +22,7 @@ import (
 	"espalier.dev/config/crd"
 	"espalier.dev/config/rbac"
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/faults"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -98,6 +99,37 @@ func TestReplicasInstallDefinitionsTogether(t *testing.T) {
 	replicas.Wait()
 	if found := listed(t, server); len(found) != len(all(t)) {
 		t.Errorf("there are %d definitions", len(found))
+	}
+}
+
+// Another replica installs everything after this one has looked, and before it writes. What it has written is looked at first: the same is
+// taken as it is, and what is newer stays.
+func TestAReplicaIsOvertaken(t *testing.T) {
+	server := testkit.NewServer(t)
+	overtaken := func(own, by Options) ([]Change, error) {
+		transport := faults.New(faults.Plan{})
+		transport.Before(1, func() {
+			if _, err := Install(t.Context(), server.Config(), by); err != nil {
+				t.Errorf("the other replica: %v", err)
+			}
+		})
+		return Install(t.Context(), transport.Config(server.Config()), own)
+	}
+	if _, err := Install(t.Context(), server.Config(), Options{"test", "v1.1.0", false}); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := overtaken(ofTest, ofTest)
+	if err != nil || changes[0].Changed || changes[0].From != ofTest.Version {
+		t.Errorf("by the same version: %v, the changes are told as %+v", err, changes)
+	}
+	newer := Options{"test", "v1.3.0", false}
+	if _, err := overtaken(ofTest, newer); err == nil || !strings.Contains(err.Error(), "is of Espalier v1.3.0") {
+		t.Errorf("by a newer version: %v", err)
+	}
+	for name, found := range listed(t, server) {
+		if found.Annotations[VersionAnnotation] != newer.Version {
+			t.Errorf("%s is of version %s", name, found.Annotations[VersionAnnotation])
+		}
 	}
 }
 

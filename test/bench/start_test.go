@@ -53,7 +53,7 @@ func benchmarkStart(b *testing.B, flow lsv1alpha1.Flow) {
 		b.ReportMetric(float64(many.usage.Passes-few.usage.Passes)/count, "passes/installation")
 		b.ReportMetric(float64(more), "more-requests")
 		b.ReportMetric(float64(many.requests.Writes()), "writes")
-		if many.requests.Writes() > 0 || more > *startedFlag/100+10 {
+		if many.requests.Writes() > 0 || more > *startedFlag/200+10 {
 			b.Errorf("a start beside %d finished installations has caused %d requests more than beside one, and %d writes:\n%s",
 				*startedFlag, more, many.requests.Writes(), many.requests)
 		}
