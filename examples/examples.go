@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples holds manifests to try Espalier with. Each example is a folder with YAML files, applied in the order of their names, a
-// line that describes it, and a README.md whose commands a test of the command "up" runs. A folder inside of an example is not applied.
+// Package examples holds manifests to try Espalier with. Each example is a folder with YAML files, applied in the order of their names, and
+// a README.md that begins with a line about the example, and whose commands a test of the command "up" runs. Folders inside of an example
+// are not applied.
 package examples
 
 import (
@@ -20,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-//go:embed */*.yaml */description.txt
+//go:embed */*.yaml chart/README.md hello/README.md promotion/README.md shop/README.md
 var files embed.FS
 
 // Names lists the examples, sorted.
@@ -36,13 +37,20 @@ func Names() []string {
 	return names
 }
 
-// Describe returns one line about an example, or nothing if there is none of that name.
-func Describe(name string) string {
-	text, err := files.ReadFile(path.Join(name, "description.txt"))
+// Readme returns the page about an example, or nothing if there is none of that name.
+func Readme(name string) string {
+	text, err := files.ReadFile(path.Join(name, "README.md"))
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(text))
+	return string(text)
+}
+
+// Describe returns one line about an example, which its page begins with, or nothing if there is none of that name.
+func Describe(name string) string {
+	_, text, _ := strings.Cut(Readme(name), "\n\n")
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSuffix(line, ".")
 }
 
 // Check returns an error that lists the examples, unless there is one of that name.

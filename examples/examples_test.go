@@ -26,8 +26,8 @@ func TestEveryExampleIsAccepted(t *testing.T) {
 	}
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			if Describe(name) == "" {
-				t.Error("it has no description")
+			if len(Describe(name)) < 20 || !strings.HasPrefix(Readme(name), "# "+name+"\n\n"+Describe(name)+".\n\n") {
+				t.Errorf("its README does not begin with a title and a line about it:\n%s", Readme(name))
 			}
 			objects, err := Read(name)
 			if err != nil {

@@ -33,7 +33,7 @@ var outcomes = map[string]struct {
 		[]fact{{"hello", "configmap/greeting", "{.data.text}", "Hello, reader!"}},
 	},
 	"shop": {
-		[]string{"Failed", "sender", "shop(at)example.com", "installation shop has succeeded"},
+		[]string{"Failed", "sender", "shop(at)example.com", "Succeeded"},
 		[]fact{
 			{"market-frontend", "configmap/mail", "{.data.sender}", "shop@example.com"},
 			{"market-frontend", "configmap/web", "{.data.version}", "1.0.0"},
@@ -101,14 +101,11 @@ func (u user) follow(t *testing.T, name string) {
 	if !known {
 		t.Fatal("nobody says what becomes of the example")
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "examples", name, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if start := "\nespalier up --example " + name + "\n"; !strings.Contains(string(page), start) {
+	page := examples.Readme(name)
+	if start := "\nespalier up --example " + name + "\n"; !strings.Contains(page, start) {
 		t.Errorf("the README lacks the command%s", start)
 	}
-	blocks := shownCommands.FindAllStringSubmatch(string(page), -1)
+	blocks := shownCommands.FindAllStringSubmatch(page, -1)
 	if len(blocks) < 2 {
 		t.Fatalf("the README has %d blocks to run", len(blocks))
 	}

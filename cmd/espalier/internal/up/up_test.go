@@ -168,7 +168,7 @@ func TestSummary(t *testing.T) {
 		},
 		"ephemeral": {
 			options{ephemeral: true, examples: []string{"hello"}}, func(s *summary) { s.ui, s.log = "", "" },
-			[]string{"Example      hello: one installation that writes", "Try          KUBECONFIG=/data/kubeconfig espalier kubectl", "nothing is kept"},
+			[]string{"Example      hello: One installation that writes", "Try          KUBECONFIG=/data/kubeconfig espalier kubectl", "nothing is kept"},
 			[]string{"Web UI", "Log"},
 		},
 		"another directory": {options{dataDirChosen: true}, func(*summary) {}, []string{"KUBECONFIG=/data/kubeconfig"}, nil},
