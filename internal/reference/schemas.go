@@ -142,10 +142,16 @@ func metadata() schema {
 	return schema{"description": "metadata of the object.", "type": "object", "properties": properties, "additionalProperties": false}
 }
 
+// exactlyOne is how the message of a rule in CEL begins that lets one field be set of those that it then names.
+const exactlyOne = "set exactly one of "
+
 // tightened turns a schema as Kubernetes writes it into one for editors. What the API server would drop in silence, an unknown field, is a
-// mistake there. Rules in CEL are left out: JSON schemas cannot say them.
+// mistake there. Of rules in CEL, those that let exactly one field be set are kept; JSON schemas can hardly say the others.
 func tightened(s schema) schema {
 	open := s["x-kubernetes-preserve-unknown-fields"] == true
+	if fields := alternatives(s); len(fields) > 0 {
+		s["oneOf"] = fields
+	}
 	maps.DeleteFunc(s, func(key string, _ any) bool { return strings.HasPrefix(key, "x-kubernetes-") })
 	if properties, has := s["properties"].(schema); has {
 		for name, inner := range properties {
@@ -161,4 +167,26 @@ func tightened(s schema) schema {
 		}
 	}
 	return s
+}
+
+// alternatives are the fields of an object of which exactly one has to be set, by the message of its rule.
+func alternatives(s schema) []any {
+	rules, _ := s["x-kubernetes-validations"].([]any)
+	properties, _ := s["properties"].(schema)
+	for _, rule := range rules {
+		message, _ := rule.(schema)["message"].(string)
+		fields, found := strings.CutPrefix(message, exactlyOne)
+		if !found {
+			continue
+		}
+		var result []any
+		for field := range strings.SplitSeq(strings.ReplaceAll(fields, " and ", ", "), ", ") {
+			if properties[field] == nil {
+				return nil // It speaks of something else.
+			}
+			result = append(result, need(field))
+		}
+		return result
+	}
+	return nil
 }

@@ -247,6 +247,9 @@ func TestMistakesInObjectsAreFound(t *testing.T) {
 		"a value that is none of those":     {"spec:\n", "spec:\n  flow: Sometimes\n"},
 		"a number where a text belongs":     {"dataRef: version", "dataRef: 1"},
 		"a name of an import that is empty": {"name: version,", `name: "",`},
+		"an import from nowhere":            {", dataRef: version", ""},
+		"an import from two places":         {"dataRef: version", "dataRef: version, secretRef: {name: version}"},
+		"two blueprints":                    {"    ref:", "    oci: {reference: example.com/shop:1}\n    ref:"},
 	}
 	for name, mistake := range mistakes {
 		text := strings.Replace(goodInstallation, mistake[0], mistake[1], 1)
