@@ -6,19 +6,24 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"espalier.dev/cmd/espalier/internal/kubeversion"
 )
@@ -38,6 +43,8 @@ func TestMain(m *testing.M) {
 type user struct {
 	home string
 	temp string
+	// env are variables of his own.
+	env []string
 }
 
 func newUser(t *testing.T) user {
@@ -50,10 +57,10 @@ func (u user) dataDir() string { return filepath.Join(u.home, ".local", "share",
 func (u user) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		runMain + "=1", "HOME=" + u.home, "TMPDIR=" + u.temp, "PATH=" + os.Getenv("PATH"),
 		"ESPALIER_NODE_PROGRAMS=" + os.Getenv("ESPALIER_NODE_PROGRAMS"),
-	}
+	}, u.env...)
 	return cmd
 }
 
@@ -259,6 +266,20 @@ func TestUp(t *testing.T) {
 			t.Errorf("got:\n%s", out)
 		}
 	})
+	t.Run("asks who may approve", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "pipeline.yaml")
+		if err := os.WriteFile(file, []byte(forgedRequest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// The API server takes a moment to take the policy up.
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+			code, _, stderr := u.run(t, "kubectl", "create", "-f", file, "--dry-run=server")
+			return code != 0 && strings.Contains(stderr, "a request has to name the user who makes it"), nil
+		})
+		if err != nil {
+			t.Errorf("whoever may change a pipeline can approve in the name of others: %v", err)
+		}
+	})
 	t.Run("removes deleted namespaces", func(t *testing.T) {
 		u.mustRun(t, "kubectl", "create", "namespace", "doomed")
 		u.mustRun(t, "kubectl", "wait", "--for=create", "--timeout=60s", "-n", "doomed", "contexts/default")
@@ -288,6 +309,51 @@ func TestUp(t *testing.T) {
 	if left, err := os.ReadDir(u.temp); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
+}
+
+// forgedRequest is a pipeline with the decision of somebody who has not made it.
+const forgedRequest = `apiVersion: pipelines.weave.works/v1alpha1
+kind: Pipeline
+metadata:
+  name: shop
+  namespace: default
+  annotations:
+    request.pipelines.espalier.dev/forged: '{"id": "1", "action": "approve", "environment": "production", "revision": "1.0.0", "by": "ann"}'
+    requester.pipelines.espalier.dev/forged: ann
+spec:
+  appRef: {apiVersion: landscaper.gardener.cloud/v1alpha1, kind: Installation, name: shop}
+  environments:
+  - name: staging
+    targets: [{namespace: staging}]
+  - name: production
+    targets: [{namespace: production}]
+`
+
+// collector takes traces as those of OpenTelemetry do, and keeps them as they come.
+type collector struct {
+	*httptest.Server
+	mutex sync.Mutex
+	taken bytes.Buffer
+}
+
+func newCollector(t *testing.T) *collector {
+	t.Helper()
+	c := &collector{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		if r.URL.Path == "/v1/traces" {
+			_, _ = c.taken.ReadFrom(r.Body) // What is missing is found out in the end.
+		}
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *collector) has(text string) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return bytes.Contains(c.taken.Bytes(), []byte(text))
 }
 
 func fetch(t *testing.T, url string) string {
@@ -335,7 +401,8 @@ func firstDocument(t *testing.T, address string) string {
 }
 
 func TestUpEphemeral(t *testing.T) {
-	u := newUser(t)
+	u, traces := newUser(t), newCollector(t)
+	u.env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + traces.URL}
 	kubeconfig := filepath.Join(u.home, "kubeconfig")
 	approvals := freeAddress(t)
 	i := u.up(
@@ -349,16 +416,19 @@ func TestUpEphemeral(t *testing.T) {
 		"--workers",
 		"2",
 		"--controllers=*,-deployer-mock",
+		"--example",
+		"hello",
 	)
 	t.Cleanup(func() { _ = i.cmd.Process.Kill() })
 	if got := i.facts["Kubeconfig"]; got != kubeconfig {
 		t.Errorf("the kubeconfig is %s", got)
 	}
-	if want := "KUBECONFIG=" + kubeconfig + " espalier kubectl"; !strings.HasPrefix(i.facts["Try"], want) {
+	if want := "KUBECONFIG=" + kubeconfig + " espalier "; !strings.HasPrefix(i.facts["Try"], want) {
 		t.Errorf("it suggests: %s", i.facts["Try"])
 	}
 	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "get", "installations")
 	u.mustRun(t, "kubectl", "--kubeconfig", kubeconfig, "wait", "--for=create", "contexts.landscaper.gardener.cloud/default", "--timeout=60s")
+	u.mustRun(t, "reconcile", "--kubeconfig", kubeconfig, "hello", "-n", "hello", "--wait")
 	if page := fetch(t, "http://"+approvals+"/"); i.facts["Approvals"] != approvals || page == "" {
 		t.Errorf("approvals are at %q, where %q is said", i.facts["Approvals"], page)
 	}
@@ -366,6 +436,9 @@ func TestUpEphemeral(t *testing.T) {
 	rest := i.rest(t)
 	if code := i.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+	if !traces.has("espalier-up") || !traces.has("hello") {
+		t.Errorf("the traces of the job do not arrive, of which it says:\n%s", rest)
 	}
 	if strings.Contains(rest, `"controller": "deployer-mock"`) || !strings.Contains(rest, `"worker count": 2`) {
 		t.Errorf("the flags of the controllers do not matter:\n%s", rest)
@@ -422,20 +495,24 @@ func TestUpRefuses(t *testing.T) {
 	tests := map[string]struct {
 		args []string
 		want string
+		env  []string
 	}{
-		"a taken port":          {[]string{"--port", port}, "port " + port + " on 127.0.0.1 is in use"},
-		"a taken web UI":        {[]string{"--ui-addr", taken.Addr().String()}, "--ui-addr: listen tcp " + taken.Addr().String()},
-		"somebody's directory":  {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory"},
-		"an unknown example":    {[]string{"--example", "nope"}, `unknown example "nope": known examples are chart, hello`},
-		"a contradiction":       {[]string{"--ephemeral", "--data-dir", "x"}, "use one of them"},
-		"an unknown flag":       {[]string{"--nope"}, "unknown flag: --nope\nSee 'espalier up --help'"},
-		"an argument":           {[]string{"now"}, `unknown command "now"`},
-		"a port that cannot be": {[]string{"--port", "65536"}, "--port is 65536"},
-		"a public web UI":       {[]string{"--ui-addr", "0.0.0.0:0"}, "nothing is encrypted there"},
-		"too few workers":       {[]string{"--workers", "0"}, "--workers is 0"},
+		"another exporter":      {nil, `OTEL_TRACES_EXPORTER is "zipkin": set it to otlp or none`, []string{"OTEL_TRACES_EXPORTER=zipkin"}},
+		"a taken port":          {[]string{"--port", port}, "port " + port + " on 127.0.0.1 is in use", nil},
+		"a taken web UI":        {[]string{"--ui-addr", taken.Addr().String()}, "--ui-addr: listen tcp " + taken.Addr().String(), nil},
+		"somebody's directory":  {[]string{"--data-dir", filepath.Dir(os.Args[0])}, "not an espalier data directory", nil},
+		"an unknown example":    {[]string{"--example", "nope"}, `unknown example "nope": known examples are chart, hello`, nil},
+		"a contradiction":       {[]string{"--ephemeral", "--data-dir", "x"}, "use one of them", nil},
+		"an unknown flag":       {[]string{"--nope"}, "unknown flag: --nope\nSee 'espalier up --help'", nil},
+		"an argument":           {[]string{"now"}, `unknown command "now"`, nil},
+		"a port that cannot be": {[]string{"--port", "65536"}, "--port is 65536", nil},
+		"a public web UI":       {[]string{"--ui-addr", "0.0.0.0:0"}, "nothing is encrypted there", nil},
+		"too few workers":       {[]string{"--workers", "0"}, "--workers is 0", nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			u := u
+			u.env = test.env
 			code, stdout, stderr := u.run(t, append([]string{"up"}, test.args...)...)
 			if code != 1 || stdout != "" {
 				t.Errorf("exit code %d, stdout %q", code, stdout)

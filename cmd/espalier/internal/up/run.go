@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 
 	"github.com/go-logr/logr"
@@ -23,12 +24,17 @@ import (
 	"espalier.dev/internal/deployer/helm"
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/offline"
+	"espalier.dev/internal/telemetry/otlp"
 	"espalier.dev/internal/version"
 	"espalier.dev/internal/web"
 )
 
-// fieldOwner marks what this command writes.
-const fieldOwner = "espalier-up"
+const (
+	// program is what this command calls itself in requests and traces.
+	program = "espalier-up"
+	// fieldOwner marks what this command writes.
+	fieldOwner = "espalier-up"
+)
 
 // run returns when the context is done and everything has stopped, or when something
 // has failed.
@@ -52,7 +58,8 @@ func run(ctx context.Context, opts options) (err error) {
 	defer func() { err = errors.Join(err, cluster.stop()) }()
 
 	group, life := errgroup.WithContext(ctx)
-	s := &services{opts: opts, cp: cluster.cp, node: cluster.node, ui: ui, group: group}
+	s := &services{opts: opts, cp: cluster.cp, node: cluster.node, ui: ui, group: group, stopTraces: func() {}}
+	defer func() { s.stopTraces() }() // after the controllers, whose last spans it sends
 	if err := s.start(life, starting, progress); err != nil {
 		return interrupted(ctx, errors.Join(progress.explain(err, opts.startLimit), s.abandon()))
 	}
@@ -87,6 +94,8 @@ type services struct {
 	logger  logr.Logger
 	kept    *web.LogKeeper // what the controllers say of deploy items, for the web UI
 	manager *manager.Manager
+	// stopTraces sends what is left of traces.
+	stopTraces func()
 	// uiAddress opens the web UI once.
 	uiAddress string
 }
@@ -107,11 +116,18 @@ func (s *services) start(life, starting context.Context, progress *progress) err
 	log = s.kept.Beside(log)
 	s.log, s.logger = name, log
 	ctrl.SetLogger(log) // before anybody logs, or controller-runtime complains on the terminal
+	if s.stopTraces, err = otlp.Start(life, program, os.Getenv, log); err != nil {
+		s.stopTraces = func() {}
+		return err
+	}
 	config := s.cp.RESTConfig()
-	config.UserAgent = version.UserAgent("espalier-up")
+	config.UserAgent = version.UserAgent(program)
 
 	progress.step("installing the custom resources")
 	if err := s.installCRDs(ctx, config); err != nil {
+		return err
+	}
+	if err := installPolicies(ctx, config); err != nil {
 		return err
 	}
 	progress.step("starting the controllers")

@@ -25,6 +25,7 @@ import (
 	"espalier.dev/cmd/espalier/internal/datadir"
 	"espalier.dev/examples"
 	"espalier.dev/internal/manager"
+	"espalier.dev/internal/telemetry/otlp"
 )
 
 const (
@@ -71,6 +72,9 @@ With --node, a real node runs beside it, with kubelet, containerd, network and D
 namespaces of its own. That needs Linux, root, and a few Debian packages; what is
 missing is said. The node reaches this machine and nothing beyond, so images are not
 pulled but imported (see docs/node.md).
+
+Who may approve promotions is a right of its own, as in a cluster with the admission
+policy of approvals. If OTEL_EXPORTER_OTLP_ENDPOINT is set, traces of jobs go there.
 
 Ctrl-C stops it. The data is kept for the next start, unless --ephemeral is set.
 
@@ -188,7 +192,8 @@ func (o *options) complete() error {
 	if o.startLimit <= 0 {
 		return fmt.Errorf("--start-timeout is %s: it must be positive", o.startLimit)
 	}
-	if err := errors.Join(o.checkUIAddr(), o.manager.Validate()); err != nil {
+	_, err := otlp.Wanted(os.Getenv)
+	if err := errors.Join(o.checkUIAddr(), o.manager.Validate(), err); err != nil {
 		return err
 	}
 	return o.completePaths()
