@@ -25,9 +25,9 @@ const maxSocketPath = 100
 // much for a laptop whose temporary files live in memory.
 const walSegment = 8 << 20
 
-// Every request since the last snapshot is replayed at a start, and so many as catchUp are held in memory, for members that lag behind. Here is
-// none; but etcd drops older ones from memory while it replays, and dies if it looks at them once more when it elects itself, which a
-// busy machine lets happen. So all that can be replayed stays: twice of what makes a snapshot, since one takes a while.
+// Every request since the last snapshot is replayed at a start, and snapshotCatchUp of them are held in memory, for members that lag
+// behind. Here is none; but etcd drops older ones from memory while it replays, and dies if it looks at them once more when it elects
+// itself, which a busy machine lets happen. So all that can be replayed stays: twice of what makes a snapshot, since one takes a while.
 const (
 	snapshotCount   = 500
 	snapshotCatchUp = 2 * snapshotCount
