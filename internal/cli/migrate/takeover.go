@@ -65,7 +65,7 @@ func (m *migration) perform(ctx context.Context, report *Report) error {
 		}
 		report.Steps = append(report.Steps, steps...)
 		if err != nil {
-			return m.stopped(a.title, err)
+			return m.stopped(ctx, a.title, err)
 		}
 	}
 	report.Next, report.Remains = m.next(), m.remains()
@@ -73,12 +73,12 @@ func (m *migration) perform(ctx context.Context, report *Report) error {
 }
 
 // stopped says how to go on after an error.
-func (m *migration) stopped(title string, err error) error {
+func (m *migration) stopped(ctx context.Context, title string, err error) error {
 	var problem *cli.Problem
 	if !errors.As(err, &problem) {
 		problem = &cli.Problem{Code: cli.ExitError, What: err.Error(), Where: m.access.Where(""), Cause: err}
 	}
-	if errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil {
 		problem.Code, problem.What = cli.ExitDetached, fmt.Sprintf("interrupted at the step %q", title)
 	}
 	problem.Next = append(problem.Next, "run the command again: it goes on where it stopped")
