@@ -200,8 +200,8 @@ func TestAKillAfterEachWriteIsMended(t *testing.T) {
 	}
 }
 
-// While Landscaper runs, its jobs are awaited, and so are its pods. Who does not want to wait any more is told what is running.
-func TestJobsAndPodsAreAwaited(t *testing.T) {
+// While Landscaper runs, its jobs are awaited. Who does not want to wait any more is told what is running.
+func TestJobsAreAwaited(t *testing.T) {
 	e := landscaped(t)
 	busy := testkit.Installation(e.Namespace, "busy").Build()
 	busy.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing)
@@ -211,26 +211,41 @@ func TestJobsAndPodsAreAwaited(t *testing.T) {
 	if result.Code != cli.ExitTimeout || !strings.Contains(result.Stderr, "timed out after 1s waiting for Installation <namespace>/busy") {
 		t.Errorf("after its time the command ends with %d:\n%s", result.Code, result.Stderr)
 	}
+	const runs = "busy has a job that runs, in phase Progressing"
+	running := clitest.Start(t, e.APIServer, e.Namespace, e.call("--yes"))
+	running.Until(t, runs)
+	running.Interrupt()
+	result = running.Wait(t)
+	if result.Code != cli.ExitDetached || !strings.Contains(result.Stderr, `interrupted at the step "Wait until running jobs have ended"`) {
+		t.Errorf("interrupted, it ends with %d:\n%s", result.Code, result.Stderr)
+	}
 	e.checkAsBefore(before)
 
+	running = clitest.Start(t, e.APIServer, e.Namespace, e.call("--yes", "-o", "json"))
+	running.Until(t, runs)
+	clitest.Controller{Server: e.APIServer}.Settle(t, busy, lsv1alpha1.PhaseSucceeded, "", "")
+	if result := running.Wait(t); result.Code != 0 || strings.Contains(result.Stdout, codeJobRunning) {
+		t.Errorf("it ends with %d:\n%s%s", result.Code, result.Stdout, result.Stderr)
+	}
+	e.checkTakenOver(before)
+}
+
+// As long as a pod of the other controllers runs, they may still write.
+func TestPodsAreAwaited(t *testing.T) {
+	e := landscaped(t)
+	e.stopAll()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: oldSystem, Name: "landscaper-1", Labels: map[string]string{"app": "landscaper"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "landscaper-controller"}}},
 	}
 	e.Create(pod)
-	running := clitest.Start(t, e.APIServer, e.Namespace, e.call("--yes"))
-	running.Until(t, "busy has a job that runs, in phase Progressing")
-	if e.replicas("landscaper") != 1 {
-		t.Error("Landscaper was stopped while a job runs")
+	before := e.everything()
+	result := e.migrate("--yes", "--timeout", "1s")
+	if result.Code != cli.ExitTimeout || !strings.Contains(result.Stderr, "waiting for the pods of Deployment "+oldSystem+"/") {
+		t.Errorf("it ends with %d:\n%s", result.Code, result.Stderr)
 	}
-	clitest.Controller{Server: e.APIServer}.Settle(t, busy, lsv1alpha1.PhaseSucceeded, "", "")
-	running.Until(t, "Wait until their pods have stopped")
-	running.Interrupt()
-	if result := running.Wait(t); result.Code != cli.ExitDetached || !strings.Contains(result.Stderr, `at the step "Wait until their pods have stopped"`) {
-		t.Errorf("interrupted, it ends with %d:\n%s", result.Code, result.Stderr)
-	}
-	if _, found := e.everything()["ValidatingWebhookConfiguration /"+webhookName]; !found {
-		t.Error("the webhook was removed while a pod runs")
+	if diff := cmp.Diff(before, e.everything()); diff != "" {
+		t.Errorf("something was changed while a pod runs:\n%s", diff)
 	}
 	if err := e.Client().Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
 		t.Fatal(err)
@@ -239,12 +254,18 @@ func TestJobsAndPodsAreAwaited(t *testing.T) {
 	e.checkTakenOver(before)
 }
 
-// Without anybody who could end a job nobody waits for it, unless Espalier is to do it.
-func TestAJobThatNobodyEndsBlocks(t *testing.T) {
-	e := landscaped(t)
+// stopAll stops Landscaper as somebody would do it by hand.
+func (e *estate) stopAll() {
+	e.Helper()
 	for _, name := range []string{"landscaper", "landscaper-webhooks", "helm-deployer"} {
 		e.Patch(deployment(name, 0, ""), `{"spec":{"replicas":0}}`)
 	}
+}
+
+// Without anybody who could end a job nobody waits for it, unless Espalier is to do it.
+func TestAJobThatNobodyEndsBlocks(t *testing.T) {
+	e := landscaped(t)
+	e.stopAll()
 	asked := testkit.Installation(e.Namespace, "asked").Reconcile().Build()
 	clitest.Store(t, e.APIServer, asked)
 	before := e.everything()
