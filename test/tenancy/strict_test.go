@@ -194,9 +194,15 @@ func TestANamespaceGoesWithoutItsRights(t *testing.T) {
 	if err := w.Client().List(t.Context(), &items, client.InNamespace(w.Namespace)); err != nil || len(items.Items) != 1 {
 		t.Fatal(err, len(items.Items))
 	}
+	sync := &lsv1alpha1.TargetSync{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "sync"}, Spec: lsv1alpha1.TargetSyncSpec{
+		SourceNamespace: "anywhere", SecretRef: lsv1alpha1.LocalSecretReference{Name: "missing", Key: "kubeconfig"}, SecretNameExpression: "*",
+	}}
+	w.Create(sync)
+	testkit.Eventually(t, w.APIServer, sync, testkit.Is("held", func(ts *lsv1alpha1.TargetSync) bool { return len(ts.Finalizers) > 0 }),
+		testkit.Within(limit))
 	w.Delete(&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "tenant-default"}})
 	w.Delete(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}})
-	objects := []client.Object{w.installation("app"), testkit.Execution(w.Namespace, "app").Build(), &items.Items[0]}
+	objects := []client.Object{w.installation("app"), testkit.Execution(w.Namespace, "app").Build(), &items.Items[0], sync}
 	for _, object := range objects {
 		if err := w.Client().Delete(t.Context(), object); client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
