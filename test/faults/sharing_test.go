@@ -6,12 +6,15 @@ package faults_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"espalier.dev/internal/manager"
 	"espalier.dev/internal/shard"
@@ -85,6 +88,7 @@ func (d disturbance) arrangeShards(t *testing.T, s *scene) {
 		}()
 	}
 	s.shared(t, before)
+	var waiting []*managed.Process
 	for number := 1; number <= after; number++ {
 		next := func() *managed.Process {
 			return s.start(t, faults.New(faults.Plan{}), sharing(s.namespace, number, after))
@@ -94,6 +98,22 @@ func (d disturbance) arrangeShards(t *testing.T, s *scene) {
 			first.Transport.Before(worked, process.Transport.Thaw)
 		}
 		managed.Relieve(t, first, next)
+		waiting = append(waiting, first)
+	}
+	for _, process := range waiting {
+		looks(t, process)
+	}
+}
+
+// looks waits until a process has seen who holds the lease: from then on it works, or waits for those.
+func looks(t *testing.T, process *managed.Process) {
+	t.Helper()
+	seen := func(context.Context) (bool, error) {
+		answered := func(e faults.Entry) bool { return e.Resource == "leases" && e.Status == http.StatusOK }
+		return len(process.Transport.Log().Where(answered)) > 1, nil
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, patience, true, seen); err != nil {
+		t.Fatalf("a process does not look at the lease: %v", err)
 	}
 }
 
