@@ -39,6 +39,9 @@ type Reader struct {
 	// Host reads Targets, with the rights of whoever asks.
 	Host     client.Reader
 	Clusters *target.Clusters
+	// KeepTokens has Reach create no tokens of service accounts for other clusters. Whoever looks at the Targets of others with rights that
+	// these have not would otherwise send such tokens wherever a Target says.
+	KeepTokens bool
 	// Limit is how long one look may take; 10 s unless set.
 	Limit time.Duration
 }

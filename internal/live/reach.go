@@ -52,6 +52,9 @@ const (
 	ExpiringServerCertificate = "server certificate"
 )
 
+// ErrTokenKept says that a Target was not looked at because that would have sent a token of a service account to another cluster.
+var ErrTokenKept = errors.New("its cluster was not asked, for that would send a token of a service account there")
+
 // ErrRefused says that the cluster of a Target does not know its credential any more.
 var ErrRefused = errors.New("the cluster does not accept the credential: it may have expired or been revoked; put a new one into the Target")
 
@@ -75,7 +78,13 @@ func (r Reader) ReachTarget(ctx context.Context, t *lsv1alpha1.Target) (Reach, e
 	if err != nil {
 		return Reach{}, err
 	}
-	return ask(ctx, content, func() (*target.Cluster, error) { return r.Clusters.For(ctx, t) })
+	account, elsewhere := target.ServiceAccount(content)
+	if elsewhere && r.KeepTokens {
+		return Reach{Account: account}, ErrTokenKept
+	}
+	found, err := ask(ctx, content, func() (*target.Cluster, error) { return r.Clusters.For(ctx, t) })
+	found.Account = account
+	return found, err
 }
 
 // ReachGitopsCluster does the same for a GitopsCluster.
@@ -102,7 +111,6 @@ func ask(ctx context.Context, content []byte, connect func() (*target.Cluster, e
 	secrets.AddCredentials(map[string][]byte{"": kubeconfigIn(content)})
 	defer func() { err = secrets.Error(err) }()
 	found.expire(credentialsIn(content)...)
-	found.Account = target.ServiceAccount(content)
 	cluster, err := connect()
 	if err != nil {
 		return found, err

@@ -72,19 +72,19 @@ func readAccess(namespace string, content []byte) (*access, error) {
 	}
 }
 
-// ServiceAccount is the service account, of the Target's namespace, that the content of a Target leads to a cluster as. It is empty if the
-// content has a credential of its own, or cannot be read.
-func ServiceAccount(content []byte) string {
+// ServiceAccount is the service account, of the Target's namespace, that the content of a Target leads to a cluster as, and whether its
+// token goes to another cluster than the one that holds the Target. It is empty if the content has a credential of its own, or cannot be read.
+func ServiceAccount(content []byte) (name string, elsewhere bool) {
 	read, err := readAccess("", content)
-	if err != nil {
-		return ""
+	switch {
+	case err != nil:
+		return "", false
+	case read.self != nil:
+		return read.self.account, false
+	case read.oidc != nil:
+		return read.oidc.account, true
 	}
-	for _, wish := range []*tokenWish{read.self, read.oidc} {
-		if wish != nil {
-			return wish.account
-		}
-	}
-	return ""
+	return "", false
 }
 
 // chooseForm finds the one key that says which form the content has; its name is empty if there is none.

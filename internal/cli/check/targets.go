@@ -57,7 +57,7 @@ func (e *examination) targets(ctx context.Context) {
 	})
 	defer patience.Stop()
 
-	reader := live.Reader{Host: e.Client, Clusters: clusters, Limit: e.TargetTimeout}
+	reader := live.Reader{Host: e.Client, Clusters: clusters, Limit: e.TargetTimeout, KeepTokens: true}
 	uses := e.usesOf(list.Items)
 	looked := slices.DeleteFunc(list.Items, func(t lsv1alpha1.Target) bool {
 		return isCopy(&t) || t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster
@@ -173,6 +173,8 @@ func (e *examination) unreached(t string, err error) {
 	case errors.Is(err, live.ErrRefused):
 		e.add(Wrong, object, "has a credential that its cluster does not accept: it may have expired or been revoked",
 			"put a new one into the Target, or into its Secret")
+	case errors.Is(err, live.ErrTokenKept):
+		e.add(Unknown, object, "is not checked: that would send a token of its service account to another cluster", "espalier tree --live looks at it")
 	case apierrors.IsForbidden(err):
 		e.add(Unknown, object, "cannot be checked: you may not read what it refers to: "+words, "ask somebody with more rights to run this check")
 	case details.Reason == target.ReasonTokenRefused && slices.Contains(details.Codes, string(lsv1alpha1.ErrorUnauthorized)):

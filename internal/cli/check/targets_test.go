@@ -96,7 +96,28 @@ func (s *site) elsewhere(user string, answer http.HandlerFunc) string {
 	s.Helper()
 	server := httptest.NewTLSServer(answer)
 	s.Cleanup(server.Close)
-	return kubeconfig(server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), user)
+	return kubeconfig(server.URL, authorityOf(server), user)
+}
+
+func authorityOf(server *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+}
+
+// allowTokens lets the controllers create tokens for a service account.
+func (s *site) allowTokens(name string) {
+	s.Helper()
+	meta := metav1.ObjectMeta{Namespace: s.namespace, Name: "tokens"}
+	testkit.Create(s.T, s.server,
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{name}, Verbs: []string{"create"},
+		}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tokens"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: account}},
+		})
+	testkit.EventuallyMay(s.T, s.server, testkit.AccountUser(s.namespace, account), authorizationv1.ResourceAttributes{
+		Verb: "create", Resource: "serviceaccounts", Subresource: "token", Name: name, Namespace: s.namespace,
+	})
 }
 
 // tokenUntil is a token that claims to end then.
@@ -153,8 +174,15 @@ func TestTargetsAreLookedAt(t *testing.T) {
 	version := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"gitVersion":"v1.33.0"}`) }
 	copied := testkit.Target(s.namespace, "copied").Label(lsv1alpha1.DataObjectSourceTypeLabel, lsv1alpha1.DataObjectSourceImport)
 	poor := s.poor()
+	// Nobody sends it a token because of a Target that anybody may have written.
+	hungry := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("a token is sent to another cluster: %s", r.URL)
+	}))
+	t.Cleanup(hungry.Close)
+	s.allowTokens("trusted")
 	testkit.Create(t, s.server,
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "deployer"}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "trusted"}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "empty"}, StringData: map[string]string{"other": planted}},
 		testkit.Target(s.namespace, "good").Cluster(t, s.server).Build(),
 		testkit.Target(s.namespace, "gone").Kubeconfig(kubeconfig("https://127.0.0.1:1", nil, "token: "+planted)).Build(),
@@ -169,6 +197,9 @@ func TestTargetsAreLookedAt(t *testing.T) {
 		testkit.Target(s.namespace, "lost").Secret("none", "kubeconfig").Build(),
 		testkit.Target(s.namespace, "keyless").Secret("empty", "kubeconfig").Build(),
 		testkit.Target(s.namespace, "self").Config(map[string]any{"selfConfig": map[string]any{"serviceAccount": map[string]any{"name": "deployer"}}}).Build(),
+		testkit.Target(s.namespace, "elsewhere").Config(map[string]any{"oidcConfig": map[string]any{
+			"server": hungry.URL, "caData": authorityOf(hungry), "audience": []string{"elsewhere"}, "serviceAccount": map[string]any{"name": "trusted"},
+		}}).Build(),
 		testkit.Target(s.namespace, "poor").Kubeconfig(poor).Build(),
 		copied.Kubeconfig(kubeconfig("https://127.0.0.1:1", nil, "token: "+planted)).Build(),
 		testkit.Target(s.namespace, "foreign").Type("example.com/bucket").Config(map[string]any{"password": planted}).Build(),
@@ -188,6 +219,7 @@ func TestTargetsAreLookedAt(t *testing.T) {
 			Level: check.Wrong, Message: "acts as service account <namespace>/deployer, for which the controllers may not create tokens",
 			Next: []string{"kubectl -n <namespace> create rolebinding espalier-tokens"},
 		},
+		"elsewhere": {Level: check.Unknown, Message: "would send a token of its service account to another cluster", Next: []string{"tree --live"}},
 		"poor": {
 			Level: check.Doubtful, Message: "delete configmaps in namespace <namespace>, get secrets in namespace <namespace>, " +
 				"patch secrets in namespace <namespace> and 1 more", Next: []string{"these rights"},
