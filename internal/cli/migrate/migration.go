@@ -121,7 +121,7 @@ func freshToken(err error) string {
 
 // survey finds what is in the cluster.
 func (m *migration) survey(ctx context.Context) error {
-	m.live, m.theirs, m.ours = map[string]*apiextensionsv1.CustomResourceDefinition{}, nil, nil
+	m.live = map[string]*apiextensionsv1.CustomResourceDefinition{}
 	var definitions apiextensionsv1.CustomResourceDefinitionList
 	err := m.each(ctx, &definitions, func() error {
 		for _, definition := range definitions.Items {
@@ -142,6 +142,7 @@ func (m *migration) survey(ctx context.Context) error {
 }
 
 func (m *migration) surveyDeployments(ctx context.Context) error {
+	m.theirs, m.ours = nil, nil
 	var deployments appsv1.DeploymentList
 	err := m.each(ctx, &deployments, func() error {
 		for _, deployment := range deployments.Items {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/display"
 	"espalier.dev/internal/definitions"
 	buildversion "espalier.dev/internal/version"
 )
@@ -131,7 +132,7 @@ func (m *migration) awaitJob(ctx context.Context, j job) error {
 			return true, nil
 		}
 		if !told {
-			m.access.Tell("      %s %s %s", j.kind.Kind, j.key, message)
+			m.access.Tell("      %s %s %s", j.kind.Kind, j.key, display.Clean(message))
 			told = true
 		}
 		return false, nil
@@ -262,8 +263,17 @@ func (m *migration) install(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// finish marks the record as complete.
+// finish marks the record as complete, unless somebody has started the other controllers again.
 func (m *migration) finish(ctx context.Context) ([]Step, error) {
+	if err := m.surveyDeployments(ctx); err != nil {
+		return nil, err
+	}
+	for i := range m.theirs {
+		if replicas(&m.theirs[i]) > 0 {
+			return nil, m.needsSomebody(cli.ExitNeedsSomebody, nameOf(&m.theirs[i])+" was started again while the command ran",
+				"suspend what manages it, such as Flux, Argo CD or an operator")
+		}
+	}
 	if m.record.State.Finished {
 		return nil, nil
 	}

@@ -254,6 +254,23 @@ func TestPodsAreAwaited(t *testing.T) {
 	e.checkTakenOver(before)
 }
 
+// Whoever brings Landscaper back while it is taken over is noticed, since both must not run.
+func TestControllersThatComeBackAreNoticed(t *testing.T) {
+	e := landscaped(t)
+	before := e.everything()
+	transport := faults.New(faults.Plan{})
+	transport.Before(8, func() { e.Patch(deployment("landscaper", 0, ""), `{"spec":{"replicas":4}}`) }) // Definitions are being installed.
+	err := e.over(transport, landscaper(), false)
+	if err == nil || !strings.Contains(err.Error(), "Deployment landscaper-system/landscaper was started again") {
+		t.Errorf("it is said: %v\n%s", err, transport.Log().Writes())
+	}
+	e.succeeds("--yes")
+	e.checkTakenOver(before)
+	if text := e.record().Data[stateKey]; !strings.Contains(text, `"replicas":4`) || !strings.Contains(text, `"finished":true`) {
+		t.Errorf("the record says %s", text)
+	}
+}
+
 // stopAll stops Landscaper as somebody would do it by hand.
 func (e *estate) stopAll() {
 	e.Helper()
