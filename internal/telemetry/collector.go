@@ -55,8 +55,9 @@ type counting struct {
 	foreign func(client.Object) bool
 }
 
-// Count has all objects of a kind counted while the manager leads, except for those that another process counts; foreign is nil if none does.
-// They are read from its cache, so one of its controllers has to work on that kind: nothing is watched for the sake of metrics.
+// Count has all objects of a kind counted while the manager leads, except for those that are foreign, since another process counts them;
+// nil if none does. They are read from its cache, so one of its controllers has to work on that kind: nothing is watched for the sake of
+// metrics.
 func Count(mgr manager.Manager, list client.ObjectList, foreign func(client.Object) bool) error {
 	return mgr.Add(&counting{reader: mgr.GetCache(), list: list, foreign: foreign})
 }

@@ -55,9 +55,7 @@ func (e *examination) controllers(ctx context.Context) {
 	for _, lease := range leases.Items {
 		if strings.HasPrefix(lease.Name, controllerName) {
 			led++
-			if !e.shared(&lease) {
-				e.held(&lease)
-			}
+			e.held(&lease)
 		}
 	}
 	switch {
@@ -98,6 +96,9 @@ func because(deployment *appsv1.Deployment) string {
 }
 
 func (e *examination) held(lease *coordinationv1.Lease) {
+	if e.shared(lease) {
+		return
+	}
 	object := "Lease " + lease.Namespace + "/" + lease.Name
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
