@@ -32,14 +32,24 @@ var stateOrder = []lsv1alpha1.Phase{
 // page says in words, because it holds for all states: a promotion that is not over is superseded by another revision, and
 // complete when the revision arrives by itself.
 func TestTheDiagramsShowWhatIsDecided(t *testing.T) {
-	for title, promotion := range map[string]*pipelines.Promotion{
-		"states of promotions by pull request":    pullRequests(),
-		"states of promotions by notification":    notifications(),
-		"states of promotions that need approval": manual(notifications()),
+	for title, test := range map[string]struct {
+		promotion *pipelines.Promotion
+		main      []lsv1alpha1.Phase
+	}{
+		"states of promotions by pull request": {
+			pullRequests(), []lsv1alpha1.Phase{diagram.Nowhere, "Unattempted", "Attempting", "Created", "Succeeded", "Complete"},
+		},
+		"states of promotions by notification": {
+			notifications(), []lsv1alpha1.Phase{diagram.Nowhere, "Unattempted", "Attempting", "Succeeded", "Complete"},
+		},
+		"states of promotions that need approval": {
+			manual(notifications()),
+			[]lsv1alpha1.Phase{diagram.Nowhere, "Unapproved", "Unattempted", "Attempting", "Succeeded", "Complete"},
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			d := diagram.Diagram{Page: page, Title: title, Order: stateOrder}
-			draw(&d, arrows(t, promotion))
+			d := diagram.Diagram{Page: page, Title: title, Order: stateOrder, Main: test.main}
+			draw(&d, arrows(t, test.promotion))
 			d.Check(t, *update)
 		})
 	}
