@@ -63,7 +63,7 @@ type Options struct {
 	DeployerIdentity        string
 	DeployerTargetSelectors []string
 
-	// Tenancy says with whose rights the work of a namespace is done; empty means SharedTenancy.
+	// Tenancy says with whose rights the work of a namespace is done.
 	Tenancy Tenancy
 
 	// Pipelines are about promotions.

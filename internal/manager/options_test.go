@@ -43,8 +43,10 @@ func TestFlags(t *testing.T) {
 		"--default-context-exclude-namespaces=a,b",
 		"--namespaces=c,d",
 		"--shard=2/5",
+		"--tenancy=strict",
 		"--deploy-item-pickup-timeout=none",
 		"--deployer-identity=me",
+		"--tenancy=strict",
 		"--deployer-target-selector=labels=a in (b,c)",
 		"--deployer-target-selector=targets=d",
 		"--events-address=http://e/",
@@ -76,7 +78,8 @@ func TestFlags(t *testing.T) {
 	)
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
-		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, Shard: "2/5", MetricsAddress: "0",
+		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, Shard: "2/5", Tenancy: StrictTenancy, MetricsAddress: "0",
+		Tenancy:                 StrictTenancy,
 		DeployItemPickupTimeout: "none", DeployerIdentity: "me", DeployerTargetSelectors: []string{"labels=a in (b,c)", "targets=d"},
 		Pipelines: PipelineOptions{
 			EventsAddress:          "http://e/",
@@ -137,6 +140,8 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		`--shard: "0/3" is not a shard: the number must be from 1 to 3`:      {"--shard=0/3"},
 		`--shard: "1/0" is not a shard: the count must be from 1 to 100`:     {"--shard=1/0"},
 		`--deploy-item-pickup-timeout: invalid duration "soon"`:              {"--deploy-item-pickup-timeout=soon"},
+		`--tenancy is "Strict": write shared or strict`:                      {"--tenancy=Strict"},
+		`--tenancy is "": write shared or strict`:                            {"--tenancy="},
 		`--deployer-identity is "Me!"`:                                       {"--deployer-identity=Me!"},
 		"--deployer-target-selector: target selector \"a=b\"":                {"--deployer-target-selector=a=b"},
 		"--events-address is no URL":                                         {"--events-address=flux"},

@@ -33,7 +33,7 @@ func (t *Tenancy) addFlags(flags *pflag.FlagSet) {
 }
 
 func (t Tenancy) validate() error {
-	if t == SharedTenancy || t == StrictTenancy || t == "" {
+	if t == SharedTenancy || t == StrictTenancy {
 		return nil
 	}
 	return fmt.Errorf("--tenancy is %q: write %s or %s", string(t), SharedTenancy, StrictTenancy)
