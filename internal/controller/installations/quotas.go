@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -228,6 +229,9 @@ func (q *quotas) within(ctx context.Context, inst *lsv1alpha1.Installation, plan
 	if err == nil {
 		plan.Prepared.Warnings = append(plan.Prepared.Warnings, problems...)
 		err = q.reserve(ctx, inst, limits, plan)
+	}
+	if err != nil && len(problems) > 0 {
+		err = fmt.Errorf("%w (%s)", err, strings.Join(problems, "; "))
 	}
 	plan.Err = err
 	return plan

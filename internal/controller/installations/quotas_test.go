@@ -339,6 +339,8 @@ func TestAJobThatNeedsMoreThanTheNamespaceMayHaveFailsBeforeItCreatesAnything(t 
 		t.Errorf("there are %d nested installations and %d executions", nested, executions)
 	}
 
+	w.quota("deploy-items", "4 items")
+	w.insist("b", says(`is "4 items" and has no effect, so the quota is 3`))
 	w.quota("deploy-items", "4")
 	w.quota("installations", "2")
 	w.insist("b", says("at most 2 installations: it has 2, and this installation needs 1 more"))
