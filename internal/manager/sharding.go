@@ -132,7 +132,7 @@ func (l *shardLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		rivals = shard.Holders{l.shard: holders[l.shard]}
 	}
 	raw, err := json.Marshal(rivals)
-	return recordOf(rivals.Last()), raw, err
+	return recordOf(rivals.Together()), raw, err
 }
 
 func holderOf(lease *coordinationv1.Lease) string {
@@ -210,7 +210,7 @@ func (l *shardLock) write(lease *coordinationv1.Lease, holders shard.Holders, re
 		lease.Annotations = map[string]string{}
 	}
 	lease.Annotations[shard.Annotation] = annotation
-	if seconds := int32(after.Last().Seconds); seconds > 0 {
+	if seconds := int32(after.Together().Seconds); seconds > 0 {
 		lease.Spec.LeaseDurationSeconds = &seconds
 	}
 }

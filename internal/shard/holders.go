@@ -95,13 +95,16 @@ func (h Holders) Without(identity string) Holders {
 	return after
 }
 
-// Last returns the holder that was heard of last.
-func (h Holders) Last() Holder {
+// Together returns the holder that was heard of last, for whoever waits until all of them are silent: as long as the most patient demands.
+func (h Holders) Together() Holder {
 	var last Holder
+	seconds := 0
 	for _, s := range h.Shards() {
+		seconds = max(seconds, h[s].Seconds)
 		if last.Identity == "" || h[s].Renewed.After(last.Renewed) {
 			last = h[s]
 		}
 	}
+	last.Seconds = seconds
 	return last
 }

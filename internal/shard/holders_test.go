@@ -87,7 +87,17 @@ func TestTakingAndLettingGo(t *testing.T) {
 	if len(two) != 2 || shard.Holders(nil).Without("a") != nil {
 		t.Error("what was there before has changed")
 	}
-	if got := two.Last().Identity; got != "b" {
-		t.Errorf("%s was heard of last", got)
+}
+
+// Whoever waits for several has to wait as long as each of them demands.
+func TestThoseWhoAreWaitedForTogether(t *testing.T) {
+	patient := holder("a", 1)
+	patient.Seconds = 60
+	got := shard.Holders{oneOfTwo: patient, twoOfTwo: holder("b", 2)}.Together()
+	if want := holder("b", 2); got.Identity != "b" || got.Renewed != want.Renewed || got.Seconds != 60 {
+		t.Errorf("together they are %+v", got)
+	}
+	if got := (shard.Holders{oneOfTwo: {}}).Together(); got != (shard.Holder{}) {
+		t.Errorf("nobody is %+v", got)
 	}
 }
