@@ -77,7 +77,8 @@ func TestFlags(t *testing.T) {
 	)
 	want := Options{
 		Controllers: []string{"-contexts"}, Workers: 3, Concurrent: map[string]int{"contexts": 5},
-		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, Shard: "2/5", Tenancy: StrictTenancy, MetricsAddress: "0",
+		DefaultContextExcludeNamespaces: []string{"a", "b"}, Namespaces: []string{"c", "d"}, Shard: "2/5", MetricsAddress: "0",
+		Tenancy:                 StrictTenancy,
 		DeployItemPickupTimeout: "none", DeployerIdentity: "me", DeployerTargetSelectors: []string{"labels=a in (b,c)", "targets=d"},
 		Pipelines: PipelineOptions{
 			EventsAddress:          "http://e/",
