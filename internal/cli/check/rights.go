@@ -17,7 +17,10 @@ import (
 	"espalier.dev/config/rbac"
 )
 
-const leaderElection = "espalier-leader-election"
+const (
+	leaderElection = "espalier-leader-election"
+	tenancyRole    = "espalier-tenancy"
+)
 
 // accountRights asks whether the account of the controllers may do what their roles say.
 func (e *examination) accountRights(ctx context.Context) {
@@ -39,13 +42,18 @@ func (e *examination) accountRights(ctx context.Context) {
 		return
 	}
 	for _, role := range roles {
-		if role.File != rbac.ControllerFile && role.Name != leaderElection {
+		if !e.needs(role) {
 			continue
 		}
 		if !e.roleOf(ctx, object, role) {
 			return
 		}
 	}
+}
+
+// needs reports whether the account of the controllers has to have a role.
+func (e *examination) needs(role rbac.Role) bool {
+	return role.File == rbac.ControllerFile || role.Name == leaderElection || role.Name == tenancyRole && e.argument("--tenancy") == "strict"
 }
 
 // roleOf returns false if nothing more can be found out.
