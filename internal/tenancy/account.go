@@ -44,12 +44,12 @@ func accountIn(of *lsv1alpha1.Context, namespace string) (Account, error) {
 		return account, nil
 	}
 	if named.Decode(&account.Name) != nil || len(validation.IsDNS1123Subdomain(account.Name)) > 0 {
-		return Account{}, failure.NewTerminal(failure.Details{
+		return Account{}, failure.NewRetryable(failure.Details{
 			Operation: "FindServiceAccount",
 			Reason:    ReasonServiceAccountInvalid,
 			Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
 		}, fmt.Errorf("Context %s/%s: configurations[%q] must be the name of a service account in the namespace %s, without the namespace: "+
-			"fix it, then start a new job", namespace, of.Name, ServiceAccountKey, namespace))
+			"fix it; it is tried again in growing intervals", namespace, of.Name, ServiceAccountKey, namespace))
 	}
 	return account, nil
 }

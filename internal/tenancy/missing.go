@@ -125,6 +125,12 @@ func Explain(ctx context.Context, err error) error {
 	return missing.err(err.Error() + ": " + missing.Error())
 }
 
+// Barred reports whether something could not be done because the tenant may not do it, or nobody knows who the tenant is.
+func Barred(ctx context.Context, err error) bool {
+	tenant := From(ctx)
+	return tenant != nil && (apierrors.IsForbidden(err) || tenant.problem != nil && errors.Is(err, tenant.problem))
+}
+
 // missingIn returns the right that an answer of the API server says is missing: one of the tenant's account, or that to impersonate it.
 func (t *Tenant) missingIn(said string) *Missing {
 	match := denial.FindStringSubmatch(said)

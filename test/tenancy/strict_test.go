@@ -169,8 +169,16 @@ func TestAContextNamesNoAccountOfAnotherNamespace(t *testing.T) {
 		if strings.Contains(message, "kube-system") {
 			t.Errorf("the error quotes the value: %s", message)
 		}
-		testkit.EventuallyFinished(t, w.APIServer, w.installation(name), lsv1alpha1.PhaseFailed, testkit.Within(limit))
+		if w.Read(testkit.Execution(w.Namespace, name).Build()) {
+			t.Errorf("%s: there is an execution", name)
+		}
 	}
+	// Neither its deletion nor its repair needs a new job.
+	w.Delete(w.installation("colon"))
+	testkit.EventuallyGone(t, w.APIServer, w.installation("colon"), testkit.Within(limit))
+	w.admit("default")
+	w.Patch(testkit.Context(w.Namespace, "slash").Build(), `{"configurations":{"`+tenancy.ServiceAccountKey+`":"default"}}`)
+	succeeds(w, w.installation("slash"))
 }
 
 // Where the account is missing a Context, that of the namespace counts.

@@ -138,7 +138,7 @@ func (k *kind) removeStates(ctx context.Context, inst *lsv1alpha1.Installation) 
 	for _, name := range b.StateSecrets(inst.Name) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: inst.Namespace, Name: name}}
 		err := k.cluster.Delete(ctx, secret)
-		if apierrors.IsForbidden(err) && tenancy.From(ctx) != nil {
+		if tenancy.Barred(ctx, err) {
 			continue // A right that the tenant has lost must not hold a deletion, either.
 		}
 		if client.IgnoreNotFound(err) != nil {
