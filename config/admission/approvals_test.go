@@ -73,8 +73,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// inForce waits until the API server has taken the policy up. Policies and bindings are taken up in the order in which they were created, so
-// one that refuses everything, created after it, tells when. Then even an administrator cannot speak in the name of somebody else.
+// inForce waits until the API server has taken the policy up. Policies and bindings are taken up in the order in which they were created,
+// so another one, created after it, tells when. Then even an administrator cannot speak in the name of somebody else.
 func (w *world) inForce() {
 	w.Helper()
 	meta := metav1.ObjectMeta{Name: "last-" + w.Namespace}
@@ -101,7 +101,8 @@ func (w *world) inForce() {
 		w.Fatalf("no policy is in force: %v", err)
 	}
 	forged := w.line("forged", request("approve", "nobody"))
-	if err := w.Client().Create(w.Context(), forged, client.DryRunAll); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a request has to name") {
+	err = w.Client().Create(w.Context(), forged, client.DryRunAll)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a request has to name") {
 		w.Fatalf("the policy is in force and lets a request in the name of somebody else pass, or refuses it for another reason: %v", err)
 	}
 }

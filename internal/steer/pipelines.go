@@ -111,9 +111,9 @@ var reasons = map[string]string{
 	changeVerb:   "decisions and holds are annotations, which need the right %q on pipelines.%s; the ClusterRole espalier-approver has it",
 }
 
-// may asks whether the user has rights on a pipeline, and names the first that is missing. It is asked also where nothing would be written, so
-// that nobody is told of a success that he has no right to. The admission policy of approvals asks for the right to decide as well; where it
-// is not installed, whoever may patch a pipeline could write the annotation all the same, but not by way of us.
+// may asks whether the user has rights on a pipeline, and names the first that is missing. It is asked also where nothing would be written,
+// so that nobody is told of a success that he has no right to. The admission policy of approvals asks for the right to decide as well;
+// where it is not installed, whoever may patch a pipeline could write the annotation all the same, but not by way of us.
 func (a Asker) may(ctx context.Context, p *pipelines.Pipeline, attempted string, verbs ...string) error {
 	for _, verb := range verbs {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{

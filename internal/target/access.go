@@ -73,7 +73,8 @@ func readAccess(namespace string, content []byte) (*access, error) {
 }
 
 // ServiceAccount is the service account, of the Target's namespace, that the content of a Target leads to a cluster as, and whether its
-// token goes to another cluster than the one that holds the Target. It is empty if the content has a credential of its own, or cannot be read.
+// token goes to another cluster than the one that holds the Target. It is empty if the content has a credential of its own, or cannot be
+// read.
 func ServiceAccount(content []byte) (name string, elsewhere bool) {
 	read, err := readAccess("", content)
 	switch {

@@ -13,7 +13,9 @@ import (
 )
 
 // AccountUser is the name of a service account as a user.
-func AccountUser(namespace, name string) string { return "system:serviceaccount:" + namespace + ":" + name }
+func AccountUser(namespace, name string) string {
+	return "system:serviceaccount:" + namespace + ":" + name
+}
 
 // EventuallyMay waits until the API server grants a user a right. It follows roles and bindings by watches, so those that were just created
 // may not count yet.

@@ -331,7 +331,9 @@ func TestBeforeAnInstallation(t *testing.T) {
 func TestRightsInNamedNamespaces(t *testing.T) {
 	e := newEstate(t)
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "espalier-controller"}}
-	change(e, deployment, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = []string{"--namespaces=" + e.namespace} })
+	change(e, deployment, func(d *appsv1.Deployment) {
+		d.Spec.Template.Spec.Containers[0].Args = []string{"--namespaces=" + e.namespace}
+	})
 	roles, err := rbac.All()
 	if err != nil {
 		t.Fatal(err)
@@ -402,7 +404,7 @@ func TestWhoMaySeeNothingIsTold(t *testing.T) {
 			continue
 		}
 		if len(found) != 1 || found[0].Level != check.Unknown || !strings.Contains(found[0].Message, "cannot be read: ") ||
-			!strings.Contains(found[0].Message, "forbidden") || !slices.Equal(found[0].Next, []string{"ask somebody with more rights to run this check"}) {
+			!strings.Contains(found[0].Message, "forbidden") || !strings.HasPrefix(found[0].Next[0], "ask somebody with more rights") {
 			t.Errorf("of the %s it is said %+v", title, found)
 		}
 	}

@@ -43,8 +43,8 @@ type Subject struct {
 	Now           time.Time
 	Access        *connect.Access
 	Config        *rest.Config
-	Client    client.Client
-	Discovery discovery.DiscoveryInterface
+	Client        client.Client
+	Discovery     discovery.DiscoveryInterface
 }
 
 // Connect completes a subject by the way to its cluster.

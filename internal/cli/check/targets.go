@@ -164,8 +164,8 @@ func (e *examination) expiry(object string, reach live.Reach) {
 // faultsOfTargets are the reasons of errors about which somebody has to change the Target, or what it refers to.
 var faultsOfTargets = []string{target.ReasonInvalid, target.ReasonRefusedAddress, target.ReasonSecretMissing, target.ReasonTokenRefused}
 
-// unreached says why a cluster could not be looked at. What is wrong with the Target is an error. That this machine does not reach the cluster
-// says little about the controllers, and that the user may not read the Secret says nothing.
+// unreached says why a cluster could not be looked at. What is wrong with the Target is an error. That this machine does not reach the
+// cluster says little about the controllers, and that the user may not read the Secret says nothing.
 func (e *examination) unreached(t string, err error) {
 	object, details, words := "Target "+t, failure.DetailsOf(err), masking.Words(err)
 	var unreachable *target.Unreachable
@@ -174,7 +174,8 @@ func (e *examination) unreached(t string, err error) {
 		e.add(Wrong, object, "has a credential that its cluster does not accept: it may have expired or been revoked",
 			"put a new one into the Target, or into its Secret")
 	case errors.Is(err, live.ErrTokenKept):
-		e.add(Unknown, object, "is not checked: that would send a token of its service account to another cluster", "espalier tree --live looks at it")
+		e.add(Unknown, object, "is not checked: that would send a token of its service account to another cluster",
+			"look at it with espalier tree --live, if you trust whoever has written it")
 	case apierrors.IsForbidden(err):
 		e.add(Unknown, object, "cannot be checked: you may not read what it refers to: "+words, "ask somebody with more rights to run this check")
 	case details.Reason == target.ReasonTokenRefused && slices.Contains(details.Codes, string(lsv1alpha1.ErrorUnauthorized)):
@@ -197,7 +198,7 @@ func (e *examination) unreached(t string, err error) {
 	}
 }
 
-// tokens asks whether the controllers may create the tokens that a Target needs. In strict tenancy they need none.
+// tokens asks whether the controllers may create the tokens that a Target needs. In strict tenancy, tenants create them.
 func (e *examination) tokens(ctx context.Context, object, namespace, account string) {
 	if !e.account || e.argument("--tenancy") == "strict" {
 		return

@@ -103,6 +103,11 @@ func authorityOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
+// selfConfig leads to the cluster of the Target as a service account.
+func selfConfig(name string) map[string]any {
+	return map[string]any{"selfConfig": map[string]any{"serviceAccount": map[string]any{"name": name}}}
+}
+
 // allowTokens lets the controllers create tokens for a service account.
 func (s *site) allowTokens(name string) {
 	s.Helper()
@@ -131,7 +136,9 @@ func (s *site) poor() string {
 	s.Helper()
 	meta := metav1.ObjectMeta{Namespace: s.namespace, Name: "poor"}
 	testkit.Create(s.T, s.server, &corev1.ServiceAccount{ObjectMeta: meta},
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "update"}}}},
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "update"},
+		}}},
 		&rbacv1.RoleBinding{
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "poor"},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.namespace, Name: "poor"}},
@@ -196,9 +203,10 @@ func TestTargetsAreLookedAt(t *testing.T) {
 		testkit.Target(s.namespace, "dangerous").Kubeconfig(s.here("exec: {command: "+planted+"}")).Build(),
 		testkit.Target(s.namespace, "lost").Secret("none", "kubeconfig").Build(),
 		testkit.Target(s.namespace, "keyless").Secret("empty", "kubeconfig").Build(),
-		testkit.Target(s.namespace, "self").Config(map[string]any{"selfConfig": map[string]any{"serviceAccount": map[string]any{"name": "deployer"}}}).Build(),
+		testkit.Target(s.namespace, "self").Config(selfConfig("deployer")).Build(),
 		testkit.Target(s.namespace, "elsewhere").Config(map[string]any{"oidcConfig": map[string]any{
-			"server": hungry.URL, "caData": authorityOf(hungry), "audience": []string{"elsewhere"}, "serviceAccount": map[string]any{"name": "trusted"},
+			"server": hungry.URL, "caData": authorityOf(hungry), "audience": []string{"elsewhere"},
+			"serviceAccount": map[string]any{"name": "trusted"},
 		}}).Build(),
 		testkit.Target(s.namespace, "poor").Kubeconfig(poor).Build(),
 		copied.Kubeconfig(kubeconfig("https://127.0.0.1:1", nil, "token: "+planted)).Build(),
@@ -219,7 +227,7 @@ func TestTargetsAreLookedAt(t *testing.T) {
 			Level: check.Wrong, Message: "acts as service account <namespace>/deployer, for which the controllers may not create tokens",
 			Next: []string{"kubectl -n <namespace> create rolebinding espalier-tokens"},
 		},
-		"elsewhere": {Level: check.Unknown, Message: "would send a token of its service account to another cluster", Next: []string{"tree --live"}},
+		"elsewhere": {Level: check.Unknown, Message: "would send a token of its service account", Next: []string{"tree --live"}},
 		"poor": {
 			Level: check.Doubtful, Message: "delete configmaps in namespace <namespace>, get secrets in namespace <namespace>, " +
 				"patch secrets in namespace <namespace> and 1 more", Next: []string{"these rights"},
@@ -257,7 +265,7 @@ func TestTargetsThatTheUserMayNotRead(t *testing.T) {
 		},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "access"}, StringData: map[string]string{"kubeconfig": planted}},
 		testkit.Target(s.namespace, "secret").Secret("access", "kubeconfig").Build(),
-		testkit.Target(s.namespace, "self").Config(map[string]any{"selfConfig": map[string]any{"serviceAccount": map[string]any{"name": account}}}).Build(),
+		testkit.Target(s.namespace, "self").Config(selfConfig(account)).Build(),
 	)
 	testkit.EventuallyMay(t, s.server, "lister", authorizationv1.ResourceAttributes{
 		Verb: "list", Group: lsv1alpha1.GroupName, Resource: "targets", Namespace: s.namespace,
