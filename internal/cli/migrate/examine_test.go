@@ -26,6 +26,7 @@ import (
 	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/testkit"
 	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/faults"
 )
 
 // canary is a value that nobody must see.
@@ -265,13 +266,17 @@ var wantedOfLandscaper = map[string]expectation{
 	"ocm-config Context NAMESPACE/broken":                                               {check.Wrong, "broken"},
 }
 
-// Landscaper may run in another cluster, and then it goes on working.
-func TestControllersElsewhere(t *testing.T) {
-	e := newEstate(t, "landscaper")
-	e.InstallCRD(t, kindOf("LsHealthCheck"))
+// A cluster without the other system has nothing to take over. The system may run in another cluster, and then it goes on working. A
+// definition whose objects are stored in a version that Espalier does not know stays.
+func TestWhatBlocksATakeover(t *testing.T) {
+	e := &estate{World: testkit.WorldOn(t, testkit.NewServer(t)), command: []string{"landscaper"}}
+	if result := e.migrate("--yes"); result.Code != cli.ExitNotFound || !strings.Contains(result.Stderr, "neither definitions nor controllers") {
+		t.Errorf("in an empty cluster it ends with %d: %s", result.Code, result.Stderr)
+	}
+	e.InstallCRD(t, append(references(t), kindOf("LsHealthCheck"))...)
 	result, report := e.report("--dry-run")
 	if result.Code != cli.ExitNeedsSomebody || !hasFinding(report, codeControllersElsewhere, "If it runs in another cluster") {
-		t.Errorf("it ends with %d: %+v", result.Code, report.Findings)
+		t.Errorf("without controllers it ends with %d: %+v", result.Code, report.Findings)
 	}
 	sign := &unstructured.Unstructured{Object: map[string]any{"lastUpdateTime": clitest.Ago(time.Minute).UTC().Format(time.RFC3339)}}
 	sign.SetGroupVersionKind(schema.GroupVersionKind{Group: lsv1alpha1.GroupName, Version: "v1alpha1", Kind: "LsHealthCheck"})
@@ -281,15 +286,6 @@ func TestControllersElsewhere(t *testing.T) {
 	if _, report := e.report("--dry-run"); !hasFinding(report, codeControllersElsewhere, "it runs somewhere else") {
 		t.Errorf("with a sign of life: %+v", report.Findings)
 	}
-}
-
-func hasFinding(report Report, code, text string) bool {
-	return slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Code == code && strings.Contains(f.Message, text) })
-}
-
-// A definition whose objects are stored in a version that Espalier does not know stays.
-func TestStoredVersions(t *testing.T) {
-	e := landscaped(t)
 	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "targets.landscaper.gardener.cloud"}}
 	change(e, definition, func(d *apiextensionsv1.CustomResourceDefinition) {
 		later := d.Spec.Versions[0].DeepCopy()
@@ -300,10 +296,14 @@ func TestStoredVersions(t *testing.T) {
 	if err := e.Client().Status().Update(t.Context(), definition); err != nil {
 		t.Fatal(err)
 	}
-	result, report := e.report("--dry-run")
+	result, report = e.report("--dry-run")
 	if result.Code != cli.ExitNeedsSomebody || !hasFinding(report, codeDefinition, "stored in version v9") {
-		t.Errorf("it ends with %d: %+v", result.Code, report.Findings)
+		t.Errorf("with another version it ends with %d: %+v", result.Code, report.Findings)
 	}
+}
+
+func hasFinding(report Report, code, text string) bool {
+	return slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Code == code && strings.Contains(f.Message, text) })
 }
 
 // Weave's pipelines: what is different is found, the definitions of Landscaper stay, and the way back leads to where it began.
@@ -360,10 +360,20 @@ func (e *estate) setRevisions(p *pipelines.Pipeline, revisions ...string) {
 	e.SetStatus(client.Object(p), map[string]any{"environments": environments})
 }
 
-// Going back loses what Landscaper does not know, which is said before.
+// Whoever brings Landscaper back while it is taken over is noticed, since both must not run. Going back loses what Landscaper does not know,
+// which is said before.
 func TestGoingBackLosesNothingUnsaid(t *testing.T) {
 	e := landscaped(t)
+	transport := faults.New(faults.Plan{})
+	transport.Before(8, func() { e.Patch(deployment("landscaper", 0, ""), `{"spec":{"replicas":4}}`) }) // Definitions are being installed.
+	err := e.over(transport, landscaper(), false)
+	if err == nil || !strings.Contains(err.Error(), "Deployment landscaper-system/landscaper was started again") {
+		t.Errorf("it is said: %v\n%s", err, transport.Log().Writes())
+	}
 	e.succeeds("--yes")
+	if text := e.record().Data[stateKey]; !strings.Contains(text, `"replicas":4`) || !strings.Contains(text, `"finished":true`) {
+		t.Errorf("the record says %s", text)
+	}
 	e.Create(testkit.Installation(e.Namespace, "flowing").Continuous().Build())
 	result, report := e.report("--back", "--dry-run")
 	if result.Code != cli.ExitNeedsSomebody || !hasFinding(report, codeFieldLost, "Landscaper does not know and the API server drops: spec.flow") {
@@ -371,7 +381,7 @@ func TestGoingBackLosesNothingUnsaid(t *testing.T) {
 	}
 	e.Delete(deployment("helm-deployer", 0, ""))
 	result = e.succeeds("--back", "--yes", "--ignore", codeFieldLost)
-	if !strings.Contains(result.Stdout, codeDeploymentGone) || e.replicas("landscaper") != 1 {
+	if !strings.Contains(result.Stdout, codeDeploymentGone) || e.replicas("landscaper") != 4 {
 		t.Errorf("a Deployment that is gone is not told:\n%s", result.Stdout)
 	}
 }
