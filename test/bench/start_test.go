@@ -23,6 +23,8 @@ import (
 const (
 	// original is the installation of which copies are made.
 	original = "bench-original"
+	// copiers is how many copies are made at once. Nobody measures that.
+	copiers = 64
 	// installationPasses and executionPasses are names of controllers, as they stand in metrics.
 	installationPasses, executionPasses = "installations", "execution"
 )
@@ -106,7 +108,7 @@ func (s *stand) multiply(b *testing.B, count int) {
 	if len(items.Items) != 1 {
 		b.Fatalf("the original has %d deploy items, want one", len(items.Items))
 	}
-	each(b, names("copy", count), func(ctx context.Context, name string) error {
+	eachOf(b, copiers, names("copy", count), func(ctx context.Context, name string) error {
 		uids := map[string]string{}
 		for _, object := range []client.Object{root, execution, &items.Items[0]} {
 			if err := s.copy(ctx, object, name, uids); err != nil {

@@ -157,9 +157,15 @@ func names(prefix string, count int) []string {
 // each calls a function for all names, several at a time.
 func each(b *testing.B, all []string, do func(context.Context, string) error) {
 	b.Helper()
+	eachOf(b, writers, all, do)
+}
+
+// eachOf does so with a number of workers.
+func eachOf(b *testing.B, number int, all []string, do func(context.Context, string) error) {
+	b.Helper()
 	queue := make(chan string)
 	var workers sync.WaitGroup
-	for range writers {
+	for range number {
 		workers.Go(func() {
 			for name := range queue {
 				if err := do(b.Context(), name); err != nil {
