@@ -48,8 +48,8 @@ func accountIn(of *lsv1alpha1.Context, namespace string) (Account, error) {
 			Operation: "FindServiceAccount",
 			Reason:    ReasonServiceAccountInvalid,
 			Codes:     []string{string(lsv1alpha1.ErrorConfigurationProblem)},
-		}, fmt.Errorf("Context %s/%s: configurations[%q] must be the name of a service account in the namespace %s, without the namespace: "+
-			"fix it; it is tried again in growing intervals", namespace, of.Name, ServiceAccountKey, namespace))
+		}, fmt.Errorf("configurations[%q] of Context %s/%s must be the name of a service account in the namespace %s, without the "+
+			"namespace: fix it; it is tried again in growing intervals", ServiceAccountKey, namespace, of.Name, namespace))
 	}
 	return account, nil
 }

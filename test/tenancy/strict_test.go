@@ -165,7 +165,7 @@ func TestAContextNamesNoAccountOfAnotherNamespace(t *testing.T) {
 			testkit.Installation(w.Namespace, name).Blueprint(seed).Context(name).Reconcile().Build(),
 		)
 		message := complains(w, w.installation(name),
-			"Context "+w.Namespace+"/"+name+`: configurations["espalier.dev/serviceAccountName"] must be the name of a service account in the namespace `+w.Namespace)
+			`configurations["espalier.dev/serviceAccountName"] of Context `+w.Namespace+"/"+name+" must be the name of a service account in the namespace "+w.Namespace)
 		if strings.Contains(message, "kube-system") {
 			t.Errorf("the error quotes the value: %s", message)
 		}
