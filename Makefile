@@ -54,7 +54,7 @@ externals: ## Build the programs that tests start: an API server, Gitea, Dex and
 # those that only decide, with their tests over all states, would take many times as long.
 RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal/artifact ./internal/cli/follow ./internal/component/... ./internal/controller/... \
 	./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... ./internal/oci \
-	./internal/schema ./internal/target ./internal/taskgroup ./internal/template/spiff ./internal/web/... ./test/canary
+	./internal/schema ./internal/shard ./internal/target ./internal/taskgroup ./internal/tenancy ./internal/template/spiff ./internal/web/... ./test/canary
 
 # Whole workloads under faults. "make test" runs one plan in thirty-two of a sample, each day others; test-all runs the whole sample, and
 # "make faults" every plan. BUDGET is the time after which no more plans are begun; each sweep is run in its folder, since go test then shows
