@@ -35,7 +35,7 @@ var shardMetric = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 
 func init() { metrics.Registry.MustRegister(shardMetric) }
 
-// shard is the one of this process.
+// part is the shard of this process.
 func (o *Options) part() shard.Shard {
 	s, _ := shard.Parse(o.Shard) // Validate has seen it.
 	return s

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/controller/ending"
+	"espalier.dev/internal/controller/resourcequota"
 	"espalier.dev/internal/loop"
 	"espalier.dev/internal/run"
 )
@@ -126,3 +128,6 @@ func Each[T any](ctx context.Context, items []T, do func(context.Context, T) err
 	_ = group.Wait() // the errors of all are returned, not only the first
 	return errors.Join(all...)
 }
+
+// NoRoom makes a wait of the answer that nothing can be created in a namespace, or no more of it.
+func NoRoom(err error) error { return ending.Refused(resourcequota.Refused(err)) }

@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
-	"espalier.dev/internal/controller/ending"
-	"espalier.dev/internal/controller/resourcequota"
+	"espalier.dev/internal/controller/child"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/loop"
 )
@@ -85,11 +84,8 @@ func (k *kind) writeExport(ctx context.Context, x execution.WriteExport) error {
 	if apierrors.IsAlreadyExists(err) {
 		return stale("dataobjects", object.Name, err)
 	}
-	return noRoom(err)
+	return child.NoRoom(err)
 }
-
-// noRoom makes a wait of the answer that nothing can be created in a namespace, or no more of it.
-func noRoom(err error) error { return ending.Refused(resourcequota.Refused(err)) }
 
 // removeExport needs no UID: the name belongs to the executions of one name, of which there is one.
 func (k *kind) removeExport(ctx context.Context, namespace, name string) error {

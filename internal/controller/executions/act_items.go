@@ -116,7 +116,7 @@ func (k *kind) createItem(ctx context.Context, e *lsv1alpha1.Execution, i execut
 		return item, nil
 	}
 	if !apierrors.IsAlreadyExists(err) {
-		return item, noRoom(refusal(i, err))
+		return item, child.NoRoom(refusal(i, err))
 	}
 	var existing lsv1alpha1.DeployItem
 	if err := k.live.Get(ctx, client.ObjectKeyFromObject(item), &existing); err != nil {

@@ -114,7 +114,7 @@ func (k *kind) writeState(ctx context.Context, wanted *corev1.Secret, exists boo
 			return nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
-			return noRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
+			return child.NoRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
 		}
 	}
 	// The state has one writer, and the last run counts.

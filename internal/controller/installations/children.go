@@ -18,8 +18,6 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/controller/child"
-	"espalier.dev/internal/controller/ending"
-	"espalier.dev/internal/controller/resourcequota"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
 )
@@ -115,9 +113,6 @@ func refused(err error) error {
 	}, err)
 }
 
-// noRoom makes a wait of the answer that nothing can be created in a namespace, or no more of it.
-func noRoom(err error) error { return ending.Refused(resourcequota.Refused(err)) }
-
 // taken says that another object has the name of a child.
 func taken(kind, name string) error {
 	return failure.Terminalf(failure.Details{
@@ -135,7 +130,7 @@ func (k *kind) create(ctx context.Context, wanted, existing client.Object) (foun
 		return false, nil
 	}
 	if client.IgnoreAlreadyExists(err) != nil {
-		return false, noRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
+		return false, child.NoRoom(refused(fmt.Errorf("create %s: %w", wanted.GetName(), err)))
 	}
 	if err := k.live.Get(ctx, client.ObjectKeyFromObject(wanted), existing); err != nil {
 		return false, fmt.Errorf("read %s: %w", wanted.GetName(), err)
