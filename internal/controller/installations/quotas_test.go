@@ -350,8 +350,9 @@ func TestAJobThatNeedsMoreThanTheNamespaceMayHaveFailsBeforeItCreatesAnything(t 
 	// Nothing is taken away from those that are there. A new one is told that it is one too many.
 	w.quota("installations", "1")
 	w.quota("deploy-items", "1")
-	w.create(w.installation("c", empty).Build())
-	w.insist("c", says("at most 1 installations, and 3 were created before this one"))
+	// Ages are whole seconds, and names decide among equals: this one comes after the nested installation of b.
+	w.create(w.installation("late", empty).Build())
+	w.insist("late", says("at most 1 installations, and 3 were created before this one"))
 	w.again("a")
 	w.again("b")
 	w.delete("b")

@@ -38,7 +38,10 @@ var (
 		flags: []string{"-tags", "sqlite sqlite_unlock_notify"}, env: []string{"CGO_ENABLED=1"},
 	}
 	// Dex is an OpenID Connect provider.
-	Dex              = Program{Name: "dex", Title: "Dex", module: "test/externals/dex", pkg: "github.com/dexidp/dex/cmd/dex"}
+	Dex = Program{
+		Name: "dex", Title: "Dex", module: "test/externals/dex", pkg: "github.com/dexidp/dex/cmd/dex",
+		env: []string{"CGO_ENABLED=1"}, // for SQLite, which it cannot be compiled without
+	}
 	SourceController = Program{
 		Name: "source-controller", Title: "Flux's source-controller", module: "test/externals/source", pkg: "github.com/fluxcd/source-controller",
 	}
