@@ -5,10 +5,11 @@ package objecttree
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
@@ -57,14 +58,37 @@ type DeployedObject struct {
 	Below   []DeployedObject `json:"below,omitempty"`
 }
 
+// Managed is an object as the deployer of a deploy item has recorded it.
+type Managed struct {
+	DeployedObject `json:",inline"`
+	// UID is empty if the deployer has not seen the object yet, and in what earlier controllers have recorded.
+	UID types.UID `json:"uid,omitempty"`
+	// Policy says how far the object belongs to the deploy item. It is empty for the workloads of a release.
+	Policy string `json:"policy,omitempty"`
+}
+
 // recorded is what provider statuses have in common, in all versions. In the oldest one an object stands by itself, in the others below a
 // field.
 type recorded struct {
 	Release          *Release `json:"release"`
 	ManagedResources []struct {
-		DeployedObject `json:",inline"`
-		Resource       *DeployedObject `json:"resource"`
+		Managed  `json:",inline"`
+		Resource *Managed `json:"resource"`
 	} `json:"managedResources"`
+}
+
+// managed are the objects, whatever the version.
+func (r recorded) managed() []Managed {
+	var all []Managed
+	for _, entry := range r.ManagedResources {
+		object := entry.Managed
+		if entry.Resource != nil {
+			object = *entry.Resource
+			object.Policy = entry.Policy
+		}
+		all = append(all, object)
+	}
+	return all
 }
 
 // SetLive has Deployed return what somebody has found in the target cluster, instead of what the deployer has recorded.
@@ -84,18 +108,24 @@ func (n *Node) Deployed() Deployed {
 
 // RecordedBy returns what the deployer of a deploy item has recorded that it has deployed.
 func RecordedBy(item *lsv1alpha1.DeployItem) Deployed {
-	if item.Status.ProviderStatus == nil {
-		return Deployed{}
-	}
-	var status recorded
-	if json.Unmarshal(item.Status.ProviderStatus.Raw, &status) != nil {
-		return Deployed{}
-	}
+	status := recordOf(item)
 	deployed := Deployed{Release: status.Release}
-	for _, managed := range status.ManagedResources {
-		deployed.Objects = append(deployed.Objects, *cmp.Or(managed.Resource, &managed.DeployedObject))
+	for _, managed := range status.managed() {
+		deployed.Objects = append(deployed.Objects, managed.DeployedObject)
 	}
 	return deployed
+}
+
+// ManagedBy returns the objects that the deployer of a deploy item has recorded, with what it knows of each.
+func ManagedBy(item *lsv1alpha1.DeployItem) []Managed { return recordOf(item).managed() }
+
+// recordOf reads a provider status. It is empty for deployers that record in a way of their own.
+func recordOf(item *lsv1alpha1.DeployItem) recorded {
+	var status recorded
+	if item.Status.ProviderStatus == nil || json.Unmarshal(item.Status.ProviderStatus.Raw, &status) != nil {
+		return recorded{}
+	}
+	return status
 }
 
 // takenOver says who has the release that a deploy item has deployed, if somebody else has. Few items have lost one, so most statuses need

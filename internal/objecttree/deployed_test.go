@@ -48,3 +48,21 @@ func TestDeployed(t *testing.T) {
 		t.Errorf("an installation: %q", got)
 	}
 }
+
+// What is known of objects beyond their names comes from both versions of the record.
+func TestManagedBy(t *testing.T) {
+	item := &lsv1alpha1.DeployItem{}
+	if got := ManagedBy(item); got != nil {
+		t.Errorf("of an item without a record: %v", got)
+	}
+	item.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"managedResources":[
+		{"policy":"keep","resource":{"apiVersion":"v1","kind":"ConfigMap","namespace":"a","name":"b","uid":"1"}},
+		{"apiVersion":"v1","kind":"Secret","namespace":"a","name":"c"}]}`)}
+	want := []Managed{
+		{DeployedObject: DeployedObject{APIVersion: "v1", Kind: "ConfigMap", Namespace: "a", Name: "b"}, UID: "1", Policy: "keep"},
+		{DeployedObject: DeployedObject{APIVersion: "v1", Kind: "Secret", Namespace: "a", Name: "c"}},
+	}
+	if diff := cmp.Diff(want, ManagedBy(item)); diff != "" {
+		t.Error(diff)
+	}
+}
