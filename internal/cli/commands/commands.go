@@ -12,6 +12,7 @@ import (
 	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/deployer"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/job"
 	"espalier.dev/internal/cli/migrate"
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/promotion"
@@ -25,7 +26,7 @@ import (
 // ForInstallations returns the commands that show and steer installations.
 func ForInstallations(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
-		get.New(env), tree.New(env), why.New(env),
+		get.New(env), tree.New(env), why.New(env), job.NewTimeline(env),
 		request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
 	}
 }

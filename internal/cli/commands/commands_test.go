@@ -136,6 +136,7 @@ func TestCompletion(t *testing.T) {
 		"begun":          {[]string{"delete", "sh"}, []string{"shop"}},
 		"without given":  {[]string{"wait", "shop", ""}, []string{"blog"}},
 		"only one":       {[]string{"why", "shop", ""}, nil},
+		"of a timeline":  {[]string{"timeline", "shop-"}, []string{"shop-database", "shop-web"}},
 		"formats":        {[]string{"get", "-o", ""}, []string{"table", "wide", "tree", "json", "yaml", "name"}},
 		"goals":          {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
 		"namespaces":     {[]string{"get", "-n", namespace}, []string{namespace}},

@@ -53,6 +53,22 @@ func (p Printer) Align(t Table) []string {
 	return lines
 }
 
+// Room is how many characters the terminal has for one more column; none if there is no terminal.
+func (p Printer) Room(t Table) int {
+	if p.width == 0 {
+		return 0
+	}
+	room := p.width
+	for i, title := range t.Header {
+		width := utf8.RuneCountInString(title)
+		for _, row := range t.Rows {
+			width = max(width, utf8.RuneCountInString(row[i].Text))
+		}
+		room -= width + gap
+	}
+	return max(room, 0)
+}
+
 func (p Printer) widths(rows [][]Cell) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

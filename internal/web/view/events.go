@@ -17,8 +17,14 @@ import (
 // maxEvents is how many events a page shows. Older ones are found by kubectl.
 const maxEvents = 100
 
-// events are what was said about some objects, the newest first. What was said again and again counts once.
+// events are what a page shows of what was said about some objects, the newest first.
 func (s Scene) events(about map[Ref]bool) []Event {
+	all := s.said(about)
+	return all[:min(len(all), maxEvents)]
+}
+
+// said is what was said about some objects, the newest first. What was said again and again counts once.
+func (s Scene) said(about map[Ref]bool) []Event {
 	type saying struct {
 		about               Ref
 		reason, by, message string
@@ -49,7 +55,7 @@ func (s Scene) events(about map[Ref]bool) []Event {
 			cmp.Compare(a.Message, b.Message), cmp.Compare(a.By, b.By),
 		)
 	})
-	return all[:min(len(all), maxEvents)]
+	return all
 }
 
 func eventOf(e *eventsv1.Event, about Ref) Event {

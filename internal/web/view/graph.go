@@ -89,7 +89,7 @@ func (d *drawing) detail(node *objecttree.Node, row Row) string {
 		return row.WaitsFor
 	}
 	for _, span := range slices.Backward(row.Spans) {
-		if span.What == spanWorks && span.End != nil {
+		if span.What == SpanWorks && span.End != nil {
 			return lasted(span.End.Sub(row.worked()))
 		}
 	}
@@ -99,7 +99,7 @@ func (d *drawing) detail(node *objecttree.Node, row Row) string {
 // worked is when work on an object began.
 func (r Row) worked() time.Time {
 	for _, span := range r.Spans {
-		if span.What != spanWaits {
+		if span.What != SpanWaits {
 			return span.Start
 		}
 	}

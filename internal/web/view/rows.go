@@ -166,11 +166,11 @@ func names(nodes []*objecttree.Node) string {
 	return strings.Join(all, ", ")
 }
 
-// Parts of a job.
+// Parts of a job, which spans tell apart: until it begins, until it has handed on what is to be done below, and until the end.
 const (
-	spanWaits = "waits"
-	spanInit  = "init"
-	spanWorks = "works"
+	SpanWaits = "waits"
+	SpanInit  = "init"
+	SpanWorks = "works"
 )
 
 // spans are the parts of the job in one object. What the job has not come to yet waits since the job began.
@@ -179,7 +179,7 @@ func (t *tree) spans(node *objecttree.Node, tone Tone, before []*objecttree.Node
 	times := node.Status.TransitionTimes
 	switch {
 	case job != nil && job.Start != nil && node.State() == objecttree.Pending:
-		return []Span{{What: spanWaits, Tone: NotYet, Start: *job.Start}}
+		return []Span{{What: SpanWaits, Tone: NotYet, Start: *job.Start}}
 	case times == nil || job != nil && node.Status.JobID != job.ID: // What is left over from an earlier job is no part of this one.
 		return []Span{}
 	}
@@ -194,17 +194,17 @@ func (t *tree) parts(node *objecttree.Node, times *lsv1alpha1.TransitionTimes, t
 		trigger = begun
 	}
 	if node.Kind == objecttree.DeployItem {
-		s.add(spanWaits, trigger, begun)
-		s.add(spanWorks, begun, nil)
+		s.add(SpanWaits, trigger, begun)
+		s.add(SpanWorks, begun, nil)
 		return s.all()
 	}
 	ready := latestEnd(begun, wait, before)
 	if wait == nil && s.end == nil && t.waiting(node, tone) {
 		ready = nil
 	}
-	s.add(spanWaits, trigger, ready)
-	s.add(spanInit, ready, wait)
-	s.add(spanWorks, wait, nil)
+	s.add(SpanWaits, trigger, ready)
+	s.add(SpanInit, ready, wait)
+	s.add(SpanWorks, wait, nil)
 	return s.all()
 }
 
@@ -244,7 +244,7 @@ func (s *spanner) add(what string, start, end *time.Time) {
 	if end == nil {
 		span.Tone, span.End = s.tone, s.end
 	}
-	if what == spanWaits && end != nil {
+	if what == SpanWaits && end != nil {
 		span.Tone = NotYet
 	}
 	s.spans = append(s.spans, span)
