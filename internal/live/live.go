@@ -77,14 +77,6 @@ func (r Reader) Of(
 }
 
 func (r Reader) clusterOf(ctx context.Context, item *lsv1alpha1.DeployItem) (client.Client, error) {
-	found, err := r.targetOf(ctx, item)
-	if err != nil {
-		return nil, err
-	}
-	return found.Client(), nil
-}
-
-func (r Reader) targetOf(ctx context.Context, item *lsv1alpha1.DeployItem) (*target.Cluster, error) {
 	reference := item.Spec.Target
 	if reference == nil {
 		return nil, fmt.Errorf("deploy item %s/%s names no target", item.Namespace, item.Name)
@@ -93,7 +85,11 @@ func (r Reader) targetOf(ctx context.Context, item *lsv1alpha1.DeployItem) (*tar
 	if err := r.Host.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: reference.Name}, &t); err != nil {
 		return nil, fmt.Errorf("read Target %s/%s: %w", item.Namespace, reference.Name, err)
 	}
-	return r.Clusters.For(ctx, &t)
+	found, err := r.Clusters.For(ctx, &t)
+	if err != nil {
+		return nil, err
+	}
+	return found.Client(), nil
 }
 
 // look finds out about one object.
