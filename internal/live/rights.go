@@ -49,6 +49,17 @@ func (r Reader) Lacking(ctx context.Context, t *lsv1alpha1.Target, uses []Use) (
 	return slices.Concat(found...), err
 }
 
+// MayAll asks the cluster of a Target whether the credential of the Target may do everything.
+func (r Reader) MayAll(ctx context.Context, t *lsv1alpha1.Target) (bool, error) {
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	cluster, err := r.Clusters.For(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	return may(ctx, cluster.Client(), authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"})
+}
+
 func lackingFor(ctx context.Context, cluster *target.Cluster, use Use) ([]string, error) {
 	mapping, err := cluster.Client().RESTMapper().RESTMapping(use.Kind.GroupKind(), use.Kind.Version)
 	if meta.IsNoMatchError(err) {

@@ -128,6 +128,21 @@ func (n node) fields() ([]field, error) {
 	return result, nil
 }
 
+// set puts a text below a key of a mapping, in the place of what is there. What is no mapping stays as it is.
+func (n node) set(key, text string) {
+	if n.yaml.Kind != yaml.MappingNode {
+		return
+	}
+	value := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	for i := 0; i+1 < len(n.yaml.Content); i += 2 {
+		if n.yaml.Content[i].Value == key {
+			n.yaml.Content[i+1] = value
+			return
+		}
+	}
+	n.yaml.Content = append(n.yaml.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+}
+
 // items returns the elements of a list.
 func (n node) items() ([]node, error) {
 	if n.blank() {

@@ -114,6 +114,49 @@ func TestTheCurrentContextIsAllThatCounts(t *testing.T) {
 	}
 }
 
+// A Target gets one context, and of the others not even a name; what would be refused of a Target is refused.
+func TestOneContext(t *testing.T) {
+	parts := ordinaryKubeconfig()
+	cert, key := certificate(t)
+	parts.cluster["certificate-authority-data"] = base64.StdEncoding.EncodeToString(cert)
+	parts.cluster["tls-server-name"] = "api"
+	parts.user = map[string]any{
+		"client-certificate-data": base64.StdEncoding.EncodeToString(cert), "client-key-data": base64.StdEncoding.EncodeToString(key),
+	}
+	want, err := ParseKubeconfig(parts.text(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, current := range map[string]any{"": "main", "main": "other"} {
+		parts.top["current-context"] = current
+		text, err := OneContext(parts.text(t), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseKubeconfig([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.TLSClientConfig, got.TLSClientConfig); diff != "" || got.Host != want.Host {
+			t.Errorf("context %q leads to %s (-want +got):\n%s", name, got.Host, diff)
+		}
+		for _, other := range []string{"other", "there", "them", "elsewhere", "touch"} {
+			if strings.Contains(text, other) {
+				t.Errorf("context %q carries %s of another: %s", name, other, text)
+			}
+		}
+	}
+	delete(parts.top, "current-context")
+	if _, err := OneContext(parts.text(t), "main"); err != nil {
+		t.Errorf("without a current context: %v", err)
+	}
+	for context, want := range map[string]string{"other": "is refused", "nowhere": "has no entry", "": "current-context is missing"} {
+		if _, err := OneContext(parts.text(t), context); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("context %q: %v", context, err)
+		}
+	}
+}
+
 func TestCredentialsOfAKubeconfig(t *testing.T) {
 	cert, key := certificate(t)
 	encode := base64.StdEncoding.EncodeToString

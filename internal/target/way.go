@@ -118,6 +118,28 @@ func ReplaceCredential(raw []byte, token string) ([]byte, error) {
 	return yaml.Marshal(config)
 }
 
+// OneContext returns the part of a kubeconfig that a Target needs: one context with its cluster and its user. Whoever reads the Target has
+// no use for the credentials of other clusters. Without a name it is the current context. The part is refused as by ParseKubeconfig.
+func OneContext(raw []byte, context string) (string, error) {
+	document, err := parseDocument(raw, "kubeconfig")
+	if err != nil {
+		return "", err
+	}
+	if context != "" {
+		document.set("current-context", context)
+	}
+	config, err := kubeconfigOf(document)
+	if err != nil {
+		return "", err
+	}
+	way := namesIn(document).or(Way{})
+	way.Server, way.ServerName, way.Authority = config.Host, config.ServerName, config.CAData
+	return way.kubeconfig(clientcmdv1.AuthInfo{
+		Token: config.BearerToken, ClientCertificateData: config.CertData, ClientKeyData: config.KeyData,
+		Username: config.Username, Password: config.Password,
+	})
+}
+
 // decodeSound decodes a kubeconfig that ParseKubeconfig accepts.
 func decodeSound(raw []byte) (*clientcmdv1.Config, error) {
 	if _, err := ParseKubeconfig(raw); err != nil {

@@ -40,11 +40,15 @@ type Subject struct {
 	// Targets says that the clusters of Targets are looked at, each for TargetTimeout at most.
 	Targets       bool
 	TargetTimeout time.Duration
-	Now           time.Time
-	Access        *connect.Access
-	Config        *rest.Config
-	Client        client.Client
-	Discovery     discovery.DiscoveryInterface
+	// SendTokens permits to send tokens of service accounts to the clusters of Targets with oidcConfig.
+	SendTokens bool
+	// AllRights asks the clusters that nothing has been deployed to whether credentials may do everything.
+	AllRights bool
+	Now       time.Time
+	Access    *connect.Access
+	Config    *rest.Config
+	Client    client.Client
+	Discovery discovery.DiscoveryInterface
 }
 
 // Connect completes a subject by the way to its cluster.

@@ -11,7 +11,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/config/rbac"
@@ -25,9 +24,10 @@ const (
 // accountRights asks whether the account of the controllers may do what their roles say.
 func (e *examination) accountRights(ctx context.Context) {
 	object := "ServiceAccount " + e.System + "/" + e.Account
-	err := e.Client.Get(ctx, client.ObjectKey{Namespace: e.System, Name: e.Account}, &corev1.ServiceAccount{})
+	var err error
+	e.account, err = e.accountExists(ctx)
 	switch {
-	case apierrors.IsNotFound(err):
+	case err == nil && !e.account:
 		e.add(Unknown, object, "does not exist, so it is not known as whom the controllers run",
 			"name it with --system-namespace and --service-account")
 		return
@@ -35,7 +35,6 @@ func (e *examination) accountRights(ctx context.Context) {
 		e.unknown(object, err)
 		return
 	}
-	e.account = true
 	roles, err := rbac.All()
 	if err != nil {
 		e.unknown("the roles of this build", err)
@@ -49,6 +48,12 @@ func (e *examination) accountRights(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// accountExists looks for the account of the controllers.
+func (e *examination) accountExists(ctx context.Context) (bool, error) {
+	err := e.Client.Get(ctx, client.ObjectKey{Namespace: e.System, Name: e.Account}, &corev1.ServiceAccount{})
+	return err == nil, client.IgnoreNotFound(err)
 }
 
 // needs reports whether the account of the controllers has to have a role.

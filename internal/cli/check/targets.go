@@ -41,6 +41,32 @@ const (
 	maxUses = 20
 )
 
+// TargetResult is what a look at one Target has shown.
+type TargetResult struct {
+	Target lsv1alpha1.Target
+	// Reach is what was found out about its cluster, and Err why nothing more was.
+	Reach live.Reach
+	Err   error
+	// Rights are those of its credential, if they were asked for.
+	Rights   Rights
+	Findings []Finding
+}
+
+// Rights is a summary of what the credential of a Target may do.
+type Rights string
+
+// Rights of a credential.
+const (
+	// AllRights are those of an administrator.
+	AllRights Rights = "all"
+	// EnoughRights let deployers do what they need for the objects that they have there.
+	EnoughRights Rights = "sufficient"
+	// TooFewRights do not.
+	TooFewRights Rights = "insufficient"
+	// SomeRights are fewer than all, in a cluster in which nothing has been deployed that would need some.
+	SomeRights Rights = "limited"
+)
+
 // targets looks whether the clusters of Targets answer, with the rights of the user to read Targets and Secrets.
 func (e *examination) targets(ctx context.Context) {
 	var list lsv1alpha1.TargetList
@@ -48,6 +74,24 @@ func (e *examination) targets(ctx context.Context) {
 		e.unknown("Targets", err)
 		return
 	}
+	for _, result := range e.lookAt(ctx, list.Items, IsClusterTarget) {
+		e.report.Findings = append(e.report.Findings, result.Findings...)
+	}
+}
+
+// Targets looks at those of all Targets that are wanted, as the whole check does.
+func Targets(ctx context.Context, subject Subject, all []lsv1alpha1.Target, wanted func(*lsv1alpha1.Target) bool) []TargetResult {
+	e := &examination{Subject: subject}
+	// What they find is not asked for here: they find out what the controllers may do, and what has been deployed.
+	e.controllers(ctx)
+	e.account, _ = e.accountExists(ctx)
+	e.deployers(ctx)
+	e.check = "targets"
+	return e.lookAt(ctx, all, wanted)
+}
+
+// lookAt looks at those of all Targets that are wanted, many at the same time.
+func (e *examination) lookAt(ctx context.Context, all []lsv1alpha1.Target, wanted func(*lsv1alpha1.Target) bool) []TargetResult {
 	clusters := target.NewClusters(target.Options{
 		Host: e.Client, HostConfig: e.Config, FewKinds: true, Dialer: dial.Rules{AllowLoopback: target.OnLoopback(e.Config)},
 	})
@@ -57,25 +101,28 @@ func (e *examination) targets(ctx context.Context) {
 	})
 	defer patience.Stop()
 
-	reader := live.Reader{Host: e.Client, Clusters: clusters, Limit: e.TargetTimeout, KeepTokens: true}
-	uses := e.usesOf(list.Items)
-	looked := slices.DeleteFunc(list.Items, func(t lsv1alpha1.Target) bool {
-		return isCopy(&t) || t.Spec.Type != lsv1alpha1.TargetTypeKubernetesCluster
-	})
-	found := make([]*examination, len(looked))
+	reader := live.Reader{Host: e.Client, Clusters: clusters, Limit: e.TargetTimeout, KeepTokens: !e.SendTokens}
+	uses := e.usesOf(all)
+	looked := slices.DeleteFunc(slices.Clone(all), func(t lsv1alpha1.Target) bool { return !wanted(&t) })
+	results := make([]TargetResult, len(looked))
 	var group errgroup.Group
 	group.SetLimit(targetsAtOnce)
 	for i := range looked {
-		found[i] = &examination{Subject: e.Subject, check: e.check, account: e.account, arguments: e.arguments}
 		group.Go(func() error {
-			found[i].target(ctx, reader, &looked[i], uses[contentKey(&looked[i])])
+			one := &examination{Subject: e.Subject, check: e.check, account: e.account, arguments: e.arguments}
+			results[i] = one.target(ctx, reader, &looked[i], uses[contentKey(&looked[i])])
+			results[i].Target, results[i].Findings = looked[i], one.report.Findings
 			return nil
 		})
 	}
 	_ = group.Wait() // What went wrong is among the findings.
-	for _, one := range found {
-		e.report.Findings = append(e.report.Findings, one.report.Findings...)
-	}
+	return results
+}
+
+// IsClusterTarget reports whether a Target leads to a cluster and is the original. An installation that imports a Target makes a copy of
+// it, which leads where the original does.
+func IsClusterTarget(t *lsv1alpha1.Target) bool {
+	return !isCopy(t) && t.Spec.Type == lsv1alpha1.TargetTypeKubernetesCluster
 }
 
 // isCopy reports whether an installation has made a Target of one that it imports. It leads where the original does.
@@ -116,31 +163,47 @@ func (e *examination) usesOf(targets []lsv1alpha1.Target) map[string][]live.Use 
 }
 
 // target looks at one cluster.
-func (e *examination) target(ctx context.Context, reader live.Reader, t *lsv1alpha1.Target, uses []live.Use) {
+func (e *examination) target(ctx context.Context, reader live.Reader, t *lsv1alpha1.Target, uses []live.Use) (result TargetResult) {
 	object := "Target " + t.Namespace + "/" + t.Name
-	reach, err := reader.ReachTarget(ctx, t)
-	if reach.Account != "" {
-		e.tokens(ctx, object, t.Namespace, reach.Account)
+	result.Reach, result.Err = reader.ReachTarget(ctx, t)
+	if result.Reach.Account != "" {
+		e.tokens(ctx, object, t.Namespace, result.Reach.Account)
 	}
-	if expired := !reach.Expires.IsZero() && !reach.Expires.After(e.Now); expired || err == nil {
-		e.expiry(object, reach)
+	if expired := !result.Reach.Expires.IsZero() && !result.Reach.Expires.After(e.Now); expired || result.Err == nil {
+		e.expiry(object, result.Reach)
 		if expired {
-			return // It says why the cluster does not answer.
+			return result // It says why the cluster does not answer.
 		}
 	}
-	if err != nil {
-		e.unreached(t.Namespace+"/"+t.Name, err)
-		return
+	if result.Err != nil {
+		e.unreached(t.Namespace+"/"+t.Name, result.Err)
+		return result
 	}
 	lacking, err := reader.Lacking(ctx, t, uses)
-	if err != nil {
+	switch {
+	case err != nil:
 		e.add(Unknown, object, "leads to a cluster that does not say what its credential may do: "+masking.Words(err), "run the check again")
-		return
-	}
-	if len(lacking) > 0 {
+	case len(lacking) > 0:
+		result.Rights = TooFewRights
 		e.add(Doubtful, object, "has a credential that may not do what its deploy items need: "+some(lacking),
 			"give the user of the credential these rights in the target cluster")
+	case len(uses) > 0:
+		result.Rights = EnoughRights
+	case e.AllRights:
+		result.Rights = wholeRights(ctx, reader, t)
 	}
+	return result
+}
+
+func wholeRights(ctx context.Context, reader live.Reader, t *lsv1alpha1.Target) Rights {
+	all, err := reader.MayAll(ctx, t)
+	switch {
+	case err != nil:
+		return "" // Not every cluster answers such questions.
+	case all:
+		return AllRights
+	}
+	return SomeRights
 }
 
 // expiry tells of a credential that has ended, or will before long.

@@ -17,6 +17,7 @@ import (
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/promotion"
 	"espalier.dev/internal/cli/request"
+	"espalier.dev/internal/cli/target"
 	"espalier.dev/internal/cli/tree"
 	"espalier.dev/internal/cli/ui"
 	"espalier.dev/internal/cli/wait"
@@ -39,5 +40,5 @@ func ForPipelines(env cli.Environment) []*cobra.Command {
 // All returns the commands that speak to a cluster.
 func All(env cli.Environment) []*cobra.Command {
 	return append(append(ForInstallations(env), ForPipelines(env)...),
-		ui.New(env), deployer.New(env), check.New(env), migrate.New(env), bugreport.New(env))
+		ui.New(env), target.New(env), deployer.New(env), check.New(env), migrate.New(env), bugreport.New(env))
 }

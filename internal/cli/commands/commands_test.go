@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/blueprint"
 	"espalier.dev/internal/cli/commands"
@@ -119,6 +120,7 @@ func TestCompletion(t *testing.T) {
 	clitest.Shop(t, server, namespace)
 	clitest.Blog(t, server, namespace)
 	clitest.Line(t, server, namespace)
+	testkit.Create(t, server, testkit.Target(namespace, "copy").Label(lsv1alpha1.DataObjectContextLabel, "Inst.shop").Build())
 	for name, test := range map[string]struct {
 		args []string
 		want []string
@@ -137,6 +139,7 @@ func TestCompletion(t *testing.T) {
 		"without given":  {[]string{"wait", "shop", ""}, []string{"blog"}},
 		"only one":       {[]string{"why", "shop", ""}, nil},
 		"of a timeline":  {[]string{"timeline", "shop-"}, []string{"shop-database", "shop-web"}},
+		"targets":        {[]string{"target check", ""}, []string{"cluster"}},
 		"formats":        {[]string{"get", "-o", ""}, []string{"table", "wide", "tree", "json", "yaml", "name"}},
 		"goals":          {[]string{"wait", "shop", "--for", ""}, []string{"deleted", "finished", "succeeded"}},
 		"namespaces":     {[]string{"get", "-n", namespace}, []string{namespace}},

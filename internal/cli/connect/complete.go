@@ -51,6 +51,19 @@ func (a *Access) CompleteInstallations(which Which) cobra.CompletionFunc {
 	}
 }
 
+// CompleteTargets offers the names of the Targets in the user's namespace, without the copies that installations make of those that they
+// import. Names that are on the command line already are left out.
+func (a *Access) CompleteTargets(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	namespace, err := a.Namespace()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names := a.names(cmd, lsv1alpha1.SchemeGroupVersion.WithKind("TargetList"),
+		&client.ListOptions{Namespace: namespace, LabelSelector: unlabelled(lsv1alpha1.DataObjectContextLabel)})
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) })
+	return beginningWith(toComplete, names), cobra.ShellCompDirectiveNoFileComp
+}
+
 func (a *Access) completeNamespaces(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names := a.names(cmd, corev1.SchemeGroupVersion.WithKind("NamespaceList"), &client.ListOptions{})
 	return beginningWith(toComplete, names), cobra.ShellCompDirectiveNoFileComp
