@@ -212,6 +212,7 @@ var layers = slices.Concat(
 					"api", "internal/version", "internal/offline", "internal/artifact", "internal/catalog",
 					"internal/oci", "internal/dial", "internal/target", "internal/objecttree", "internal/explain", "internal/live", "internal/steer",
 					"internal/preview", "internal/web", "internal/definitions", "config/crd", "config/rbac",
+					"internal/deployer/objects/inventory", // for the marks that deployers leave on objects
 				},
 				purePackages,
 			),

@@ -114,6 +114,14 @@ func (r deployedRow) add(table *Table, options TreeOptions, at branch) {
 	table.Rows = append(table.Rows, row)
 }
 
+// LiveCell shows how an object in a target cluster is doing.
+func LiveCell(state objecttree.LiveState) Cell {
+	if state == "" {
+		return OrDash("")
+	}
+	return Cell{Text: string(state), Style: liveStyles[state]}
+}
+
 var liveStyles = map[objecttree.LiveState]Style{
 	objecttree.Ready: Green, objecttree.NotReady: Yellow, objecttree.Broken: Red, objecttree.Gone: Red, objecttree.NotReadable: Yellow,
 }
