@@ -39,7 +39,7 @@ func (a *Access) suggest(program, namespace string, arguments []string) string {
 	}
 	a.cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if slices.Contains(a.connection, flag.Name) && flag.Name != "namespace" && !slices.Contains(secretFlags, flag.Name) {
-			words = append(words, "--"+flag.Name+"="+quote(flag.Value.String()))
+			words = append(words, "--"+flag.Name+"="+Quote(flag.Value.String()))
 		}
 	})
 	return strings.Join(words, " ")
@@ -47,8 +47,8 @@ func (a *Access) suggest(program, namespace string, arguments []string) string {
 
 var harmless = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
 
-// quote makes a value fit for a shell.
-func quote(value string) string {
+// Quote makes a value fit for a shell.
+func Quote(value string) string {
 	if harmless.MatchString(value) {
 		return value
 	}

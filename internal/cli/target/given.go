@@ -10,6 +10,9 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/display"
 )
 
 // given is a kubeconfig that a user has given, read as leniently as kubectl does, in order to say what to do about it. What goes into a
@@ -27,7 +30,10 @@ func newGiven(raw []byte, context string) given {
 	if err != nil {
 		return g // Whoever reads it strictly says what is wrong with it, without a value.
 	}
-	g.config, g.contexts = config, slices.Sorted(maps.Keys(config.Contexts))
+	g.config = config
+	for _, name := range slices.Sorted(maps.Keys(config.Contexts)) {
+		g.contexts = append(g.contexts, display.Clean(name))
+	}
 	if !g.named {
 		g.context = config.CurrentContext
 	}
@@ -58,12 +64,12 @@ func (g given) advice(command string) []string {
 	case user.Exec != nil || user.AuthProvider != nil:
 		return []string{
 			"create a service account in the target cluster, and a kubeconfig with a token of it",
-			"kubectl --context " + g.context + " create token ACCOUNT --duration 8760h",
+			"kubectl --context " + connect.Quote(g.context) + " create token ACCOUNT --duration 8760h",
 		}
 	case user.TokenFile != "":
 		return []string{"put the content of the file into token, in the place of tokenFile"}
 	case user.ClientCertificate+user.ClientKey+cluster.CertificateAuthority != "":
-		return []string{"kubectl config view --raw --minify --flatten --context " + g.context + " | " + command}
+		return []string{"kubectl config view --raw --minify --flatten --context " + connect.Quote(g.context) + " | " + command}
 	}
 	return general
 }
