@@ -125,10 +125,22 @@ func promotionTo(status pipelines.EnvironmentStatus, revision string) *pipelines
 	}
 	for _, record := range records {
 		if (record.Revision == revision || record.Value == revision && revision != "") && slices.Contains(writes, record.State) {
-			return &record
+			return withoutCredentials(&record)
 		}
 	}
 	return nil
+}
+
+// withoutCredentials is a promotion whose addresses name no users and passwords.
+func withoutCredentials(promotion *pipelines.PromotionStatus) *pipelines.PromotionStatus {
+	shown := promotion.DeepCopy()
+	if request := shown.PullRequest; request != nil {
+		request.URL = withoutUser(request.URL)
+		if request.Repository != nil {
+			request.Repository.URL = withoutUser(request.Repository.URL)
+		}
+	}
+	return shown
 }
 
 // sentence tells where the revision comes from.
@@ -156,7 +168,7 @@ func facts(p display.Printer, promotion *pipelines.PromotionStatus) []string {
 		told = append(told, strings.ToLower(string(approval.Decision))+" by "+approval.By)
 	}
 	if request := promotion.PullRequest; request != nil && request.URL != "" {
-		told = append(told, "pull request "+withoutUser(request.URL))
+		told = append(told, "pull request "+request.URL)
 		if request.ClosedBy != "" {
 			told = append(told, strings.ToLower(string(request.State))+" by "+request.ClosedBy)
 		}
