@@ -193,6 +193,9 @@ func compareLines(before, after []string) []Line {
 	return shown
 }
 
+// AllLines lists the lines of both texts, those that are the same once.
+func AllLines(before, after []string) []Line { return compared(before, after) }
+
 // compared lists the lines of both texts, those that are the same once.
 func compared(before, after []string) []Line {
 	head := 0

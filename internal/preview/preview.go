@@ -60,24 +60,13 @@ func unknownf(format string, args ...any) error {
 // NextJob compares what a job would make with what there is. Errors are those of type Unknown, and of type ReadError; none of them shows a
 // secret.
 func (r Reader) NextJob(ctx context.Context, inst *lsv1alpha1.Installation) (*Diff, error) {
-	l := &look{Reader: r, root: inst, nested: map[string][]*lsv1alpha1.Installation{}}
-	if l.secrets = (confidential.Reader{Live: r.Client}).OfInstallation(ctx, inst); !l.secrets.Known() {
-		return nil, l.unmasked(ctx)
-	}
-	library, err := offline.OpenLibrary("", nil)
+	manifests := offline.NewManifests(inst.Namespace)
+	manifests.Installations = []*lsv1alpha1.Installation{inst.DeepCopy()}
+	l, err := r.look(ctx, inst)
 	if err != nil {
 		return nil, err
 	}
-	manifests := offline.NewManifests(inst.Namespace)
-	manifests.Installations = []*lsv1alpha1.Installation{inst.DeepCopy()}
-	result, err := offline.Render(ctx, manifests, offline.Options{
-		Installation: inst.Namespace + "/" + inst.Name, Recursive: true, KeepGoing: true, Most: maxInstallations,
-		Library: library, Outside: r.Outside, Present: l.present,
-	})
-	if err != nil {
-		return nil, l.whyNot(err)
-	}
-	tree, err := treeOf(result)
+	result, tree, err := l.render(ctx, manifests)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +77,32 @@ func (r Reader) NextJob(ctx context.Context, inst *lsv1alpha1.Installation) (*Di
 	diff.Notes = append(l.notesOf(result), diff.Notes...)
 	diff.bound()
 	return diff, nil
+}
+
+// look begins a comparison: it finds out what must not be shown.
+func (r Reader) look(ctx context.Context, inst *lsv1alpha1.Installation) (*look, error) {
+	l := &look{Reader: r, root: inst, nested: map[string][]*lsv1alpha1.Installation{}}
+	if l.secrets = (confidential.Reader{Live: r.Client}).OfInstallation(ctx, inst); !l.secrets.Known() {
+		return nil, l.unmasked(ctx)
+	}
+	return l, nil
+}
+
+// render renders the root, which is among the manifests, with everything below it.
+func (l *look) render(ctx context.Context, manifests *offline.Manifests) (*offline.Result, *tree, error) {
+	library, err := offline.OpenLibrary("", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	result, err := offline.Render(ctx, manifests, offline.Options{
+		Installation: l.root.Namespace + "/" + l.root.Name, Recursive: true, KeepGoing: true, Most: maxInstallations,
+		Library: library, Outside: l.Outside, Present: l.present,
+	})
+	if err != nil {
+		return nil, nil, l.whyNot(err)
+	}
+	tree, err := treeOf(result)
+	return result, tree, err
 }
 
 // unmasked says why nobody knows what to mask: by the object that cannot be read, if it is an import.
@@ -133,13 +148,18 @@ func (l *look) present(ctx context.Context, wanted offline.Wanted) (*offline.Man
 			return nil, err
 		}
 	}
+	l.hide(m)
+	return m, nil
+}
+
+// hide has the values of Secrets and Targets not shown.
+func (l *look) hide(m *offline.Manifests) {
 	for _, secret := range m.Secrets {
 		l.secrets.AddSecret(secret.Data)
 	}
 	for _, target := range m.Targets {
 		l.secrets.AddTarget(target)
 	}
-	return m, nil
 }
 
 // nestedIn lists the installations that are nested in another one, each list once. Those that are being deleted do not count.

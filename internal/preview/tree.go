@@ -20,6 +20,8 @@ import (
 type tree struct {
 	executions map[string]*lsv1alpha1.Execution
 	nested     map[string][]*lsv1alpha1.Installation
+	// targets are by their own names.
+	targets map[string]*lsv1alpha1.Target
 }
 
 func treeOf(result *offline.Result) (*tree, error) {
@@ -27,7 +29,9 @@ func treeOf(result *offline.Result) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{executions: map[string]*lsv1alpha1.Execution{}, nested: map[string][]*lsv1alpha1.Installation{}}
+	t := &tree{
+		executions: map[string]*lsv1alpha1.Execution{}, nested: map[string][]*lsv1alpha1.Installation{}, targets: map[string]*lsv1alpha1.Target{},
+	}
 	for _, manifest := range plain {
 		if err := t.take(manifest); err != nil {
 			return nil, err
@@ -56,6 +60,12 @@ func (t *tree) take(manifest map[string]any) error {
 		}
 		parent := inst.Labels[lsv1alpha1.EncompassedByLabel]
 		t.nested[parent] = append(t.nested[parent], inst)
+	case "Target":
+		target := &lsv1alpha1.Target{}
+		if err := json.Unmarshal(text, target); err != nil {
+			return fmt.Errorf("read the target that was rendered: %w", err)
+		}
+		t.targets[target.Name] = target
 	}
 	return nil
 }
@@ -86,6 +96,8 @@ type item struct {
 	name      string
 	spec      lsv1alpha1.DeployItemSpec
 	dependsOn []string
+	// stored is the object that there is; nil if it is only rendered.
+	stored *lsv1alpha1.DeployItem
 }
 
 func (i item) made() Made {
@@ -105,7 +117,7 @@ func (l *look) items(ctx context.Context, of offline.Made) ([]item, error) {
 	for i := range list.Items {
 		if object := &list.Items[i]; object.DeletionTimestamp.IsZero() {
 			all = append(all, item{
-				of: of, name: object.Labels[lsv1alpha1.ExecutionManagedNameLabel], spec: object.Spec,
+				of: of, name: object.Labels[lsv1alpha1.ExecutionManagedNameLabel], spec: object.Spec, stored: object,
 				dependsOn: strings.Split(object.Annotations[lsv1alpha1.ExecutionDependsOnAnnotation], ","),
 			})
 		}

@@ -40,6 +40,8 @@ type handle struct {
 	kube      *kube.Client
 	log       *logbook
 	close     context.CancelFunc
+	// rehearsal has Helm prepare its operations and carry out none. Objects that were to be handed over to Helm before count as its own.
+	rehearsal, adopts bool
 }
 
 // open returns a handle, which has to be closed. It sends nothing.
@@ -116,6 +118,9 @@ func (h *handle) install(w wish, next int) (*release.Release, error) {
 	run.ForceReplace = options.Force
 	run.RollbackOnFailure = options.Atomic
 	run.TakeOwnership = options.TakeOwnership
+	if h.rehearsal {
+		run.DryRunStrategy, run.TakeOwnership = action.DryRunServer, options.TakeOwnership || h.adopts
+	}
 	run.SkipSchemaValidation = true     // render has done it
 	run.DisableOpenAPIValidation = true // it only asks, by megabytes, whether the API server does it
 	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()
@@ -149,6 +154,9 @@ func (h *handle) upgrade(w wish, next int) (*release.Release, error) {
 	}
 	run.RollbackOnFailure = options.Atomic
 	run.TakeOwnership = options.TakeOwnership
+	if h.rehearsal {
+		run.DryRunStrategy, run.TakeOwnership = action.DryRunServer, options.TakeOwnership || h.adopts
+	}
 	run.SkipSchemaValidation = true     // render has done it
 	run.DisableOpenAPIValidation = true // it only asks, by megabytes, whether the API server does it
 	run.WaitStrategy, run.WaitOptions = waitFor(options.Wait), h.waitOptions()

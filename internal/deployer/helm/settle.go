@@ -209,7 +209,23 @@ func (p *pass) pruneHandedOver(ctx context.Context) (*cluster.Wait, error) {
 	if p.state.objects.Len() == 0 {
 		return nil, nil
 	}
-	stay := keysOf(p.session.Memory.objects)
+	stay, err := p.staying(p.session.Memory.objects)
+	if err != nil {
+		return nil, err
+	}
+	run := p.handedOver(stay)
+	if wait, err := run.Pass(ctx); wait != nil || err != nil {
+		return wait, err
+	}
+	for key := range stay {
+		p.state.objects.Drop(key)
+	}
+	return nil, nil
+}
+
+// staying are the objects of a release, and the definitions of kinds in the chart.
+func (p *pass) staying(objects []apply.Object) (map[inventory.Key]bool, error) {
+	stay := keysOf(objects)
 	loaded, err := p.chart.Load()
 	if err != nil {
 		return nil, err
@@ -223,18 +239,15 @@ func (p *pass) pruneHandedOver(ctx context.Context) (*cluster.Wait, error) {
 			stay[inventory.KeyOf(definition)] = true
 		}
 	}
-	run := prune.Run{
+	return stay, nil
+}
+
+func (p *pass) handedOver(stay map[inventory.Key]bool) prune.Run {
+	return prune.Run{
 		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item),
 		Inventory: &p.state.objects,
 		Stays:     func(key inventory.Key) bool { return stay[key] },
 	}
-	if wait, err := run.Pass(ctx); wait != nil || err != nil {
-		return wait, err
-	}
-	for key := range stay {
-		p.state.objects.Drop(key)
-	}
-	return nil, nil
 }
 
 // removeFormer uninstalls the releases that the item had under other names.

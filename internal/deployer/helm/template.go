@@ -10,6 +10,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"espalier.dev/api/deployer"
 	helmv1alpha1 "espalier.dev/api/deployer/helm/v1alpha1"
@@ -28,10 +29,21 @@ func (p *pass) render(ctx context.Context) error {
 	if memory.rendered {
 		return nil
 	}
+	objects, seen, err := p.renderObjects(ctx)
+	if err != nil {
+		return err
+	}
+	label(objects, inventory.OwnerOf(p.work.Item))
+	memory.objects, memory.seen, memory.rendered = objects, seen, true
+	return nil
+}
+
+// renderObjects returns the objects that the chart renders to, and what its templates see.
+func (p *pass) renderObjects(ctx context.Context) ([]apply.Object, map[string]any, error) {
 	way := connect(ctx, p.cluster, p.config.Namespace)
 	capabilities, err := way.capabilities()
 	if err != nil {
-		return p.failed(ctx, trouble{reason: ReasonRender, doing: "ask the target for its version and kinds"}, err)
+		return nil, nil, p.failed(ctx, trouble{reason: ReasonRender, doing: "ask the target for its version and kinds"}, err)
 	}
 	result, err := render.Render(ctx, render.Input{
 		Package: p.chart, Values: p.config.values, Capabilities: capabilities, Target: way.config,
@@ -39,14 +51,13 @@ func (p *pass) render(ctx context.Context) error {
 		Release:    common.ReleaseOptions{Name: p.config.Name, Namespace: p.config.Namespace, IsInstall: true},
 	})
 	if err != nil {
-		return p.unrendered(ctx, err)
+		return nil, nil, p.unrendered(ctx, err)
 	}
-	if memory.objects, err = Objects(result, p.config.ProviderConfiguration); err != nil {
-		return p.unrendered(ctx, err)
+	objects, err := Objects(result, p.config.ProviderConfiguration)
+	if err != nil {
+		return nil, nil, p.unrendered(ctx, err)
 	}
-	label(memory.objects, inventory.OwnerOf(p.work.Item))
-	memory.seen, memory.rendered = result.Values, true
-	return nil
+	return objects, result.Values, nil
 }
 
 // label puts the label of this deployer on objects, beside the one that everything has that a deployer applies. People select by
@@ -150,11 +161,14 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 // pruneObjects removes what the deployer has applied and the chart no longer has.
 func (p *pass) pruneObjects(ctx context.Context) (*cluster.Wait, error) {
 	applied := p.session.Memory.applied
-	run := prune.Run{
-		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item),
-		Groups: p.config.DeletionGroupsDuringUpdate, Inventory: &p.state.objects,
-		Stays:  func(key inventory.Key) bool { _, stays := applied[key]; return stays },
-		Spared: applied.UIDs(),
-	}
+	run := p.pruning(func(key inventory.Key) bool { _, stays := applied[key]; return stays }, applied.UIDs())
 	return run.Pass(ctx)
+}
+
+// pruning removes objects of the inventory, except those that stay or are spared.
+func (p *pass) pruning(stays func(inventory.Key) bool, spared map[types.UID]bool) prune.Run {
+	return prune.Run{
+		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item),
+		Groups: p.config.DeletionGroupsDuringUpdate, Inventory: &p.state.objects, Stays: stays, Spared: spared,
+	}
 }

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/api/deployer"
@@ -92,7 +93,7 @@ func (h *handle) delete(ctx context.Context, o apply.Object) error {
 	if err != nil {
 		return cluster.Refused("read", subject, err)
 	}
-	if !belongsTo(h.reference, live) || o.Policy == deployer.PolicyKeep || render.IsKept(live) || live.GetDeletionTimestamp() != nil {
+	if !h.mayDelete(o, live) {
 		return nil
 	}
 	uid := live.GetUID()
@@ -101,6 +102,11 @@ func (h *handle) delete(ctx context.Context, o apply.Object) error {
 		return nil
 	}
 	return cluster.Refused("delete", subject, err)
+}
+
+// mayDelete reports whether an object belongs to the release, and is neither to be kept nor being deleted.
+func (h *handle) mayDelete(o apply.Object, live *unstructured.Unstructured) bool {
+	return belongsTo(h.reference, live) && o.Policy != deployer.PolicyKeep && !render.IsKept(live) && live.GetDeletionTimestamp() == nil
 }
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	apis "espalier.dev/api/deployer"
 	"espalier.dev/deployer"
@@ -98,12 +99,16 @@ func (p *pass) apply(ctx context.Context) (*cluster.Wait, error) {
 // prune removes what is no longer rendered.
 func (p *pass) prune(ctx context.Context) (*cluster.Wait, error) {
 	rendered := p.session.Memory
-	run := prune.Run{
-		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,
-		Stays:  func(key inventory.Key) bool { _, stays := rendered[key]; return stays },
-		Spared: rendered.UIDs(),
-	}
+	run := p.pruning(func(key inventory.Key) bool { _, stays := rendered[key]; return stays }, rendered.UIDs())
 	return run.Pass(ctx)
+}
+
+// pruning removes objects of the inventory, except those that stay or are spared.
+func (p *pass) pruning(stays func(inventory.Key) bool, spared map[types.UID]bool) prune.Run {
+	return prune.Run{
+		Cluster: p.cluster, Find: p.find, Owner: inventory.OwnerOf(p.work.Item), Groups: p.config.DeletionGroupsDuringUpdate, Inventory: p.known,
+		Stays: stays, Spared: spared,
+	}
 }
 
 func (p *pass) awaitReadiness(ctx context.Context) (*cluster.Wait, error) {

@@ -27,6 +27,8 @@ type Applier struct {
 	Strategy Strategy
 	// SameManifests says that the manifests are those of the last job, so that no field can have gone from them.
 	SameManifests bool
+	// Rehearsal says that the cluster checks what it is sent and stores nothing of it, so that no request builds on the one before.
+	Rehearsal bool
 }
 
 // Verdict is what became of an object.
@@ -51,6 +53,8 @@ type Outcome struct {
 	Verdict Verdict
 	// Live is the object as the API server last returned it; nil if it was released or not read.
 	Live *unstructured.Unstructured
+	// Before is the object as it was found, in a rehearsal; nil if it does not exist.
+	Before *unstructured.Unstructured
 	// FieldsHash is what to remember of the manifest.
 	FieldsHash string
 	// TakenFrom is the deploy item that managed the object before it was written; empty if none did.
@@ -62,7 +66,7 @@ func (a Applier) Apply(ctx context.Context, o Object, entry inventory.Entry) (Ou
 	if o.Policy == deployer.PolicyIgnore {
 		return Outcome{Verdict: Released}, nil
 	}
-	attempt := attempt{Applier: a, object: o, entry: entry, desired: o.desired(a.Owner)}
+	attempt := attempt{Applier: a, object: o, entry: entry, desired: o.Desired(a.Owner)}
 	mayExist := entry.Resource.UID != ""
 	for range attempts {
 		outcome, err := attempt.once(ctx, mayExist)
@@ -99,7 +103,11 @@ func (a *attempt) once(ctx context.Context, mayExist bool) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, cluster.Refused("read", a.subject(), err)
 	}
-	return a.adjust(ctx, live)
+	outcome, err := a.adjust(ctx, live)
+	if a.Rehearsal {
+		outcome.Before = live
+	}
+	return outcome, err
 }
 
 // adjust deals with an object that exists, by its policy.

@@ -48,8 +48,8 @@ func (o Object) Entry() inventory.Entry {
 // serverFields of the metadata are written by the API server only. Manifests that were read from a cluster have them.
 var serverFields = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 
-// desired is the object as it is to be in the cluster, with the owner's marks.
-func (o Object) desired(owner inventory.Owner) *unstructured.Unstructured {
+// Desired is the object as it is to be in the cluster, with the owner's marks.
+func (o Object) Desired(owner inventory.Owner) *unstructured.Unstructured {
 	result := storable(o.Manifest)
 	owner.Mark(result)
 	return result

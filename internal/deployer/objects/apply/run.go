@@ -72,7 +72,7 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 	for i, o := range objects {
 		subject := cluster.SubjectOf(r.Cluster, o.Manifest)
 		switch {
-		case errs[i] != nil && o.definedBy != nil && isUnserved(errs[i]):
+		case errs[i] != nil && o.definedBy != nil && IsUnserved(errs[i]):
 			unserved = append(unserved, cluster.Pending{Subject: subject, Missing: "its kind is established and will be served in a moment"})
 			errs[i] = nil
 		case errs[i] != nil:
@@ -91,8 +91,8 @@ func (r *Run) applyAll(ctx context.Context, objects []placed) (*cluster.Wait, er
 	return cluster.Await(cluster.WaitingForDeletion, held), cluster.Join(errs)
 }
 
-// isUnserved recognises the answer of a cluster that has a kind's definition but does not serve the kind yet.
-func isUnserved(err error) bool {
+// IsUnserved recognises the answer of a cluster that has a kind's definition but does not serve the kind yet.
+func IsUnserved(err error) bool {
 	if meta.IsNoMatchError(err) {
 		return true
 	}

@@ -118,14 +118,19 @@ func (a *attempt) serverSideApply(ctx context.Context, live *unstructured.Unstru
 	if err != nil {
 		return nil, fmt.Errorf("take over the fields set before: %w", err)
 	}
-	if len(handover) > 0 && setByUpdate(live) {
+	taken := len(handover) > 0 && setByUpdate(live)
+	if taken && !a.Rehearsal {
 		if err := a.Cluster.Client().Patch(ctx, live.DeepCopy(), client.RawPatch(types.JSONPatchType, handover), owner); err != nil {
 			return nil, err
 		}
 	}
 	result := a.desired.DeepCopy()
 	result.SetUID(live.GetUID())
-	return result, a.Cluster.Client().Apply(ctx, client.ApplyConfigurationFromUnstructured(result), owner, client.ForceOwnership)
+	err = a.Cluster.Client().Apply(ctx, client.ApplyConfigurationFromUnstructured(result), owner, client.ForceOwnership)
+	if err != nil || !taken || !a.Rehearsal {
+		return result, err
+	}
+	return a.rehearseHandover(ctx, live, result)
 }
 
 func setByUpdate(live *unstructured.Unstructured) bool {

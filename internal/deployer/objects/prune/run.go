@@ -79,6 +79,18 @@ func (r *Run) passGroup(ctx context.Context, group deployer.DeletionGroup) (*clu
 	if custom := group.CustomResourceGroup; custom != nil && custom.DeleteAllResources {
 		return r.removeAllOf(ctx, *custom)
 	}
+	tasks := r.ownTasks(group)
+	left, err := runTasks(ctx, tasks)
+	for i, t := range tasks {
+		if left[i] == "" {
+			r.Inventory.Drop(inventory.KeyOfEntry(t.entry))
+		}
+	}
+	return await(tasks, left), err
+}
+
+// ownTasks are the removals of the objects of a group that are in the inventory.
+func (r *Run) ownTasks(group deployer.DeletionGroup) []task {
 	entries := slices.DeleteFunc(r.candidates(), func(entry inventory.Entry) bool { return !contains(group, entry) })
 	tasks := make([]task, len(entries))
 	for i, entry := range entries {
@@ -87,13 +99,7 @@ func (r *Run) passGroup(ctx context.Context, group deployer.DeletionGroup) (*clu
 			return r.Owner.Has(entry, live) && !r.Spared[live.GetUID()]
 		}}
 	}
-	left, err := runTasks(ctx, tasks)
-	for i, entry := range entries {
-		if left[i] == "" {
-			r.Inventory.Drop(inventory.KeyOfEntry(entry))
-		}
-	}
-	return await(tasks, left), err
+	return tasks
 }
 
 // runTasks returns for each task what is left of its object; empty if it is gone, or stays because it is not ours.
@@ -121,6 +127,16 @@ func await(tasks []task, left []string) *cluster.Wait {
 
 // removeAllOf removes all objects of some kinds, whoever made them, except what the policy keep protects.
 func (r *Run) removeAllOf(ctx context.Context, group deployer.CustomResourceGroup) (*cluster.Wait, error) {
+	tasks, err := r.allTasks(ctx, group)
+	if err != nil {
+		return nil, err
+	}
+	left, err := runTasks(ctx, tasks)
+	return await(tasks, left), err
+}
+
+// allTasks are the removals of all objects of some kinds.
+func (r *Run) allTasks(ctx context.Context, group deployer.CustomResourceGroup) ([]task, error) {
 	target, err := r.Find.Choose(ctx, r.Cluster, group.TargetName)
 	if err != nil {
 		return nil, err
@@ -137,8 +153,7 @@ func (r *Run) removeAllOf(ctx context.Context, group deployer.CustomResourceGrou
 			}
 		}
 	}
-	left, err := runTasks(ctx, tasks)
-	return await(tasks, left), err
+	return tasks, nil
 }
 
 // anyTask removes an object that need not be ours.

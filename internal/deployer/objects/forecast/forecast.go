@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package forecast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/deployer"
+	"espalier.dev/internal/component/credentials"
+	"espalier.dev/internal/component/repository"
+	"espalier.dev/internal/deployer/objects/apply"
+	"espalier.dev/internal/deployer/objects/cluster"
+	"espalier.dev/internal/deployer/objects/inventory"
+	"espalier.dev/internal/deployer/objects/prune"
+)
+
+// Forecaster says what a job would change in the targets of a deploy item. An item with a deletion timestamp is one that the job deletes.
+// The clusters of the work have to be reached through DryRun.
+type Forecaster func(ctx context.Context, work deployer.Work, around Surroundings) (*Forecast, error)
+
+// Work is what a deployer is asked to work on.
+type Work = deployer.Work
+
+// Surroundings are what deployers have beside the work.
+type Surroundings struct {
+	// Host reads Contexts and Secrets in the namespaces of deploy items.
+	Host client.Reader
+	// Registries opens the repositories that a Context shows.
+	Registries func(c *lsv1alpha1.Context, contents credentials.Contents, item types.UID, job string) (*repository.Repositories, error)
+}
+
+// Forecast is what a job would change for one deploy item.
+type Forecast struct {
+	Changes []Change
+	// Notes say what the job does and cannot be foreseen.
+	Notes []string
+}
+
+// Change is what would become of one object. It may be no change at all.
+type Change struct {
+	Subject cluster.Subject
+	// Before is the object as it is; nil if it does not exist. After is what the API server would store; nil if the object would be gone.
+	Before, After *unstructured.Unstructured
+	// Unchecked says why the API server was not able to check the object; then After is as it was rendered.
+	Unchecked string
+	// Err says what the API server refuses. Nothing is known about the object then, but that it has to do with it.
+	Err error
+}
+
+// Apply says what would become of objects that are applied. The inventory is what the item has so far. Objects are as a finished job
+// leaves them: with their patches.
+func Apply(ctx context.Context, applier apply.Applier, objects []apply.Object, known inventory.Inventory) []Change {
+	applier.Rehearsal = true
+	changes := make([]Change, len(objects))
+	cluster.Each(len(objects), func(i int) { changes[i] = applyOne(ctx, applier, objects[i], known) })
+	return changes
+}
+
+func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known inventory.Inventory) Change {
+	change := Change{Subject: cluster.SubjectOf(applier.Cluster, o.Manifest)}
+	patched, err := o.Patched()
+	if err != nil {
+		change.Err = fmt.Errorf("%s: patchAfterDeployment does not fit the manifest", o.Path)
+		return change
+	}
+	entry, _ := known.Find(o.Key())
+	entry.Policy = o.Policy
+	outcome, err := applier.Apply(ctx, patched, entry)
+	if err != nil {
+		change.After, change.Unchecked = patched.Desired(applier.Owner), Unchecked(change.Subject, err)
+		if change.Unchecked == "" {
+			change.After, change.Err = nil, err
+		}
+		return change
+	}
+	change.Before, change.After = outcome.Before, outcome.Live
+	if outcome.Verdict == apply.Held {
+		change.After, change.Unchecked = patched.Desired(applier.Owner), "it is being deleted; the job waits for that, and then creates it again"
+	}
+	return change
+}
+
+// Unchecked says why a cluster cannot check an object yet: its namespace or its kind does not exist. Of other errors it says nothing.
+func Unchecked(subject cluster.Subject, err error) string {
+	status := apierrors.APIStatus(nil)
+	switch {
+	case apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+		return "Namespace " + subject.Key.Namespace + " does not exist yet"
+	case apply.IsUnserved(err):
+		return "the cluster does not serve kind " + subject.GVK.Kind + " of " + subject.GVK.GroupVersion().String() + " yet"
+	}
+	return ""
+}
+
+// Prune says what would be removed.
+func Prune(ctx context.Context, run prune.Run) ([]Change, error) {
+	doomed, err := run.Foresee(ctx)
+	var changes []Change
+	for _, each := range doomed {
+		changes = append(changes, Change{Subject: each.Subject, Before: each.Live, Err: each.Err})
+	}
+	return changes, err
+}
+
+// Stay tells which objects are not to be removed, since they are applied.
+func Stay(objects []apply.Object) func(inventory.Key) bool {
+	keys := map[inventory.Key]bool{}
+	for _, o := range objects {
+		keys[o.Key()] = true
+	}
+	return func(key inventory.Key) bool { return keys[key] }
+}
+
+// UIDs are those of the objects that exist among the changes.
+func UIDs(changes []Change) map[types.UID]bool {
+	result := map[types.UID]bool{}
+	for _, change := range changes {
+		if change.Before != nil {
+			result[change.Before.GetUID()] = true
+		}
+	}
+	return result
+}

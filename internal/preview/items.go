@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preview
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/execution"
+	"espalier.dev/internal/masking"
+	"espalier.dev/internal/offline"
+)
+
+// Future is what the next job of a tree has its deployers work on. Nothing in it is masked.
+type Future struct {
+	Items []Item
+	// Targets are those that the job would make, by their names. Others are in the cluster.
+	Targets map[string]*lsv1alpha1.Target
+	// Notes say what could not be known beforehand, and what has no effect. Failed says which nested installations cannot be rendered, and
+	// why. Both are without secrets.
+	Notes, Failed []string
+	// Secrets must not be shown.
+	Secrets *masking.Values
+}
+
+// Item is a deploy item as the next job would have it.
+type Item struct {
+	// Within is the path of its installation, such as shop/database, and Title what the blueprint calls it.
+	Within, Title string
+	// Object has the spec of the next job and the status of the last one. If the job would delete it, it has a deletion timestamp.
+	Object *lsv1alpha1.DeployItem
+	// Idle says that the job would leave the item alone, since it has not changed and asks for that.
+	Idle bool
+}
+
+// Items returns the deploy items of an installation that is among the manifests, and of everything below it. Other manifests count for
+// more than what is in the cluster. Errors are those of NextJob.
+func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manifests *offline.Manifests) (*Future, error) {
+	l, err := r.look(ctx, inst)
+	if err != nil {
+		return nil, err
+	}
+	l.hide(manifests)
+	if err := l.hideFormer(ctx); err != nil {
+		return nil, err
+	}
+	result, tree, err := l.render(ctx, manifests)
+	if err != nil {
+		return nil, err
+	}
+	future := &Future{Targets: tree.targets, Secrets: l.secrets}
+	for _, target := range tree.targets {
+		l.secrets.AddTarget(target)
+	}
+	for _, of := range result.Made {
+		if err := l.addFuture(ctx, future, of, tree); err != nil {
+			return nil, err
+		}
+	}
+	for _, failed := range result.Failed {
+		future.Failed = append(future.Failed, l.secrets.Text(failed))
+	}
+	result.Failed = nil
+	future.Notes = l.notesOf(result)
+	return future, nil
+}
+
+// hideFormer has the values not shown that the installation in the cluster imports: what was deployed is made of them.
+func (l *look) hideFormer(ctx context.Context) error {
+	var former lsv1alpha1.Installation
+	err := l.Client.Get(ctx, client.ObjectKeyFromObject(l.root), &former)
+	if client.IgnoreNotFound(err) != nil {
+		return &ReadError{Verb: "get", Resource: installations, Namespace: l.root.Namespace, What: "read Installation " + l.root.Name, Err: err}
+	}
+	if err != nil || reflect.DeepEqual(former.Spec.Imports, l.root.Spec.Imports) {
+		return nil
+	}
+	scope := dataflow.Scope{Namespace: former.Namespace, Parent: former.Labels[lsv1alpha1.EncompassedByLabel]}
+	_, err = l.present(ctx, offline.Wanted{Scope: scope, Needs: dataflow.NeedsOf(scope, former.Spec.Imports)})
+	return err
+}
+
+// addFuture adds the items that an installation would have, and those that go: its own, and those of nested installations that go.
+func (l *look) addFuture(ctx context.Context, future *Future, of offline.Made, next *tree) error {
+	before, err := l.items(ctx, of)
+	if err != nil {
+		return err
+	}
+	after, err := next.items(of)
+	if err != nil {
+		return err
+	}
+	for _, each := range after {
+		i := slices.IndexFunc(before, func(b item) bool { return b.name == each.name })
+		if i >= 0 {
+			each.stored = before[i].stored
+			before = slices.Delete(before, i, i+1)
+		}
+		future.Items = append(future.Items, each.next(of.Path))
+	}
+	for _, each := range before {
+		future.Items = append(future.Items, each.gone(of.Path))
+	}
+	existing, err := l.nestedIn(ctx, of.Namespace, of.Name)
+	if err != nil {
+		return err
+	}
+	for _, inst := range existing {
+		stays := slices.ContainsFunc(next.nested[of.Name], func(n *lsv1alpha1.Installation) bool { return n.Name == inst.Name })
+		if stays {
+			continue
+		}
+		if err := l.addGoing(ctx, future, inst, of.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addGoing adds what goes with a nested installation.
+func (l *look) addGoing(ctx context.Context, future *Future, inst *lsv1alpha1.Installation, above string) error {
+	path := above + "/" + cmp.Or(inst.Annotations[lsv1alpha1.SubinstallationNameAnnotation], inst.Name)
+	items, err := l.items(ctx, offline.Made{Namespace: inst.Namespace, Name: inst.Name})
+	if err != nil {
+		return err
+	}
+	for _, each := range items {
+		future.Items = append(future.Items, each.gone(path))
+	}
+	below, err := l.nestedIn(ctx, inst.Namespace, inst.Name)
+	if err != nil {
+		return err
+	}
+	for _, each := range below {
+		if err := l.addGoing(ctx, future, each, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is an item as the job would have it.
+func (i item) next(path string) Item {
+	object := &lsv1alpha1.DeployItem{ObjectMeta: metav1.ObjectMeta{
+		Namespace: i.of.Namespace, Name: execution.ItemName(i.of.Name, i.name),
+		Labels: map[string]string{lsv1alpha1.ExecutionManagedByLabel: i.of.Name, lsv1alpha1.ExecutionManagedNameLabel: i.name},
+	}}
+	idle := false
+	if i.stored != nil {
+		object = i.stored.DeepCopy()
+		idle = i.spec.UpdateOnChangeOnly && object.Status.Phase == lsv1alpha1.PhaseSucceeded &&
+			object.Status.ObservedGeneration == object.Generation &&
+			reflect.DeepEqual(contentOf(object.Spec, nil), contentOf(i.spec, nil))
+	}
+	object.Spec = i.spec
+	return Item{Within: path, Title: i.name, Object: object, Idle: idle}
+}
+
+// gone is an item that the job would delete.
+func (i item) gone(path string) Item {
+	object := i.stored.DeepCopy()
+	if object.DeletionTimestamp.IsZero() {
+		object.DeletionTimestamp = &metav1.Time{Time: object.CreationTimestamp.Time}
+	}
+	return Item{Within: path, Title: strings.TrimSpace(cmp.Or(i.name, object.Name)), Object: object}
+}
