@@ -147,10 +147,10 @@ type application struct {
 // fluxOn are the applications of Flux that have applied an object.
 func fluxOn(o metav1.Object) []application {
 	var found []application
-	for group, kind := range map[string]string{kustomizeGroup: "Kustomization", helmGroup: "HelmRelease"} {
-		key := client.ObjectKey{Namespace: o.GetLabels()[group+"/namespace"], Name: o.GetLabels()[group+"/name"]}
+	for _, kind := range []schema.GroupKind{{Group: kustomizeGroup, Kind: "Kustomization"}, {Group: helmGroup, Kind: "HelmRelease"}} {
+		key := client.ObjectKey{Namespace: o.GetLabels()[kind.Group+"/namespace"], Name: o.GetLabels()[kind.Group+"/name"]}
 		if key.Name != "" && key.Namespace != "" {
-			found = append(found, application{group, kind, key})
+			found = append(found, application{kind.Group, kind.Kind, key})
 		}
 	}
 	return found
