@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes all generated files anew: deep copies next to the API types, the CRDs in config/crd, the roles in config/rbac and
-# the page that lists their rights, and the schemas for editors. Running it twice gives the same bytes.
+# the page that lists their rights, the schemas for editors, and the pages in docs/reference. Running it twice gives the same bytes.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -25,5 +25,8 @@ rm -f "$root"/config/rbac/*.yaml
 cd "$root"
 go test -count=1 -run TestTheFilesAreUpToDate ./internal/rights -update
 
-# Schemas of the kinds follow from the CRDs, those of blueprints from the types.
-go test -count=1 -run TestTheSchemasAreUpToDate ./internal/reference -update
+# Schemas of the kinds follow from the CRDs, those of blueprints from the types; pages of docs/reference from the code.
+go test -count=1 -run UpToDate ./internal/reference -update
+go test -count=1 -run TestTheReferenceOfFlags ./cmd/espalier-controller -update
+cd "$root/cmd/espalier"
+go test -count=1 -run TestTheReferenceOfCommands . -update

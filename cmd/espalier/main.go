@@ -9,6 +9,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/spf13/cobra"
 	// The image has no files beside the program; where the system has certificates of authorities, those count.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -33,12 +34,18 @@ func main() {
 	if !cli.IsPlugin(os.Args[0]) { // Who calls kubectl means the cluster that kubectl means.
 		env.OwnKubeconfig = kubectl.OwnKubeconfig
 	}
-	inspectors := map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview}
-	env.Inspectors = inspectors
-	root := cli.NewRoot(streams, up.New(streams))
-	root.AddCommand(commands.All(env)...)
-	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(streams))
-	root.AddCommand(version.New(streams, kubeversion.Version))
+	root := newRoot(env)
 	cli.NameAfter(root, os.Args[0])
 	os.Exit(cli.Run(context.Background(), root))
+}
+
+// newRoot returns the command with all others below it.
+func newRoot(env cli.Environment) *cobra.Command {
+	inspectors := map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview}
+	env.Inspectors = inspectors
+	root := cli.NewRoot(env.IOStreams, up.New(env.IOStreams))
+	root.AddCommand(commands.All(env)...)
+	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(env.IOStreams))
+	root.AddCommand(version.New(env.IOStreams, kubeversion.Version))
+	return root
 }

@@ -218,7 +218,7 @@ var layers = slices.Concat(
 			),
 		},
 		{folders: []string{"internal/lint", "internal/doctest", "internal/rights"}, libraries: []string{}},
-		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{}},
+		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{"github.com/spf13"}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{
 			// The tool behind "make release".

@@ -4,7 +4,9 @@
 package reference
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,27 +18,38 @@ var update = flag.Bool("update", false, "rewrite the pages in docs/reference")
 
 var root = filepath.Join("..", "..")
 
-func TestThePagesAreUpToDate(t *testing.T) {
-	for name, page := range map[string]func(string) (string, error){"provider-configuration.md": Page, "metrics.md": MetricsPage} {
-		want, err := page(root)
-		if err != nil {
-			t.Fatal(err)
+// pages returns all pages that this package makes of a tree by itself, by their names in docs/reference.
+func pages(root string) (map[string]string, error) {
+	all, err := KindPages(root)
+	if err != nil {
+		return nil, err
+	}
+	for name, page := range map[string]func(string) (string, error){
+		"provider-configuration.md": Page, "metrics.md": MetricsPage, "annotations.md": MetadataPage, "conditions.md": ConditionsPage,
+		"errors.md": ErrorsPage, "events.md": EventsPage, "blueprint.md": BlueprintPage,
+	} {
+		if all[name], err = page(root); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		path := filepath.Join(root, "docs", "reference", name)
+	}
+	return all, nil
+}
+
+func TestThePagesAreUpToDate(t *testing.T) {
+	all, err := pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range all {
+		path := filepath.Join(root, "docs", "reference", filepath.FromSlash(name))
 		if *update {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(want), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != want {
-			t.Errorf("%s differs from the code: run go test ./internal/reference -update", name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s differs from the code: run go test ./internal/reference -update (%v)", name, err)
 		}
 	}
 }
@@ -74,7 +87,9 @@ func TestThePageIsComplete(t *testing.T) {
 }
 
 func TestAMissingTreeIsAnError(t *testing.T) {
-	for _, page := range []func(string) (string, error){Page, MetricsPage} {
+	for _, page := range []func(string) (string, error){
+		Page, MetricsPage, MetadataPage, ConditionsPage, ErrorsPage, EventsPage, BlueprintPage,
+	} {
 		if text, err := page(t.TempDir()); err == nil {
 			t.Errorf("got %d bytes", len(text))
 		}

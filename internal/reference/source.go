@@ -70,7 +70,8 @@ func (s *source) read(folder string) error {
 	return nil
 }
 
-func addTypes(types map[string]*declaration, file *ast.File) {
+// importsOf returns the folders, or the paths of others' packages, by the names that a file gives them.
+func importsOf(file *ast.File) map[string]string {
 	imports := map[string]string{}
 	for _, spec := range file.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
@@ -80,6 +81,11 @@ func addTypes(types map[string]*declaration, file *ast.File) {
 		}
 		imports[local] = strings.TrimPrefix(path, modulePath)
 	}
+	return imports
+}
+
+func addTypes(types map[string]*declaration, file *ast.File) {
+	imports := importsOf(file)
 	for _, decl := range file.Decls {
 		general, ok := decl.(*ast.GenDecl)
 		if !ok || general.Tok != token.TYPE {

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reference
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const conditionsHeading = `# Conditions and reasons
+
+What ` + "`status.conditions`" + ` of each kind says. A reason is one word for machines; the message beside it says the same to people. While a
+job runs, the reason can also be its phase; when it fails, the reason is that of the error, see [errors](errors.md). This page is made from
+the code by ` + "`go test ./internal/reference -update`" + `.
+
+## Condition types
+
+| Type | Kinds | |
+|---|---|---|
+`
+
+const errorsHeading = `# Errors
+
+What went wrong, and what to do about it. ` + "`status.lastError`" + ` of an object has codes and a reason, conditions and ` + "`espalier why`" + ` repeat the
+reason. Look for the reason first: it says more. This page is made from the code by ` + "`go test ./internal/reference -update`" + `.
+
+## Error codes
+
+`
+
+// codeAdvice says what to do about errors with a code.
+var codeAdvice = map[string]string{
+	"ERR_UNAUTHORIZED":          "Replace the credentials or give them the right that the message names, then start a new job.",
+	"ERR_CONFIGURATION_PROBLEM": "Fix what the message names: the installation, the blueprint, or what they refer to. Then start a new job.",
+	"ERR_INTERNAL_PROBLEM":      reportBug,
+	"ERR_TIMEOUT": "`espalier why` and `espalier tree --live` show what is late. Fix it, or raise the timeout that the message names, then " +
+		"start a new job.",
+	"ERR_CYCLIC_DEPENDENCIES": "Break the circle that the message shows: one of the installations or deploy items must not depend on the next.",
+	"ERR_WEBHOOK":             "Wait: the attempt is repeated by itself. If it goes on, look at the admission webhook or the API server.",
+	"ERR_UNFINISHED":          "Wait: it goes on by itself.",
+	"ERR_FOR_INFO_ONLY":       "Nothing.",
+	"ERR_NO_RETRY":            "Fix what the message names, then start a new job.",
+	"ERR_CLEANUP":             "Fix what the message names; only controllers of earlier versions set it.",
+}
+
+// conditionTexts describe types that share a comment in the code.
+var conditionTexts = map[string]string{
+	"EnsureSubInstallations":      "Whether the nested installations were written.",
+	"ReconcileExecution":          "Whether the execution finished.",
+	"ValidateImports":             "Whether all imports exist and match their schemas.",
+	"CreateImports":               "Whether the values of the imports could be computed.",
+	"CreateExports":               "Whether the exports could be computed and written.",
+	"EnsureExecutions":            "Whether the execution was written.",
+	"ValidateExport":              "Whether the exports match their schemas.",
+	"ComponentReferenceOverwrite": "Whether a ComponentVersionOverwrites replaced the component.",
+	"BlueprintWarnings":           "There, and True, while the blueprint contains something that has no effect.",
+	"DeployItemValidation":        "Whether the deployer understood the configuration.",
+}
+
+// kindsWith are the kinds that have a condition, by the folder that declares it, or by its name.
+var kindsWith = map[string]string{
+	"api/landscaper/v1alpha1": "Installation, Execution, DeployItem, TargetSync",
+	"api/pipelines/v1alpha1":  "Pipeline",
+	"internal/installation":   "Installation",
+	"DeployItemValidation":    "DeployItem",
+}
+
+// ConditionsPage returns the page about conditions for the tree at a root.
+func ConditionsPage(root string) (string, error) {
+	p, err := readProgram(root)
+	if err != nil {
+		return "", err
+	}
+	var page strings.Builder
+	page.WriteString(conditionsHeading)
+	if err := p.conditionTypes(&page); err != nil {
+		return "", err
+	}
+	for _, a := range states {
+		if a.title == "Steps" {
+			p.holds(&page)
+		}
+		fmt.Fprintf(&page, "\n## %s\n\n", a.title)
+		if a.title == "Steps" {
+			page.WriteString("What a controller has just done or is about to do; seen in logs, traces and for a moment in conditions.\n\n")
+		}
+		page.WriteString("| Reason | |\n|---|---|\n")
+		for _, w := range a.words {
+			fmt.Fprintf(&page, "| `%s` | %s |\n", w.is, cell(w.text))
+		}
+	}
+	return page.String(), nil
+}
+
+// holds tells why environments of pipelines wait.
+func (p *program) holds(page *strings.Builder) {
+	page.WriteString("\n## Pipelines: holds\n\nWhy an environment does not get a revision yet: `reason` of an entry in `status.holds`.\n\n")
+	page.WriteString("| Reason | |\n|---|---|\n")
+	for _, c := range p.constants() {
+		if c.of == "HoldReason" {
+			fmt.Fprintf(page, "| `%s` | %s |\n", c.value, cell(p.described(c)))
+		}
+	}
+}
+
+func (p *program) conditionTypes(page *strings.Builder) error {
+	found := 0
+	for _, c := range p.constants() {
+		if c.of != "ConditionType" && (c.folder != "api/pipelines/v1alpha1" || !strings.HasPrefix(c.name, "Condition")) {
+			continue
+		}
+		kinds, text := kindsWith[c.folder], p.described(c)
+		if conditionTexts[c.value] != "" {
+			kinds, text = "Installation", conditionTexts[c.value]
+		}
+		if special := kindsWith[c.value]; special != "" {
+			kinds = special
+		}
+		if kinds == "" || text == "" {
+			return fmt.Errorf("which kinds have the condition %s of %s, and what does it say? See kindsWith and conditionTexts", c.value, c.folder)
+		}
+		found++
+		fmt.Fprintf(page, "| `%s` | %s | %s |\n", c.value, kinds, cell(text))
+	}
+	if found == 0 {
+		return fmt.Errorf("no condition types found")
+	}
+	return nil
+}
+
+// ErrorsPage returns the page about errors for the tree at a root.
+func ErrorsPage(root string) (string, error) {
+	p, err := readProgram(root)
+	if err != nil {
+		return "", err
+	}
+	if err := p.checkWords(); err != nil {
+		return "", err
+	}
+	var page strings.Builder
+	page.WriteString(errorsHeading)
+	for _, c := range p.constants() {
+		if c.of != "ErrorCode" {
+			continue
+		}
+		fmt.Fprintf(&page, "### %s\n\n%s\n\n**What to do:** %s\n\n", c.value, p.described(c), codeAdvice[c.value])
+	}
+	for _, a := range failures {
+		fmt.Fprintf(&page, "## %s\n\n", a.title)
+		for _, w := range a.words {
+			fmt.Fprintf(&page, "### %s\n\n%s\n\n**What to do:** %s\n\n", w.is, w.text, w.do)
+		}
+	}
+	return strings.TrimRight(page.String(), "\n") + "\n", nil
+}
+
+// checkWords compares the words of the code with those that the pages explain.
+func (p *program) checkWords() error {
+	explained, problems := explainedWords()
+	used := p.reasons()
+	for _, reason := range slices.Sorted(maps.Keys(used)) {
+		if !explained[reason] {
+			problems = append(problems, fmt.Errorf("%s uses the reason %s: explain it in internal/reference/words.go", used[reason], reason))
+		}
+	}
+	for _, c := range p.constants() {
+		if c.of == "ErrorCode" && codeAdvice[c.value] == "" {
+			problems = append(problems, fmt.Errorf("what can be done about %s? Say so in codeAdvice of internal/reference", c.value))
+		}
+	}
+	spoken := p.literals()
+	for _, reason := range slices.Sorted(maps.Keys(explained)) {
+		if !spoken[reason] {
+			problems = append(problems, fmt.Errorf("no code uses the reason %s any more: remove it from internal/reference/words.go", reason))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// explainedWords are those of words.go, each once, and those of errors with what to do.
+func explainedWords() (explained map[string]bool, problems []error) {
+	explained = map[string]bool{}
+	for i, a := range slices.Concat(failures, states) {
+		for _, w := range a.words {
+			if explained[w.is] || w.text == "" || w.do == "" && i < len(failures) {
+				problems = append(problems, fmt.Errorf("%s in internal/reference/words.go is there twice, or lacks what it means or what to do", w.is))
+			}
+			explained[w.is] = true
+		}
+	}
+	return explained, problems
+}
+
+var (
+	reasonConstant = regexp.MustCompile(`^((Reason|reason|Code)([A-Z]\w*)?|WaitingFor\w*)$`)
+	camelCase      = regexp.MustCompile(`^[A-Za-z][a-z]+[A-Za-z]*$`)
+	// reasonTypes are types whose constants are reasons.
+	reasonTypes = []string{"RefusalReason", "Class"}
+	// carriers are types with a field Reason or Code that ends in a status.
+	carriers = []string{"Details", "Wait", "Reason", "Condition", "PromotionError", "Problem", "Explanation", "Synchronisation"}
+	// silent are folders whose words only people see, in other forms.
+	silent = []string{"internal/cli", "internal/web", "cmd"}
+)
+
+// reasons returns the words that the code uses as reasons, each with a folder where it does.
+func (p *program) reasons() map[string]string {
+	found := map[string]string{}
+	add := func(word, folder string) {
+		if camelCase.MatchString(word) && !slices.ContainsFunc(silent, func(s string) bool { return strings.HasPrefix(folder, s) }) {
+			found[word] = folder
+		}
+	}
+	for _, c := range p.constants() {
+		if reasonConstant.MatchString(c.name) || slices.Contains(reasonTypes, c.of) {
+			add(c.value, c.folder)
+		}
+	}
+	for i := range p.files {
+		file := &p.files[i]
+		ast.Inspect(file.syntax, func(node ast.Node) bool {
+			literal, ok := node.(*ast.CompositeLit)
+			if !ok || !slices.Contains(carriers, lastName(literal.Type)) {
+				return true
+			}
+			for _, value := range valuesOf(literal, "Reason", "Code") {
+				p.eachText(expression{value, file}, func(text string) { add(text, file.folder) })
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// lastName is the name of a type without its package.
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// valuesOf are the values of some fields of a literal.
+func valuesOf(literal *ast.CompositeLit, fields ...string) []ast.Expr {
+	var values []ast.Expr
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok && slices.Contains(fields, lastName(pair.Key)) {
+			values = append(values, pair.Value)
+		}
+	}
+	return values
+}
+
+// eachText goes through the texts that an expression may have: its own, or those of the literals in it.
+func (p *program) eachText(e expression, do func(string)) {
+	if text, known := p.fold(e); known {
+		do(text)
+		return
+	}
+	if call, ok := e.Expr.(*ast.CallExpr); ok {
+		for _, arg := range call.Args {
+			p.eachText(expression{arg, e.in}, do)
+		}
+	}
+}
+
+// literals are all texts in the code.
+func (p *program) literals() map[string]bool {
+	all := map[string]bool{}
+	for i := range p.files {
+		ast.Inspect(p.files[i].syntax, func(node ast.Node) bool {
+			if literal, ok := node.(*ast.BasicLit); ok {
+				all[plainText(literal)] = true
+			}
+			return true
+		})
+	}
+	return all
+}
