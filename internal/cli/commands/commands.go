@@ -11,6 +11,7 @@ import (
 	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/deployer"
+	"espalier.dev/internal/cli/export"
 	"espalier.dev/internal/cli/get"
 	"espalier.dev/internal/cli/job"
 	"espalier.dev/internal/cli/migrate"
@@ -27,8 +28,9 @@ import (
 // ForInstallations returns the commands that show and steer installations.
 func ForInstallations(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
-		get.New(env), tree.New(env), why.New(env), job.NewTimeline(env),
+		get.New(env), tree.New(env), why.New(env), job.NewTimeline(env), job.NewLogs(env),
 		request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
+		export.New(env),
 	}
 }
 
