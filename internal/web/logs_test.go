@@ -6,9 +6,8 @@ package web
 import (
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,11 +16,11 @@ import (
 	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/kubelet"
 	"espalier.dev/internal/web/view"
 )
 
@@ -88,41 +87,6 @@ func TestLogsOfControllersInThisProcess(t *testing.T) {
 	}
 }
 
-// kubelet serves the log of every container, as the API server asks for it, and returns the name of its node.
-func kubelet(t *testing.T, cluster *testkit.APIServer, log string) string {
-	t.Helper()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/containerLogs/") {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		fmt.Fprint(w, log)
-	}))
-	t.Cleanup(server.Close)
-	host, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := kubernetes.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := set.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}}
-	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(number)
-	if _, err := set.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return node.Name
-}
-
 func TestLogsOfControllersInPods(t *testing.T) {
 	cluster := testkit.Server(t)
 	namespace := cluster.Namespace(t)
@@ -136,7 +100,10 @@ func TestLogsOfControllersInPods(t *testing.T) {
 		`{"level":"info","time":"2026-01-02T03:04:07Z","msg":"Of another",` + about("web-2") + "}",
 		"something else", "{broken " + about("web"),
 	}, "\n") + "\n"
-	node := kubelet(t, cluster, log)
+	node := kubelet.ServeLogs(t, cluster.Config(), func(w io.Writer, _ kubelet.LogRequest) error {
+		_, err := io.WriteString(w, log)
+		return err
+	})
 	testkit.Create(t, cluster, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "controller", Labels: map[string]string{"app.kubernetes.io/name": "espalier-controller"}},
 		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "controller", Image: "example.org/i:1"}}},

@@ -38,6 +38,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/job"
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/tree"
 	"espalier.dev/internal/cli/why"
@@ -165,6 +166,7 @@ func (w *world) everythingSaid() map[string]string {
 	w.each(&lsv1alpha1.InstallationList{}, func(_ string, object map[string]any) {
 		name := object["metadata"].(map[string]any)["name"].(string)
 		said["espalier why "+name] = w.command(why.New, name)
+		said["espalier timeline "+name] = w.command(job.NewTimeline, name, "-o", "json")
 	})
 	w.each(&pipelines.PipelineList{}, func(_ string, object map[string]any) {
 		name := object["metadata"].(map[string]any)["name"].(string)

@@ -9,6 +9,7 @@ package display
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -30,6 +31,9 @@ const (
 	Red    Style = "31"
 	Green  Style = "32"
 	Yellow Style = "33"
+	Blue   Style = "34"
+	Purple Style = "35"
+	Cyan   Style = "36"
 )
 
 // Printer writes to one stream.
@@ -69,6 +73,9 @@ func (p Printer) Indented(by int) Printer {
 	}
 	return p
 }
+
+// Paint gives a text a style, if the stream has colours.
+func (p Printer) Paint(text string, style Style) string { return p.paint(text, style) }
 
 func (p Printer) paint(text string, style Style) string {
 	if !p.colour || style == Plain || text == "" {
@@ -115,6 +122,19 @@ func Details(text string) []string {
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	return lines
+}
+
+// sequence is what steers the colours and the cursor of a terminal.
+var sequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+
+// Verbatim is one line of somebody's output: its spaces and tabs stay, what could steer a terminal is taken out.
+func Verbatim(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, sequence.ReplaceAllString(text, ""))
 }
 
 // Clean makes one line of a text and takes out what could steer a terminal.

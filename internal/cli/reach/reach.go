@@ -55,6 +55,9 @@ func Open(access *connect.Access) (*Targets, error) {
 	}, nil
 }
 
+// Quiet keeps it from telling that looking takes long, for a command that goes on after it.
+func (t *Targets) Quiet() { t.patience.Stop() }
+
 // Close lets go of all clusters.
 func (t *Targets) Close() {
 	t.patience.Stop()

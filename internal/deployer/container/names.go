@@ -32,7 +32,7 @@ const (
 	labelItemNamespace = "deployitem." + group + "/namespace"
 	labelType          = group + "/type"
 	// labelItem is the UID of the deploy item, and labelManaged is on whatever this deployer has made.
-	labelItem    = "deployitem." + group + "/uid"
+	labelItem    = containerv1alpha1.DeployItemUIDLabel
 	labelManaged = "espalier.dev/deployer"
 	managed      = "container"
 

@@ -13,6 +13,9 @@ import (
 // ForceCleanupAnnotation on a deploy item that is being deleted skips the run of the image with the operation DELETE.
 const ForceCleanupAnnotation = GroupName + "/force-cleanup"
 
+// DeployItemUIDLabel is on all objects of a deploy item, such as its pod. Its value is the UID of the deploy item.
+const DeployItemUIDLabel = "deployitem." + GroupName + "/uid"
+
 // ProviderConfiguration says which image to run.
 //
 // +kubebuilder:object:root=true
