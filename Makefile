@@ -56,18 +56,20 @@ RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal
 	./internal/deployer/... ./internal/fleet ./internal/gitprovider/... ./internal/loop ./internal/lru ./internal/manager/... ./internal/oci \
 	./internal/schema ./internal/shard ./internal/target ./internal/taskgroup ./internal/tenancy ./internal/template/spiff ./internal/web/... ./test/canary
 
-# Whole workloads under faults. "make test" runs one plan in thirty-two of a sample, each day others; test-all runs the whole sample, and
-# "make faults" every plan. BUDGET is the time after which no more plans are begun; each sweep is run in its folder, since go test then shows
+# Whole workloads under faults. "make test" runs one plan in sixty-four of a sample, each day others; test-all runs the whole sample, and
+# "make faults" every plan. Of tests that try very many cases, "make test" tries one case in CASES (internal/testkit/share). BUDGET is the time after which no more plans are begun; each sweep is run in its folder, since go test then shows
 # what it prints about plans that are left out.
 SWEEPS := ./test/faults ./test/faults/promotions
-SHARE  ?= 32
+SHARE  ?= 64
+CASES  ?= 4
 BUDGET ?= 0
 
 TEST_TIMEOUT = 40m
 # Tests wait for API servers as often as they compute, so more packages than there are processors are tested at once. Without what a
-# debugger needs, they are linked in two thirds of the time; with memory to spare, API servers start in two thirds of it.
+# debugger needs, they are linked in two thirds of the time; without garbage collection, in three quarters of that. A test that needs more
+# memory than the limit collects it, and so do API servers, which live longer (internal/testkit/apiserver).
 PACKAGES     = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
-GO_TEST      = GOGC=400 go test -p $(PACKAGES) -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
+GO_TEST      = GOGC=off GOMEMLIMIT=1GiB ESPALIER_TEST_SHARE=$(CASES) go test -p $(PACKAGES) -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
 # The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint.
 .PHONY: test
@@ -99,6 +101,7 @@ test-externals: externals ## Run the tests that need Gitea, Dex or Flux, which a
 
 .PHONY: test-all
 test-all: SHARE = 1
+test-all: CASES = 1
 test-all: test test-race test-externals optional-node-tests ## Run all tests, with the whole sample of the fault sweeps and under the race detector.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it. The race detector

@@ -8,6 +8,7 @@ import (
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/testkit/share"
 )
 
 type continuousRule func(installation.Observed, installation.Decision) bool
@@ -110,8 +111,8 @@ var continuousRules = map[string]continuousRule{
 }
 
 func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
-	seen := 0
-	everyContinuous(func(o installation.Observed) {
+	seen, cases := 0, share.Of()
+	everyContinuous(cases, func(o installation.Observed) {
 		seen++
 		d := installation.Decide(o)
 		for name, holds := range continuousRules {
@@ -130,7 +131,7 @@ func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
 			}
 		}
 	})
-	if seen < 300_000 {
+	if cases.Whole(seen) < 300_000 {
 		t.Errorf("only %d combinations", seen)
 	}
 }
@@ -138,7 +139,7 @@ func TestCON04_CON22_CON41_RulesHoldForAllFacts(t *testing.T) {
 // A pass always ends, and a second one directly after it has nothing to do: nothing turns in circles.
 func TestCON14_PassesEndAndAUnchangedWorldIsLeftAlone(t *testing.T) {
 	n := 0
-	everyContinuous(func(o installation.Observed) {
+	everyContinuous(share.Of(), func(o installation.Observed) {
 		wakes := !o.Finalizer && !o.Deleting || o.Operation == lsv1alpha1.OperationInterrupt ||
 			o.Deleting && o.Operation == lsv1alpha1.OperationAbort
 		if n++; n%23 != 0 || o.Updated || wakes {

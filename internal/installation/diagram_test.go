@@ -10,6 +10,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/installation"
 	"espalier.dev/internal/testkit/diagram"
+	"espalier.dev/internal/testkit/share"
 )
 
 var update = flag.Bool("update", false, "write the diagrams into the documentation")
@@ -38,7 +39,7 @@ func TestTheDiagramShowsWhatDecideDoesInTheContinuousFlow(t *testing.T) {
 		diagram.Nowhere,
 	}
 	d.Step(lsv1alpha1.PhaseDeleting, diagram.Nowhere, "")
-	everyContinuous(func(o installation.Observed) {
+	everyContinuous(share.All(), func(o installation.Observed) {
 		impossible := o.Phase == lsv1alpha1.PhaseDeleting && !o.Deleting || o.Phase == lsv1alpha1.PhaseInit
 		if decided := afterExports(o); decided.Next != "" && !impossible {
 			d.Step(o.Phase, decided.Next, "")

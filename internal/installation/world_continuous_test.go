@@ -9,6 +9,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/failure"
 	"espalier.dev/internal/installation"
+	"espalier.dev/internal/testkit/share"
 )
 
 var operations = []lsv1alpha1.Operation{
@@ -84,6 +85,8 @@ var errMissing = error(&failure.Wait{Reason: lsv1alpha1.ReasonWaitingForImports,
 
 const switches = 11
 
+var oneStuck = map[string]bool{"stuck": true}
+
 func facts(bits int, o installation.Observed) installation.Observed {
 	on := func(bit int) bool { return bits&(1<<bit) != 0 }
 	o.Deleting, o.Finalizer, o.Ignored, o.Changed, o.Entered, o.Updated = on(0), on(1), on(2), on(3), on(4), on(5)
@@ -98,7 +101,7 @@ func facts(bits int, o installation.Observed) installation.Observed {
 		o.Chosen = lsv1alpha1.FlowJob
 	}
 	// Whichever child has this name waits for another one that has failed.
-	o.Stuck = map[string]bool{"stuck": true}
+	o.Stuck = oneStuck
 	o.FlowOnly = on(10) && o.Phase.IsCompleted() && !o.Changed
 	o.Own = on(9) && (o.Phase == lsv1alpha1.PhaseFailed || o.Phase == lsv1alpha1.PhaseAborted)
 	return o
@@ -120,13 +123,16 @@ func telling(bits int, o installation.Observed) bool {
 	}
 }
 
-// everyContinuous calls with all combinations of facts.
-func everyContinuous(call func(installation.Observed)) {
+// everyContinuous calls with combinations of facts: those of the given cases.
+func everyContinuous(cases *share.Cases, call func(installation.Observed)) {
 	for _, phase := range everyPhase {
 		for _, operation := range operations {
 			for _, family := range broods {
 				for _, around := range surroundings {
 					for bits := range 1 << switches {
+						if !cases.Try() {
+							continue
+						}
 						o := around
 						o.Operation, o.Phase, o.Children = operation, phase, family
 						if o = facts(bits, o); telling(bits, o) {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	pipelines "espalier.dev/api/pipelines/v1alpha1"
+	"espalier.dev/internal/testkit/share"
 )
 
 // life is a whole world that goes on: the stored pipeline, a controller that can crash, a Git server, and people and Flux who do
@@ -300,8 +301,11 @@ func TestPIP20_CrashBetweenAnyTwoStepsDoesNoHarm(t *testing.T) {
 			calm := newLife(t, -1)
 			prepare(calm)
 			walkThrough(calm)
-			fuse := 0
+			fuse, cases := 0, share.Of()
 			for ; fuse < 400; fuse++ {
+				if !cases.Try() {
+					continue
+				}
 				l := newLife(t, fuse)
 				prepare(l)
 				walkThrough(l)
@@ -480,7 +484,11 @@ func (l *life) approveSome(c chance) {
 // Whatever happens, no two pull requests are open for one environment, what is promoted was seen healthy, passes end, and once
 // everybody does their part again, the newest revision gets everywhere.
 func TestPIP20_NothingThatHappensDoesHarm(t *testing.T) {
+	cases := share.Of()
 	for seed := range uint64(150) {
+		if !cases.Try() {
+			continue
+		}
 		c := chance{rand.New(rand.NewPCG(seed, 7))}
 		l := newLife(t, -1)
 		l.wild = true

@@ -20,6 +20,9 @@ const (
 	defaultStartLimit = 6 * time.Minute
 )
 
+// memory lets a server start with little garbage collection, whatever the tests themselves run with.
+var memory = []string{"GOGC=400", "GOMEMLIMIT=off"}
+
 // Options say how to run one API server.
 type Options struct {
 	Binary             string // path of the executable, from program.APIServer
@@ -59,7 +62,7 @@ func Start(ctx context.Context, options Options) (*Process, error) {
 	p := &Process{ready: make(chan struct{}), startLimit: cmp.Or(options.startLimit, defaultStartLimit)}
 	var announced sync.Once
 	process, err := program.Start(program.Command{
-		Title: "the API server", Binary: options.Binary, Arguments: options.arguments(), StopLimit: options.stopLimit,
+		Title: "the API server", Binary: options.Binary, Arguments: options.arguments(), Env: memory, StopLimit: options.stopLimit,
 		Notice: func(line string) {
 			if strings.HasPrefix(line, readyPrefix) {
 				announced.Do(func() { close(p.ready) })

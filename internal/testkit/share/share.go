@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package share lets tests with very many cases try a part of them: "make test" tries a few, each day others, and "make test-all" and
+// plain "go test" try all.
+package share
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Variable names the environment variable that makes tests try one case in as many as it says.
+const Variable = "ESPALIER_TEST_SHARE"
+
+// Cases tells which cases of a test to try. They are drawn at random, because cases that are counted in steps have facts in common.
+type Cases struct {
+	of     int
+	chance *rand.Rand
+}
+
+// All tries all cases.
+func All() *Cases { return &Cases{of: 1} }
+
+// Of begins to count the cases of a test. It panics if the variable is not a number of at least 1, so that no typo passes for success.
+func Of() *Cases {
+	value := os.Getenv(Variable)
+	if value == "" {
+		return All()
+	}
+	of, err := strconv.Atoi(value)
+	if err != nil || of < 1 {
+		panic(Variable + "=" + value + ": write a number of at least 1")
+	}
+	return &Cases{of: of, chance: rand.New(rand.NewPCG(uint64(time.Now().YearDay()), 0))}
+}
+
+// Try reports whether to try the next case.
+func (c *Cases) Try() bool { return c.of == 1 || c.chance.IntN(c.of) == 0 }
+
+// Whole estimates how many cases there are if so many of them were tried.
+func (c *Cases) Whole(tried int) int { return tried * c.of }
