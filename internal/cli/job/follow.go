@@ -10,8 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"espalier.dev/internal/cli"
 )
 
 // stream is what is known of the log of one container.
@@ -49,7 +47,7 @@ type follower struct {
 }
 
 // follow prints lines as they come until the job has finished and all containers have ended, or the context ends.
-func (s *session) follow(parent context.Context, all *found) error {
+func (s *session) follow(parent context.Context, all *found) {
 	ctx, cancel := context.WithCancel(parent)
 	f := &follower{session: s, streams: map[string]*stream{}, endings: make(chan ending)}
 	defer f.readers.Wait()
@@ -64,33 +62,27 @@ func (s *session) follow(parent context.Context, all *found) error {
 			continue
 		case <-search.C:
 		case <-ctx.Done():
-			return nil
+			return
 		}
-		if err := f.search(ctx, all); err != nil {
-			return err
-		}
+		f.search(ctx, all)
 		f.open(ctx, all)
 	}
-	return nil
 }
 
-// search looks for pods again. A cluster that does not answer may do so the next time; only an object that is gone, or may not be seen any
-// more, ends the command.
-func (f *follower) search(ctx context.Context, all *found) error {
+// search looks for pods again. A cluster that does not answer may do so the next time. If the object is gone, so is its job.
+func (f *follower) search(ctx context.Context, all *found) {
 	next, err := f.finder.find(ctx)
-	var problem *cli.Problem
 	switch {
 	case ctx.Err() != nil:
-		return nil
-	case errors.As(err, &problem) && problem.Code == cli.ExitNotFound:
-		return err
+	case errors.Is(err, errGone):
+		f.note(f.options.name + " is gone")
+		all.finished, all.starting = true, nil
 	case err != nil:
 		f.note(fmt.Sprintf("cannot look for new pods, and tries again: %v", err))
-		return nil
+	default:
+		f.complain(next.problems...)
+		*all = *next
 	}
-	f.complain(next.problems...)
-	*all = *next
-	return nil
 }
 
 // over reports whether nothing more will come.
@@ -141,16 +133,19 @@ func (f *follower) open(ctx context.Context, all *found) {
 		}
 		known.open, known.restarts = true, from.status.RestartCount
 		resume := known.last
-		f.readers.Go(func() {
-			last, err := f.read(ctx, from, resume, func(l line) error { return f.print(from, l) })
-			if err != nil && ctx.Err() == nil && !f.isBroken() {
-				f.failed(from, err)
-			}
-			select {
-			case f.endings <- ending{key: from.key(), last: last, err: err, final: !from.running()}:
-			case <-ctx.Done():
-			}
-		})
+		f.readers.Go(func() { f.readToEnd(ctx, from, resume) })
+	}
+}
+
+// readToEnd prints the lines of a log after a time until its end, and tells that it has ended.
+func (f *follower) readToEnd(ctx context.Context, from source, resume time.Time) {
+	last, err := f.read(ctx, from, resume, func(l line) error { return f.print(from, l) })
+	if err != nil && ctx.Err() == nil && !f.isBroken() {
+		f.failed(from, err)
+	}
+	select {
+	case f.endings <- ending{key: from.key(), last: last, err: err, final: !from.running()}:
+	case <-ctx.Done():
 	}
 }
 

@@ -29,14 +29,19 @@ type logsOptions struct {
 	since  time.Duration
 	tail   int64
 	name   string
+	// patience is how long a log may keep its reader waiting, for an answer or, unless it is followed, for the next line.
+	patience time.Duration
 }
+
+// patience is enough for the API server to find out that a node does not answer.
+const patience = time.Minute
 
 // everyLine is the value of --tail that leaves nothing out.
 const everyLine = -1
 
 // NewLogs returns the command "espalier logs".
 func NewLogs(env cli.Environment) *cobra.Command {
-	opts := logsOptions{env: env}
+	opts := logsOptions{env: env, patience: patience}
 	cmd := &cobra.Command{
 		Use:   "logs NAME",
 		Short: "Show the logs of all pods of an installation",
@@ -96,21 +101,24 @@ func (o logsOptions) run(parent context.Context, sinceGiven bool) error {
 	}
 	defer finder.targets.Close()
 	found, err := finder.find(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, errGone):
+		return finder.notFound()
+	case err != nil:
 		return err
 	}
 	finder.targets.Quiet()
 	session := newSession(o, finder)
 	session.complain(found.problems...)
 	if o.follow {
-		err = session.follow(ctx, found)
+		session.follow(ctx, found)
 	} else {
 		session.merge(ctx, found)
 	}
 	if ctx.Err() != nil {
 		return &cli.CodedError{Code: cli.ExitDetached}
 	}
-	return session.conclude(found, err)
+	return session.conclude(found)
 }
 
 func (o logsOptions) finder(kind objecttree.Kind, name string) (*finder, error) {
@@ -140,7 +148,7 @@ func (f *finder) notFound() error {
 		return access.NotFound(namespace, f.name)
 	}
 	return &cli.Problem{
-		Code: cli.ExitNotFound, What: fmt.Sprintf("%s %s does not exist", strings.ToLower(string(f.kind)), f.name), Where: access.Where(namespace),
-		Next: []string{access.Suggest(namespace, "tree")},
+		Code: cli.ExitNotFound, What: fmt.Sprintf("%s %s does not exist", strings.ToLower(string(f.kind)), f.name),
+		Where: access.Where(namespace), Next: []string{access.Suggest(namespace, "tree")},
 	}
 }

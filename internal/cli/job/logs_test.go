@@ -154,9 +154,9 @@ func newLogStage(t *testing.T) *logStage {
 
 // inventory is what a deployer records that has deployed an object, a ConfigMap and a Secret.
 func (s *logStage) inventory(kind, name string) *runtime.RawExtension {
-	return &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"apiVersion":"manifest.deployer.landscaper.gardener.cloud/v1alpha2","kind":"ProviderStatus",`+
-		`"managedResources":[{"resource":{"apiVersion":"apps/v1","kind":%q,"namespace":%q,"name":%q}},`+
-		`{"resource":{"apiVersion":"v1","kind":"Secret","namespace":%q,"name":"password"}}]}`, kind, s.namespace, name, s.namespace)}
+	return &runtime.RawExtension{Raw: fmt.Appendf(nil,
+		`{"apiVersion":"manifest.deployer.landscaper.gardener.cloud/v1alpha2","kind":"ProviderStatus",`+`"managedResources":[{"resource":{"apiVersion":"apps/v1","kind":%q,"namespace":%q,"name":%q}},`+
+			`{"resource":{"apiVersion":"v1","kind":"Secret","namespace":%q,"name":"password"}}]}`, kind, s.namespace, name, s.namespace)}
 }
 
 // createWorkload creates a Deployment with a ReplicaSet, and a pod of somebody else with the same labels.
@@ -255,6 +255,7 @@ func TestLogsOfAJob(t *testing.T) {
 		"[web <namespace>/web-0/nginx] GET / 200",
 		"[migrate <namespace>/migrate-0/wait] stored",
 	}
+	const older = "[web <namespace>/web-0/nginx] long before the job"
 	const starting = "web <namespace>/web-1/nginx has not started: ImagePullBackOff\n"
 	for name, test := range map[string]struct {
 		args   []string
@@ -266,7 +267,7 @@ func TestLogsOfAJob(t *testing.T) {
 		"of a container item": {[]string{"deployitem/shop-migrate"}, []string{all[0], all[2], all[3], all[5]}, ""},
 		"of manifests":        {[]string{"deployitem/shop-web"}, []string{all[1], all[4]}, starting},
 		"the last lines":      {[]string{"shop", "--tail", "1"}, []string{all[0], all[3], all[4], all[5]}, starting},
-		"older ones":          {[]string{"deployitem/shop-web", "--since", "96h"}, []string{"[web <namespace>/web-0/nginx] long before the job", all[1], all[4]}, starting},
+		"older ones":          {[]string{"deployitem/shop-web", "--since", "96h"}, []string{older, all[1], all[4]}, starting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.logs(nil, test.args...)
@@ -307,7 +308,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}
 	allow(t, s.server, s.namespace, lsv1alpha1.GroupName, "installations", "executions", "deployitems")
 	refused := s.logs(nil, "deployitem/shop-migrate", "--as", visitor)
-	if refused.Code != cli.ExitError || refused.Stdout != "" || !strings.Contains(refused.Stderr, "cannot find the pods of deploy item shop-migrate: pods is forbidden") {
+	if refused.Code != cli.ExitError || refused.Stdout != "" ||
+		!strings.Contains(refused.Stderr, "cannot find the pods of deploy item shop-migrate: pods is forbidden") {
 		t.Errorf("who may not list pods: exit code %d:\n%s%s", refused.Code, refused.Stdout, refused.Stderr)
 	}
 	fresh := testkit.Installation(s.namespace, "fresh").Build()
@@ -368,6 +370,18 @@ func TestLogsAreFollowed(t *testing.T) {
 	other.Interrupt()
 	if left := other.Wait(t); left.Code != cli.ExitDetached {
 		t.Errorf("after Ctrl-C: exit code %d:\n%s%s", left.Code, left.Stdout, left.Stderr)
+	}
+
+	// The installation goes while somebody reads.
+	fresh := testkit.Installation(s.namespace, "fresh").Build()
+	fresh.Status.RunStatus = clitest.Status(lsv1alpha1.PhaseProgressing, minutes(2, 1, -1, -1))
+	clitest.Store(t, s.server, fresh)
+	last := clitest.Start(t, s.server, s.namespace, clitest.Call{Command: job.NewLogs, Args: []string{"fresh", "-f"}})
+	if err := s.server.Client().Delete(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	if gone := last.Wait(t); gone.Code != cli.ExitOK && gone.Code != cli.ExitNotFound { // The latter if it went before the command began.
+		t.Errorf("of an installation that went: exit code %d:\n%s%s", gone.Code, gone.Stdout, gone.Stderr)
 	}
 
 	// The job ends, and with it all containers.

@@ -5,6 +5,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -73,6 +74,9 @@ type finder struct {
 	name       string
 }
 
+// errGone says that the object does not exist.
+var errGone = errors.New("it does not exist")
+
 // find looks for pods. What stands in the way of some of them is told as a problem.
 func (f *finder) find(ctx context.Context) (*found, error) {
 	namespace := f.connection.Namespace
@@ -82,7 +86,7 @@ func (f *finder) find(ctx context.Context) (*found, error) {
 	}
 	node := objects.Forest().Find(f.kind, namespace, f.name)
 	if node == nil {
-		return nil, f.notFound()
+		return nil, errGone
 	}
 	all := &found{finished: !slices.Contains([]objecttree.State{objecttree.Running, objecttree.Requested, objecttree.Pending}, node.State())}
 	if run := view.RunOf(node); run.Start != nil {

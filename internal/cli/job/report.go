@@ -221,7 +221,7 @@ func (r report) table(columns []string, zone *time.Location) display.Table {
 	for _, o := range r.Objects {
 		waited, worked := "-", "-"
 		if o.Start != nil {
-			waited, worked = short(o.waited()), short(o.length()-o.waited())
+			waited, worked = short(o.waited()), short(max(0, o.length()-o.waited()))
 		}
 		cells := map[string]display.Cell{
 			"OBJECT": {Text: o.title()},

@@ -6,6 +6,7 @@ package job
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,17 +114,30 @@ func (s *session) opening(from source, resume time.Time) *corev1.PodLogOptions {
 }
 
 // read passes on the lines of a log after a time until it ends, the reader has enough or the context ends. It returns the time of the last
-// one.
-func (s *session) read(ctx context.Context, from source, resume time.Time, take func(line) error) (last time.Time, err error) {
+// one. A cluster that does not answer must not hold up the others, so that there is a limit, except for logs that are followed: nodes do
+// not answer before there is a line.
+func (s *session) read(parent context.Context, from source, resume time.Time, take func(line) error) (last time.Time, err error) {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	limit := time.AfterFunc(s.options.patience, func() { cancel(fmt.Errorf("timed out after %s waiting for an answer", s.options.patience)) })
+	defer limit.Stop()
+	wait := func() {
+		if limit.Stop(); !s.options.follow {
+			limit.Reset(s.options.patience)
+		}
+	}
+	wait()
 	last = resume
 	stream, err := from.pods.Pods(from.pod.Namespace).GetLogs(from.pod.Name, s.opening(from, resume)).Stream(ctx)
 	if err != nil {
-		return last, err
+		return last, cmp.Or(context.Cause(ctx), err)
 	}
 	defer func() { _ = stream.Close() }() // What matters was read.
 	reader := bufio.NewReaderSize(stream, maxLine)
 	for {
+		wait()
 		text, err := reader.ReadSlice('\n')
+		limit.Stop() // Whoever takes the line may wait for other logs.
 		next := lineOf(text, last)
 		known := !resume.IsZero() && !next.at.After(resume) // The API knows seconds only, and so tells some lines again.
 		if len(text) > 0 && !known {
@@ -136,7 +150,7 @@ func (s *session) read(ctx context.Context, from source, resume time.Time, take 
 		case errors.Is(err, io.EOF):
 			return last, nil
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			return last, err
+			return last, cmp.Or(context.Cause(ctx), err)
 		}
 	}
 }
@@ -237,13 +251,11 @@ func inOrder(streams []chan line) func(yield func(taken) bool) {
 }
 
 // conclude says how the command ends: with an error if something could not be read.
-func (s *session) conclude(all *found, err error) error {
+func (s *session) conclude(all *found) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	access, namespace := s.options.access, s.finder.connection.Namespace
 	switch {
-	case err != nil:
-		return err
 	case s.broken != nil:
 		return s.broken
 	case s.incomplete:

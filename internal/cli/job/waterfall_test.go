@@ -56,7 +56,10 @@ func shopReport() report {
 	add(1, "DeployItem/last", "Pending", objecttree.Pending, nil)
 	r.Events = []event{
 		{Time: noon, Kind: "Installation", Name: "shop", Reason: "Init", Count: 1},
-		{Time: noon.Add(13 * time.Hour), Kind: "DeployItem", Name: "mail", Reason: "Failed", Message: "no \x1b[31mroute\nto host", Count: 3, bad: true},
+		{
+			Time: noon.Add(13 * time.Hour), Kind: "DeployItem", Name: "mail", Reason: "Failed",
+			Message: "no \x1b[31mroute\nto host", Count: 3, bad: true,
+		},
 	}
 	return r
 }

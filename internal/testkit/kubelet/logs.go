@@ -32,8 +32,8 @@ type LogRequest struct {
 	Since time.Time
 }
 
-// ServeLogs plays the kubelet of a node as far as logs are concerned, until the test ends. It returns the name of the node; the API server asks
-// it for the logs of the pods that have this node. An error of the function becomes the answer, unless something was written.
+// ServeLogs plays the kubelet of a node as far as logs are concerned, until the test ends. It returns the name of the node; the API server
+// asks it for the logs of the pods that have this node. An error of the function becomes the answer, unless something was written.
 func ServeLogs(t testing.TB, config *rest.Config, serve func(w io.Writer, request LogRequest) error) (node string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
