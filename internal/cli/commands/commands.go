@@ -13,6 +13,7 @@ import (
 	"espalier.dev/internal/cli/deployer"
 	"espalier.dev/internal/cli/export"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/inventory"
 	"espalier.dev/internal/cli/job"
 	"espalier.dev/internal/cli/migrate"
 	"espalier.dev/internal/cli/pipeline"
@@ -28,7 +29,7 @@ import (
 // ForInstallations returns the commands that show and steer installations.
 func ForInstallations(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
-		get.New(env), tree.New(env), why.New(env), job.NewTimeline(env), job.NewLogs(env),
+		get.New(env), tree.New(env), why.New(env), inventory.New(env), inventory.NewTrace(env), job.NewTimeline(env), job.NewLogs(env),
 		request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
 		export.New(env),
 	}
