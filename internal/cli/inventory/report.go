@@ -127,7 +127,7 @@ func (l link) details() string {
 	if l.BlueprintRevision != "" {
 		told = append(told, "at "+l.BlueprintRevision)
 	}
-	return display.Clean(strings.Join(told, ", "))
+	return strings.Join(told, ", ")
 }
 
 // lines are the report for people.
@@ -174,19 +174,28 @@ func (r *report) headline() string {
 }
 
 func (r *report) table() display.Table {
-	table := display.Table{Header: []string{"OBJECT", "NAMESPACE", "PHASE", "JOB", "DETAILS"}}
+	table := display.Table{Header: []string{"OBJECT", "PHASE", "JOB", "DETAILS"}}
+	last := ""
+	// A namespace is told where it changes.
+	inNamespace := func(namespace, details string) display.Cell {
+		if namespace != last && namespace != "" {
+			details = strings.TrimSuffix("namespace "+namespace+", "+details, ", ")
+		}
+		last = namespace
+		return display.Cell{Text: display.Clean(details)}
+	}
 	for _, o := range append([]liveView{r.Object}, r.Owners...) {
 		if len(r.Chain) > 0 && isLink(r.Chain[0], o) {
 			continue
 		}
 		table.Rows = append(table.Rows, []display.Cell{
-			display.OrDash(o.Kind + "/" + o.Name), display.OrDash(o.Namespace), display.OrDash(""), display.OrDash(""), {},
+			display.OrDash(o.Kind + "/" + o.Name), display.OrDash(""), display.OrDash(""), inNamespace(o.Namespace, ""),
 		})
 	}
 	for _, l := range r.Chain {
 		table.Rows = append(table.Rows, []display.Cell{
-			display.OrDash(l.node.Title()), display.OrDash(l.Namespace), display.PhaseCell(l.node),
-			display.OrDash(display.ShortJob(l.JobID)), {Text: l.details()},
+			display.OrDash(l.node.Title()), display.PhaseCell(l.node), display.OrDash(display.ShortJob(l.JobID)),
+			inNamespace(l.Namespace, l.details()),
 		})
 	}
 	return table

@@ -5,7 +5,6 @@ package inventory_test
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -233,12 +232,12 @@ func TestTraceToAPromotion(t *testing.T) {
 	if got.Code != cli.ExitOK || got.Stderr != "" {
 		t.Errorf("exit code %d, stderr %q", got.Code, got.Stderr)
 	}
-	testkit.Golden(t, "promotion", narrow(got.Stdout))
+	testkit.Golden(t, "promotion", got.Stdout)
 	flux := w.run(inventory.NewTrace, "cm/flux")
 	if flux.Code != cli.ExitOK || flux.Stderr != "" {
 		t.Errorf("exit code %d, stderr %q", flux.Code, flux.Stderr)
 	}
-	testkit.Golden(t, "flux", narrow(flux.Stdout))
+	testkit.Golden(t, "flux", flux.Stdout)
 
 	found := w.trace("deployitem/shop-page")
 	if len(found.Origins) != 2 || found.Origins[0].Revision != "1.2.0" && found.Origins[1].Revision != "1.2.0" {
@@ -272,11 +271,6 @@ func (w *world) containers(item *lsv1alpha1.DeployItem) {
 		w.Errorf("what an earlier deploy item has left: %+v", got)
 	}
 }
-
-// narrow takes away what depends on the length of the namespace's name.
-func narrow(text string) string { return gaps.ReplaceAllString(text, "   ") }
-
-var gaps = regexp.MustCompile(` {3,}`)
 
 // line is a pipeline that has promoted revision 1.2.0 of an application to the world by a pull request. Another one waits.
 func (w *world) line(name, kind, apiVersion string) *pipelines.Pipeline {
