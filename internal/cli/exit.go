@@ -26,9 +26,9 @@ const (
 )
 
 // ExitCodesHelp is the part of a help text that explains the exit codes.
-const ExitCodesHelp = `Exit codes: 0 success; 1 wrong usage or another error; 2 the job has ended, but
-failed; 3 the time was up while the job went on; 4 somebody has to act before anything
-happens; 5 not found or not allowed; 130 detached with Ctrl-C.`
+const ExitCodesHelp = `Exit codes: 0 success; 1 wrong usage or another error; 2 the job failed; 3 timed out
+before the job finished; 4 somebody must act first; 5 not found or not permitted;
+130 detached with Ctrl-C.`
 
 // gravity orders exit codes for commands that deal with several objects: the first that occurred counts.
 var gravity = []int{ExitDetached, ExitError, ExitNotFound, ExitFailed, ExitNeedsSomebody, ExitTimeout, ExitOK}

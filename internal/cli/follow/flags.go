@@ -34,7 +34,7 @@ var formats = []display.Format{display.FormatText, display.FormatName, display.F
 // AddWaitFlags adds the flags of a command that always waits.
 func AddWaitFlags(cmd *cobra.Command, env cli.Environment, access *connect.Access) *Flags {
 	f := &Flags{env: env, access: access, wait: true, format: display.AddFormatFlag(cmd, formats...)}
-	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait; 0 means without limit")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait; 0 for no limit")
 	return f
 }
 
@@ -42,7 +42,7 @@ func AddWaitFlags(cmd *cobra.Command, env cli.Environment, access *connect.Acces
 func AddStartFlags(cmd *cobra.Command, env cli.Environment, access *connect.Access, what string) *Flags {
 	f := &Flags{env: env, access: access, format: display.AddFormatFlag(cmd, formats...)}
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until "+what)
-	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 means without limit")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 for no limit")
 	return f
 }
 

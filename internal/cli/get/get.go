@@ -35,16 +35,17 @@ func New(env cli.Environment) *cobra.Command {
 		Use:   "get [NAME...]",
 		Short: "List installations with phase and progress",
 		Long: `List installations: the phase, how many of the deploy items below have finished, and
-what is wrong or waited for. Without NAME, all root installations of the namespace.
+what is wrong or what they wait for. Without NAME, all root installations of the
+namespace.
 
-The phase is that of the status, except for these words: NotStarted (it never had a
-job), Requested (a job was asked for and has not begun), Pending (the job of the tree
-has not come here), Triggered (it has, and work on it has not begun).
+The phase is that of the status, or one of these words: NotStarted (it never had a job),
+Requested (a job is requested and has not started), Pending (the job of the tree has not
+reached it), Triggered (the job has reached it, and work has not started).
 
 -o json and -o yaml print the objects themselves.
 
 "espalier get targetsyncs [NAME...]" lists TargetSyncs instead: whether their Targets
-are as the source wants them, and what is wrong.
+match the source, and what is wrong.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier get
@@ -65,7 +66,7 @@ are as the source wants them, and what is wrong.
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&opts.selector, "selector", "l", "", "only installations with these labels, such as team=shop")
-	flags.BoolVar(&opts.nested, "nested", false, "list nested installations, too")
+	flags.BoolVar(&opts.nested, "nested", false, "include nested installations")
 	opts.format = display.AddFormatFlag(
 		cmd,
 		display.FormatTable,

@@ -35,21 +35,21 @@ func NewTimeline(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "timeline NAME",
 		Short: "Show what happened when in the job of an installation",
-		Long: `Show what happened when in the current job of an installation, or in its last one: when
-each installation, execution and deploy item of the tree began and ended, how long it
-waited and worked, and the events of the job in their order. On a terminal, bars show the
-same as a waterfall: ` + "`·`" + ` waits, ` + "`░`" + ` prepares, ` + "`█`" + ` works.
+		Long: `Show what happened when in the current or last job of an installation: when each
+installation, execution and deploy item of the tree started and ended, how long it waited
+and worked, and the events of the job in order. In a terminal, bars show the same as a
+waterfall: ` + "`·`" + ` waits, ` + "`░`" + ` prepares, ` + "`█`" + ` works.
 
-In the continuous flow, which has no jobs, it is the last run of the installation, and the
-first line names the generation of the spec that it is about. Each object below shows its
-own last run.
+In the continuous flow, which has no jobs, the command shows the last run of the
+installation, and the first line names the generation of the spec. Each object below shows
+its own last run.
 
-Times come from the status of the objects. Kubernetes keeps events for an hour unless it
-is told otherwise; of what was dropped, the statuses remember when an object got the job,
-how it ended, and what is wrong.
+Times come from the status of the objects. Kubernetes keeps events for an hour by default;
+for older ones, the statuses record when an object got the job, how it ended, and what is
+wrong.
 
-Times are those of the local time zone; --utc shows UTC. -o json and -o yaml print the
-same facts for programs, always in UTC.
+Times are in the local time zone; --utc shows UTC. -o json and -o yaml print the same facts
+for programs, always in UTC.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier timeline shop

@@ -32,8 +32,8 @@ func newGet(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [NAME...]",
 		Short: "List pipelines",
-		Long: `List pipelines: the revision that goes through, how many environments it has reached,
-and what it waits for. Without NAME, all pipelines of the namespace.
+		Long: `List pipelines: the current revision, how many environments it has reached, and what it
+waits for. Without NAME, all pipelines of the namespace.
 
 -o json and -o yaml print the objects themselves.
 

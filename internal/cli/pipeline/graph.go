@@ -30,8 +30,8 @@ func newGraph(env cli.Environment) *cobra.Command {
 		Use:   "graph NAME",
 		Short: "Draw a pipeline",
 		Long: `Draw the environments of a pipeline with their targets, the revisions that those run,
-and the promotions between them: as text, as a picture that browsers show (-o svg), or
-in the languages of Mermaid and Graphviz.`,
+and the promotions between them: as text, as a picture for browsers (-o svg), or for
+Mermaid and Graphviz.`,
 		Example: `  espalier pipeline graph shop
   espalier pipeline graph shop -o svg > shop.svg`,
 		Args: cobra.ExactArgs(1),

@@ -39,9 +39,9 @@ func newHistory(env cli.Environment) *cobra.Command {
 	return s.complete(&cobra.Command{
 		Use:   "history NAME [ENVIRONMENT]",
 		Short: "List the promotions of a pipeline",
-		Long: `List the promotions to the environments of a pipeline, or to one of them, the newest
-first: the current one, and those before it that the Pipeline remembers, at most ten for
-each environment.`,
+		Long: `List the promotions to the environments of a pipeline, or to one of them, newest first:
+the current one, and the earlier ones that the Pipeline records, at most ten per
+environment.`,
 		Example: `  espalier pipeline history shop
   espalier pipeline history shop production -o yaml`,
 		Args: cobra.RangeArgs(1, 2),

@@ -25,7 +25,7 @@ func New(env cli.Environment) *cobra.Command {
 		Short:   "Show pipelines: where revisions are, and what they wait for",
 		Long: `Show pipelines: where revisions are, what they wait for, and how they got there.
 
-To decide on promotions, there are the commands approve, reject, promote, retry and hold.
+To decide on promotions, use the commands approve, reject, promote, retry and hold.
 
 ` + cli.ExitCodesHelp,
 		Example: `  espalier pipeline get

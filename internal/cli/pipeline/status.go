@@ -22,17 +22,16 @@ func newStatus(env cli.Environment) *cobra.Command {
 		Use:   "status NAME",
 		Short: "Show the environments of a pipeline",
 		Long: `Show the environments of a pipeline: how many targets are healthy, at which revision,
-what the current or last promotion to the environment has come to, and what is waited
-for.
+the state of the current or last promotion to the environment, and what it waits for.
 
-With --exit-code the exit code is 0 if the revision has reached all environments, 2 if a
-promotion has come to a bad end, 4 if somebody has to act, and otherwise 3.`,
+With --exit-code, the exit code is 0 if the revision has reached all environments, 2 if a
+promotion has failed, 4 if somebody must act, and otherwise 3.`,
 		Example: `  espalier pipeline status shop
   espalier pipeline status shop --exit-code >/dev/null
   espalier pipeline status shop -o json`,
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().BoolVar(&tell, "exit-code", false, "tell by the exit code how the pipeline stands")
+	cmd.Flags().BoolVar(&tell, "exit-code", false, "report the state of the pipeline as exit code")
 	s := &showing{env: env}
 	s.print = func(printer display.Printer, p subject, format display.Format) error {
 		v := viewOf(p.Pipeline, env.Now())

@@ -30,14 +30,14 @@ func newWhy(env cli.Environment) *cobra.Command {
 	}
 	return s.complete(&cobra.Command{
 		Use:   "why NAME",
-		Short: "Say why a revision does not go on",
-		Long: `Say why a revision does not go on in a pipeline. The first line names the environment,
-the reason and what to know about it; then come all environments, and what to do. If a
-reference into another namespace is not permitted, the ReferenceGrant that permits it is
-printed, ready to be applied there.
+		Short: "Explain why a revision does not progress",
+		Long: `Explain why a revision does not progress in a pipeline. The first line names the
+environment, the reason and the details; all environments, and what to do, follow. If a
+reference into another namespace is not permitted, the command prints the missing
+ReferenceGrant, ready to be applied there.
 
-It asks the function by which the controller decides. It changes nothing, and its exit
-code is 0 whatever the answer is.`,
+The command calls the same decision function as the controller. It changes nothing, and
+its exit code is 0 whatever the answer is.`,
 		Example: `  espalier pipeline why shop
   espalier pipeline why shop -o json`,
 		Args: cobra.ExactArgs(1),

@@ -38,12 +38,12 @@ const defaultTimeout = time.Minute
 
 const sharedHelp = `
 
-The decision counts for one revision: the one that is to be promoted to the environment
-now, or --revision. If another one has taken over meanwhile, nothing happens. The
-Pipeline records who decided, and the message.
+The decision is valid for one revision: the one to be promoted to the environment now, or
+--revision. If another one has superseded it meanwhile, nothing happens. The Pipeline
+records who decided, and the message.
 
-With --wait the command waits until the controllers have answered; the exit code is 2 if
-they refuse.`
+With --wait, the command waits until the controllers have answered; the exit code is 2 if
+they reject the decision.`
 
 func (d decision) command(env cli.Environment) *cobra.Command {
 	opts := &options{decision: d, env: env}
@@ -55,10 +55,10 @@ func (d decision) command(env cli.Environment) *cobra.Command {
 		Args:    cobra.ExactArgs(2),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.revision, "revision", "", "the revision that is meant (default: the one that is to be promoted now)")
+	flags.StringVar(&opts.revision, "revision", "", "the revision (default: the one to be promoted now)")
 	flags.StringVarP(&opts.message, "message", "m", "", "why, for those who read it later")
 	flags.BoolVar(&opts.wait, "wait", false, "wait until the controllers have answered")
-	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 means without limit")
+	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait with --wait; 0 for no limit")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = opts.access.CompletePipelines(true)

@@ -19,34 +19,32 @@ type decision struct {
 var decisions = []decision{
 	{
 		action: pipelines.RequestApprove,
-		short:  "Approve a promotion that waits for it",
-		long: `Approve the promotion to an environment of a pipeline, if that waits for approval. Soak
-times and windows still hold it; "espalier promote" does not wait for them.`,
+		short:  "Approve a promotion that waits for approval",
+		long: `Approve the promotion to an environment of a pipeline that waits for approval. Soak times
+and windows still hold it; "espalier promote" ignores them.`,
 		example: `  espalier approve shop production
   espalier approve shop production --revision 1.2.3 -m "checked with Jo" --wait`,
 	},
 	{
 		action: pipelines.RequestReject,
-		short:  "Reject a promotion that has not begun",
-		long: `Reject the promotion to an environment of a pipeline. That revision does not get there,
-unless somebody asks for a retry; the next one is a new question.`,
+		short:  "Reject a promotion that has not started",
+		long: `Reject the promotion to an environment of a pipeline. That revision is not promoted unless
+somebody requests a retry; the next revision needs a new decision.`,
 		example: `  espalier reject shop production -m "breaks the checkout"`,
 	},
 	{
 		action: pipelines.RequestPromote,
 		short:  "Promote now, without waiting for soak times and windows",
-		long: `Promote to an environment of a pipeline now. It counts as approval, and neither the soak
-time of the environment before nor windows hold it. What is suspended or held by
-somebody stays held.`,
+		long: `Promote to an environment of a pipeline now. This counts as an approval, and ignores the
+soak time of the previous environment and windows, but not suspension and holds.`,
 		example: `  espalier promote shop production -m "urgent fix" --wait`,
 	},
 	{
 		action: pipelines.RequestRetry,
-		short:  "Try a promotion again that came to no good end",
-		long: `Begin a promotion again that has failed, was rejected, whose pull request was closed
-without merging, that was rolled back or does not arrive. Unless it has merely failed,
-it is a new promotion of the same revision: it gets a pull request of its own and needs an
-approval of its own.`,
+		short:  "Retry a failed or rejected promotion",
+		long: `Retry a promotion that failed, was rejected or rolled back, whose pull request was closed
+without merging, or that does not arrive. Unless it only failed, this is a new promotion
+of the same revision, with its own pull request, and needs its own approval.`,
 		example: `  espalier retry shop production --wait`,
 	},
 }

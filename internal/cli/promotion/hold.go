@@ -28,11 +28,10 @@ func newHold(env cli.Environment) *cobra.Command {
 	opts := &holdOptions{env: env}
 	cmd := &cobra.Command{
 		Use:   "hold PIPELINE [ENVIRONMENT]",
-		Short: "Hold promotions until they are released",
+		Short: "Hold promotions until you release them",
 		Long: `Hold promotions to an environment of a pipeline, or to all of them, until somebody
-releases them with --release. Nothing new begins meanwhile; pull requests that are open
-stay open. Holding an environment and holding all are two things: each has to be
-released for itself.
+releases them with --release. Nothing new starts meanwhile; open pull requests stay open.
+A hold on one environment and a hold on all are separate, and are released separately.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier hold shop production -m "audit until Friday"
@@ -44,7 +43,7 @@ released for itself.
 		},
 	}
 	cmd.Flags().StringVarP(&opts.message, "message", "m", "", "why, for those who wait")
-	cmd.Flags().BoolVar(&opts.release, "release", false, "let promotions happen again")
+	cmd.Flags().BoolVar(&opts.release, "release", false, "release the hold")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatName, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.ValidArgsFunction = opts.access.CompletePipelines(true)

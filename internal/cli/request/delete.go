@@ -20,20 +20,19 @@ func NewDelete(env cli.Environment) *cobra.Command {
 	var opts deleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete NAME...",
-		Short: "Delete installations and what they have deployed",
-		Long: `Delete root installations with everything below them, and uninstall what they have
-deployed. A job that only waits is ended; one that has begun to install is finished
-first: interrupt it if that takes too long. An installation from which others import
-waits until those are deleted. A deletion that failed before is tried again.
+		Short: "Delete installations and everything they deployed",
+		Long: `Delete root installations with everything below them, and uninstall what they
+deployed. A job that only waits ends; one that has started to install finishes first:
+interrupt it if that takes too long. An installation from which others import waits
+until those are deleted. A failed deletion is retried.
 
-With --without-uninstall the objects of the tree are deleted, and everything that they
-have deployed stays where it is and is looked after by nobody. It takes effect at any
-moment: also on a deletion that waits for a target that is gone or cannot be reached,
-and on one that has failed.`,
+With --without-uninstall, the objects of the tree are deleted, and everything that they
+deployed stays in place, unmanaged. It takes effect at any time: also on a deletion that
+waits for a missing or unreachable target, and on a failed one.`,
 		Example: `  espalier delete shop --wait
   espalier delete shop --without-uninstall`,
 	}
-	cmd.Flags().BoolVar(&opts.withoutUninstall, "without-uninstall", false, "leave what was deployed where it is")
+	cmd.Flags().BoolVar(&opts.withoutUninstall, "without-uninstall", false, "leave deployed objects in place")
 	return Command{Until: "nothing of the tree is left", Verb: opts.verb, Ask: opts.start}.Complete(env, cmd)
 }
 

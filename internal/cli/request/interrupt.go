@@ -23,12 +23,12 @@ func NewInterrupt(env cli.Environment) *cobra.Command {
 	}.Complete(env, &cobra.Command{
 		Use:   "interrupt NAME...",
 		Short: "End running jobs as failed",
-		Long: `End the running job of installations: deploy items that have not finished are given
-up, and the tree ends as Failed. What was deployed stays as it is; a new job brings it
-up to date. In the continuous flow, in which there are no jobs, the work is aborted; it
-goes on with a new spec or when somebody asks for it.
+		Long: `End the running job of installations: unfinished deploy items fail, and the tree ends
+as Failed. Deployed objects stay as they are; a new job brings them up to date. In the
+continuous flow, which has no jobs, the work is aborted; it continues with a new spec or
+on request.
 
-With --wait, the exit code is 0 once the job has ended, in whatever way.`,
+With --wait, the exit code is 0 once the job has ended, however it ended.`,
 		Example: `  espalier interrupt shop
   espalier interrupt shop --wait && espalier reconcile shop --wait`,
 	})

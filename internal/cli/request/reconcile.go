@@ -23,14 +23,14 @@ func NewReconcile(env cli.Environment) *cobra.Command {
 		Ask:   askForJob,
 	}.Complete(env, &cobra.Command{
 		Use:   "reconcile NAME...",
-		Short: "Ask for a job of installations",
-		Long: `Ask for a job: one walk through the whole tree of a root installation, in which
-everything is brought up to date. A job that is running is not disturbed; the new one
-begins when it has finished. After a deletion that failed, the job deletes.
+		Short: "Request a job of installations",
+		Long: `Request a job: one walk through the whole tree of a root installation that brings
+everything up to date. A running job is not disturbed; the new one starts when it has
+finished. After a failed deletion, the job deletes.
 
-With --wait the command waits for the very job that it has asked for. On a terminal it
-shows the tree meanwhile, elsewhere it prints a line for each change, both on standard
-error. Ctrl-C detaches and leaves the job alone.`,
+With --wait, the command waits for the requested job. In a terminal it shows the tree
+meanwhile, elsewhere it prints a line for each change, both on standard error. Ctrl-C
+detaches without affecting the job.`,
 		Example: `  espalier reconcile shop
   espalier reconcile shop blog --wait --timeout 20m
   espalier reconcile shop --wait -o json`,

@@ -33,25 +33,24 @@ func New(env cli.Environment) *cobra.Command {
 		Use:   "tree [NAME...]",
 		Short: "Show installations with everything below them",
 		Long: `Show installations with the installations nested in them, their executions and their
-deploy items: the phase of each, since when, and what is wrong or waited for. Without
-NAME, all trees of the namespace.
+deploy items: the phase of each, since when, and what is wrong or what it waits for.
+Without NAME, all trees of the namespace.
 
---objects adds what deploy items have deployed: releases of Helm with their revision
-and chart, and objects. It is what the deployers have recorded; of a release, these
-are the workloads.
+--objects adds what deploy items have deployed: Helm releases with their revision and
+chart, and objects, as the deployers have recorded them. Of a release, these are the
+workloads.
 
---live looks at these objects in the clusters, and at the pods of workloads: whether
-they exist and are ready. It needs the right to read the Targets and, for those with
-a secretRef, their Secrets; selfConfig needs the right to create tokens of its
-service account.
+--live checks in the clusters whether these objects, and the pods of workloads, exist and
+are ready. It needs the right to read the Targets and, for those with a secretRef, their
+Secrets; selfConfig needs the right to create tokens of its service account.
 
--o wide adds the name that the object above gives to each, the target and the job, and
-cuts no message. -o json and -o yaml print the trees for programs: the same facts, and
+-o wide adds the name of each object in its parent, the target and the job, and does not
+truncate messages. -o json and -o yaml print the trees for programs: the same facts, and
 no specs.
 
--o svg draws a picture that browsers show, with lines from what exports a value or comes
-first to what waits for it. Executions are left out of it unless they are empty.
--o mermaid and -o dot print the same graph in the languages of Mermaid and Graphviz.
+-o svg draws a picture for browsers, with lines from objects that export a value or come
+first to those that wait for them. It omits executions unless they are empty.
+-o mermaid and -o dot print the same graph for Mermaid and Graphviz.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier tree
@@ -65,9 +64,9 @@ first to what waits for it. Executions are left out of it unless they are empty.
 			return run(cmd.Context(), opts)
 		},
 	}
-	cmd.Flags().BoolVar(&opts.failed, "failed", false, "only what has failed or meets errors, and the objects above it")
-	cmd.Flags().BoolVar(&opts.objects, "objects", false, "also what deploy items have in their target clusters, as deployers have recorded it")
-	cmd.Flags().BoolVar(&opts.live, "live", false, "also how objects and pods in the target clusters are doing at present")
+	cmd.Flags().BoolVar(&opts.failed, "failed", false, "only objects that have failed or report errors, and the objects above them")
+	cmd.Flags().BoolVar(&opts.objects, "objects", false, "also what deploy items have in their target clusters, as recorded by deployers")
+	cmd.Flags().BoolVar(&opts.live, "live", false, "also the current state of objects and pods in the target clusters")
 	formats := []display.Format{display.FormatTree, display.FormatWide, display.FormatJSON, display.FormatYAML, display.FormatName}
 	opts.format = display.AddFormatFlag(cmd, append(formats, display.GraphFormats...)...)
 	opts.access = connect.AddFlags(cmd, env)

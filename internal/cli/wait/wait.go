@@ -49,14 +49,14 @@ func New(env cli.Environment) *cobra.Command {
 		Short: "Wait until installations have finished their jobs, or are gone",
 		Long: `Wait for root installations:
 
-  --for=succeeded  until the job that runs or was asked for has finished; exit code 2 if
-                   it has failed. If there is none, the last job counts.
-  --for=finished   the same, and exit code 0 however it has ended.
-  --for=deleted    until nothing of the tree is left; exit code 2 if the deletion has
+  --for=succeeded  until the running or requested job has finished; exit code 2 if it
+                   failed. If there is none, the last job counts.
+  --for=finished   the same, but exit code 0 even if it failed.
+  --for=deleted    until nothing of the tree is left; exit code 2 if the deletion
                    failed.
 
-Nothing is started. On a terminal the tree is shown meanwhile, elsewhere a line for each
-change, both on standard error. Ctrl-C ends the waiting and nothing else.
+The command starts nothing. In a terminal it shows the tree meanwhile, elsewhere a line
+for each change, both on standard error. Ctrl-C ends the wait and nothing else.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier wait shop

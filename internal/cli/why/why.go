@@ -30,18 +30,17 @@ func New(env cli.Environment) *cobra.Command {
 	opts := options{env: env}
 	cmd := &cobra.Command{
 		Use:   "why NAME",
-		Short: "Say why an installation is not done",
-		Long: `Say why an installation waits or has failed. The command follows the chain to the
-object that holds up all others: from an installation to its predecessor, to its
+		Short: "Explain why an installation is not done",
+		Long: `Explain why an installation waits or has failed. The command follows the chain of waits
+to the object that blocks all others: from an installation to its predecessor, to its
 execution, to a deploy item, to what that waits for in its target. The first line names
-that object, the reason and what to know about it; then come the chain and the commands
-to run next.
+that object, the reason and the details; the chain and the commands to run next follow.
 
-It asks the functions by which the controllers decide, so that the answer is the one
-that they act on. It changes nothing, and its exit code is 0 whatever the answer is.
+The command calls the same decision functions as the controllers. It changes nothing, and
+its exit code is 0 whatever the answer is.
 
-Instead of the name of an installation, execution/NAME, deployitem/NAME or
-targetsync/NAME may be given.
+Instead of the name of an installation, you can pass execution/NAME, deployitem/NAME or
+targetsync/NAME.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier why shop
