@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"espalier.dev/internal/testkit/share"
 )
 
 // CrashPoints are the three ways in which a process can be interrupted at a write.
@@ -69,13 +71,17 @@ func namedWrites(reference Log) []namedWrite {
 //		run(t, plan)
 //	})
 //
-// A sweep without plans fails: it would prove nothing.
+// A sweep without plans fails: it would prove nothing. Where tests try a share of their cases, that is a share of the plans.
 func Sweep(t *testing.T, plans []Plan, workload func(t *testing.T, plan Plan)) {
 	t.Helper()
 	if len(plans) == 0 {
 		t.Error("there is no plan to sweep: did the reference run write anything?")
 	}
+	cases := share.Of()
 	for _, plan := range plans {
+		if !cases.Try() {
+			continue
+		}
 		t.Run(plan.String(), func(t *testing.T) {
 			t.Cleanup(func() {
 				if t.Failed() {

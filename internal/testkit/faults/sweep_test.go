@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"espalier.dev/internal/testkit/faults"
+	"espalier.dev/internal/testkit/share"
 )
 
 // failVariable names, in the sub-process of the test below, the plan under which the workload shall fail.
@@ -24,6 +25,7 @@ var reference = faults.Log{
 }
 
 func TestSweepRunsEveryPlan(t *testing.T) {
+	t.Setenv(share.Variable, "")
 	var ran []string
 	faults.Sweep(t, faults.EachWrite(reference), func(t *testing.T, plan faults.Plan) {
 		ran = append(ran, plan.String())

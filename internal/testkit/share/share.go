@@ -15,10 +15,11 @@ import (
 // Variable names the environment variable that makes tests try one case in as many as it says.
 const Variable = "ESPALIER_TEST_SHARE"
 
-// Cases tells which cases of a test to try. They are drawn at random, because cases that are counted in steps have facts in common.
+// Cases tells which cases of a test to try: the first one, and one of each following group, drawn at random, because cases at equal
+// distances have facts in common. A Cases is not safe for concurrent use.
 type Cases struct {
-	of     int
-	chance *rand.Rand
+	of, seen, drawn int
+	chance          *rand.Rand
 }
 
 // All tries all cases.
@@ -38,7 +39,17 @@ func Of() *Cases {
 }
 
 // Try reports whether to try the next case.
-func (c *Cases) Try() bool { return c.of == 1 || c.chance.IntN(c.of) == 0 }
+func (c *Cases) Try() bool {
+	if c.of == 1 {
+		return true
+	}
+	place := c.seen % c.of
+	if place == 0 && c.seen > 0 {
+		c.drawn = c.chance.IntN(c.of)
+	}
+	c.seen++
+	return place == c.drawn
+}
 
 // Whole estimates how many cases there are if so many of them were tried.
 func (c *Cases) Whole(tried int) int { return tried * c.of }
