@@ -14,7 +14,7 @@ import (
 func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blueprint",
-		Short: "Check blueprints, and carry them to registries and back",
+		Short: "Validate blueprints, and push and pull them",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args:  cobra.NoArgs,
 	}

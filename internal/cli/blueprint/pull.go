@@ -17,16 +17,15 @@ func newPull(env cli.Environment) *cobra.Command {
 	var access *registry.Access
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE DIR",
-		Short: "Write a blueprint of a registry or an archive into a directory",
-		Long: `Write a blueprint that is an artifact in a registry or an archive into a directory.
-The directory must be empty or not there yet; it has the whole blueprint in the end,
-or is as it was before.
+		Short: "Write a blueprint from a registry or an archive into a directory",
+		Long: `Write a blueprint that is an artifact in a registry or an archive into a directory,
+which must be empty or missing. If the command fails, the directory stays as it was.
 
-A digest in the reference, as push prints it, says which artifact it has to be.
+If the reference has a digest, as push prints it, the artifact must match it.
 
 ` + registry.ReferenceHelp + `
 
-Printed is the reference with the digest.
+The command prints the reference with the digest.
 
 ` + registry.ExitCodesHelp,
 		Example: `  espalier blueprint pull registry.example.com/team/shop:1.0.0 ./blueprint

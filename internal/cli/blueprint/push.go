@@ -26,17 +26,17 @@ func newPush(env cli.Environment) *cobra.Command {
 		Use:   "push DIR REFERENCE",
 		Short: "Store a blueprint in a registry or an archive",
 		Long: `Store the directory of a blueprint as an artifact in a registry or an archive, where
-installations find it by spec.blueprint.oci. It is checked before, as by
-espalier blueprint validate: one with errors is not stored. Warnings do not matter.
+installations refer to it with spec.blueprint.oci. The command first validates it like
+espalier blueprint validate, and rejects it if there are errors. Warnings do not matter.
 
-All files of the directory are stored, without their modes and without empty
-directories; links are refused. The same files give the same digest. An archive that
-is not there is created: its name says whether as a directory, a tar file (.tar) or a
-packed one (.tgz). One that is there is extended, or not changed at all.
+All files of the directory are stored, without modes and empty directories; links are
+rejected. The same files give the same digest. A missing archive is created, in the
+format of its name: a tar file (.tar), a compressed one (.tgz), or otherwise a directory.
+An existing one is extended, or not changed at all.
 
 ` + registry.ReferenceHelp + `
 
-Printed is the reference with the digest.
+The command prints the reference with the digest.
 
 ` + registry.ExitCodesHelp,
 		Example: `  espalier blueprint push ./blueprint registry.example.com/team/shop:1.0.0

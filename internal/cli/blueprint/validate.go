@@ -27,14 +27,13 @@ func newValidate(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate DIR|FILE...",
 		Short: "Find mistakes in blueprints",
-		Long: `Find mistakes in blueprints: fields that are wrong or do not exist, templates that
-do not compile, schemas that are none, files that are missing. Each finding names
-the field.
+		Long: `Find mistakes in blueprints: wrong or unknown fields, templates that do not compile,
+invalid schemas, missing files. Each finding names the field.
 
-DIR is the directory of a blueprint, in which blueprint.yaml is. FILE contains
+DIR is the directory of a blueprint, which contains blueprint.yaml. FILE contains
 Installations with inline blueprints, or is blueprint.yaml itself; - is standard
 input. Blueprints that a blueprint contains for its nested installations are
-checked too.
+checked, too.
 
 Exit codes: 0 without errors, 1 with some. With --strict, warnings count as errors.`,
 		Example: `  espalier blueprint validate ./blueprint

@@ -34,15 +34,15 @@ func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bug-report",
 		Short: "Collect facts for a bug report, without values",
-		Long: `Collect facts for a bug report into an archive: versions, what "espalier check" finds, the
-objects of our kinds, Events about them, and logs and metrics of the controllers.
+		Long: `Collect facts for a bug report into an archive: versions, the findings of "espalier check",
+objects of Espalier's kinds, Events about them, and logs and metrics of the controllers.
 
-Of objects, names, references, phases, conditions and errors are kept; everything else is
-masked, among it data, imports, configurations and blueprints. No Secret is part of the
-archive. Texts are searched for what is in the Secrets, Targets and DataObjects of the
-namespaces that are looked at, so you need the right to list these; without it, texts are
-left out. The command lists what the archive contains. Look through it before you hand it
-on: names stay, and you may not want to show them.
+The archive keeps names, references, phases, conditions and errors of objects, and masks
+everything else, including data, imports, configurations and blueprints. It contains no
+Secrets. Texts are searched for the values of the Secrets, Targets and DataObjects of the
+included namespaces, so you need the right to list these; without it, texts are omitted.
+The command lists the contents of the archive. Review it before you send it: names are not
+masked.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier bug-report -n shops

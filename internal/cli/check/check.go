@@ -27,19 +27,17 @@ func New(env cli.Environment) *cobra.Command {
 	opts := options{env: env}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say what is wrong with an installation of Espalier",
-		Long: `Say what is wrong with an installation of Espalier in a cluster: the version of the API
-server, the definitions of our kinds, the rights of the controllers, whether they run,
-controllers of others that work on the same objects, installations and pipelines that
-wait for somebody, and Targets whose cluster does not answer or whose credential has expired
-or lacks rights. With --pre, before anything is installed: whether the cluster can take it,
-and whether you may install it.
+		Short: "Find problems with Espalier in a cluster",
+		Long: `Find problems with Espalier in a cluster: the version of the API server, the CRDs, the
+rights of the controllers, whether they run, other controllers that work on the same
+objects, installations and pipelines that wait for a person, and Targets whose cluster
+does not answer or whose credential has expired or lacks rights. With --pre, before the
+installation: whether the cluster meets the requirements, and whether you may install.
 
-Each finding names the object, what is wrong with it and what to do. The command changes
-nothing. It reads the Secrets of Targets with your rights, and connects to their clusters
-from this machine; --targets=false leaves that out. What you may not look at is listed as
-unknown. The command ends with 4 if there is an error; warnings and what is unknown let it
-end with 0.
+Each finding names the object, the problem and the fix. The command changes nothing. It
+reads the Secrets of Targets with your rights, and connects to their clusters from this
+machine; --targets=false skips that. What you may not read is listed as unknown. The exit
+code is 4 if there is an error, and 0 if there are only warnings and unknowns.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier check --pre
@@ -50,7 +48,7 @@ end with 0.
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), opts) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.subject.Before, "pre", false, "check a cluster in which nothing is installed yet")
+	flags.BoolVar(&opts.subject.Before, "pre", false, "check a cluster before the installation")
 	flags.BoolVar(&opts.subject.Targets, "targets", true, "connect to the clusters of Targets")
 	flags.DurationVar(&opts.subject.TargetTimeout, "target-timeout", targetTimeout, "how long the cluster of one Target may take to answer")
 	AddSystemFlags(cmd, &opts.subject)

@@ -23,7 +23,7 @@ func newGet(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get REPOSITORY//COMPONENT:VERSION",
 		Short: "Print the descriptor of a component",
-		Long:  "Print the descriptor of a component, in the schema in which it was written.\n\n" + registry.FlagsHelp,
+		Long:  "Print the descriptor of a component, in its original schema.\n\n" + registry.FlagsHelp,
 		Example: `  espalier component get ` + placeExample + `
   espalier component get ./archive.tgz//example.com/shop:1.2.0 -o json`,
 		Args: cobra.ExactArgs(1),

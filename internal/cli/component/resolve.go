@@ -38,12 +38,12 @@ func newResolve(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve REPOSITORY//COMPONENT:VERSION cd://PATH",
 		Short: "Show where a resource of a component is, or write its content",
-		Long: `Show where a resource of a component is: in which component, of which type, and how
-it is reached. With --content its content is written to a file, which is there only if
-all of it was read; - is standard output. Of an artifact, the content is its only layer.
+		Long: `Show where a resource of a component is: its component, type and access. With --content,
+write its content to a file, atomically; - is standard output. The content of an artifact
+is its only layer.
 
 cd://resources/NAME is a resource of the component, and
-cd://componentReferences/NAME/resources/NAME one of a component that it refers to.
+cd://componentReferences/NAME/resources/NAME one of a referenced component.
 
 ` + registry.FlagsHelp,
 		Example: `  espalier component resolve ` + placeExample + ` cd://resources/blueprint

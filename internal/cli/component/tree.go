@@ -21,7 +21,7 @@ func newTree(env cli.Environment) *cobra.Command {
 		Use:   "tree REPOSITORY//COMPONENT:VERSION",
 		Short: "Show a component with its resources and everything that it refers to",
 		Long: `Show a component with its resources and everything that it refers to, directly and
-indirectly. What several components refer to is shown in full where it comes first.
+indirectly. A component that occurs several times is shown in full the first time.
 
 ` + registry.FlagsHelp,
 		Example: `  espalier component tree ` + placeExample + `

@@ -26,10 +26,10 @@ func newVerify(env cli.Environment) *cobra.Command {
 	var opts verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify REPOSITORY//COMPONENT:VERSION",
-		Short: "Check a signature of a component",
-		Long: `Check a signature of a component, as an installation with spec.verification does it:
-the digests of all resources, and of everything that the component refers to, are
-computed anew, so all content is read. A signature that is not valid is an error.
+		Short: "Verify a signature of a component",
+		Long: `Verify a signature of a component, like an installation with spec.verification. The
+command reads all content and recomputes the digests of all resources and of everything
+that the component refers to. An invalid signature is an error.
 
 ` + registry.FlagsHelp,
 		Example: "  espalier component verify " + placeExample + " --signature release --public-key key.pem",
@@ -50,8 +50,8 @@ computed anew, so all content is read. A signature that is not valid is an error
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.signature, "signature", "", "name of the signature")
-	flags.StringVar(&opts.publicKey, "public-key", "", "file with the RSA key that is trusted, PEM")
-	flags.StringVar(&opts.ca, "ca", "", "file with the certificates of authorities that are trusted, PEM")
+	flags.StringVar(&opts.publicKey, "public-key", "", "PEM file with the trusted RSA key")
+	flags.StringVar(&opts.ca, "ca", "", "PEM file with trusted CA certificates")
 	access = registry.AddFlags(env, flags)
 	return cmd
 }

@@ -23,18 +23,17 @@ import (
 	"espalier.dev/internal/cli/display"
 )
 
-const conformanceHelp = `Check that the deployer of a type keeps the contract of deployers, which stands in
-docs/deployers.md. The deployer runs on the cluster already. The command plays the part
-of the controllers: it creates deploy items in the namespace, starts their jobs, watches
-every change of their status, and deletes them again.
+const conformanceHelp = `Check that the running deployer of a type keeps the deployer contract of
+docs/deployers.md. The command acts as the controllers do: it creates deploy items in the
+namespace, starts their jobs, watches every change of their status, and deletes them
+again.
 
-  --config   is a spec.config with which a job succeeds.
-  --stuck    is one with which a job neither succeeds nor fails by itself, such as a
-             Deployment with an image that does not exist. Interrupts and timeouts are
-             tried with it.
-  --broken   is one with which a job fails.
+  --config   a spec.config that makes a job succeed
+  --stuck    a spec.config that makes a job hang, such as a Deployment with a missing
+             image; used to check interrupts and timeouts
+  --broken   a spec.config that makes a job fail
 
-A rule that needs a file or a key that was not given is not tried, and says so.`
+A rule is skipped, with a note, if you do not set the file or the key that it needs.`
 
 type options struct {
 	access   *connect.Access
@@ -55,7 +54,7 @@ func newConformance(env cli.Environment) *cobra.Command {
 	var opts options
 	cmd := &cobra.Command{
 		Use:   "conformance --type TYPE --config FILE",
-		Short: "Check that a deployer keeps the contract of deployers",
+		Short: "Check that a deployer keeps the deployer contract",
 		Long: conformanceHelp + "\n\nRules:\n" + rulesHelp() + "\n" + "If a rule is broken, the exit code is 2.\n\n" +
 			connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier deployer conformance --type example.espalier.dev/files --config files.yaml
@@ -65,15 +64,15 @@ func newConformance(env cli.Environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), env, opts) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.itemType, "type", "", "type of the deploy items that the deployer works on")
+	flags.StringVar(&opts.itemType, "type", "", "type of the deploy items that the deployer handles")
 	flags.StringVar(&opts.target, "target", "", "name of a Target in the namespace, for deployers that need one")
-	flags.StringVar(&opts.files.config, "config", "", "file with a configuration with which a job succeeds")
-	flags.StringVar(&opts.files.stuck, "stuck", "", "file with a configuration with which a job does not end by itself")
-	flags.StringVar(&opts.files.broken, "broken", "", "file with a configuration with which a job fails")
-	flags.StringSliceVar(&opts.exports, "export", nil, "key that an item with --config exports; may be repeated")
-	flags.StringSliceVar(&opts.only, "rule", nil, "try this rule only; may be repeated")
-	flags.StringSliceVar(&opts.skip, "skip", nil, "leave this rule out; may be repeated")
-	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "how long to wait for each thing that the deployer has to do")
+	flags.StringVar(&opts.files.config, "config", "", "file with a configuration that makes a job succeed")
+	flags.StringVar(&opts.files.stuck, "stuck", "", "file with a configuration that makes a job hang")
+	flags.StringVar(&opts.files.broken, "broken", "", "file with a configuration that makes a job fail")
+	flags.StringSliceVar(&opts.exports, "export", nil, "key that a deploy item with --config exports; can be repeated")
+	flags.StringSliceVar(&opts.only, "rule", nil, "check only this rule; can be repeated")
+	flags.StringSliceVar(&opts.skip, "skip", nil, "skip this rule; can be repeated")
+	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "how long to wait for each step of the deployer")
 	names := cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp)
 	if err := errors.Join(
 		cmd.MarkFlagRequired("type"),

@@ -14,8 +14,8 @@ import (
 func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "deployer",
-		Short:   "Check deployers, ours and those of others",
-		Long:    "Check deployers, ours and those of others.\n\n" + cli.ExitCodesHelp,
+		Short:   "Check deployers, including third-party ones",
+		Long:    "Check deployers, including third-party ones.\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier deployer conformance --type example.espalier.dev/files --config files.yaml`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args:    cobra.NoArgs,

@@ -64,18 +64,18 @@ func newSystem(env cli.Environment, s *system) *cobra.Command {
 		Short: "Take over a cluster from " + s.title + ", and go back",
 		Long: fmt.Sprintf(`Take over a cluster from %s, and go back.
 
-First the command checks what runs, the definitions, the webhooks and every object, and
+The command first checks the controllers, the CRDs, the webhooks and every object, and
 lists what Espalier does not support or treats differently, with what to do about it.
 With --dry-run it stops there. An error blocks the take-over, unless --ignore names it.
 
-To take over, it waits until running jobs have ended, scales the controllers of
-%s to zero, removes their webhooks and installs the definitions of Espalier.
-It deletes no object of yours and starts no job. What was there before is written to
-the ConfigMap %s in the namespace of Espalier. If the command
-is interrupted, run it again: it goes on.
+To take over, it waits for running jobs, scales the controllers of %s to zero, removes
+their webhooks and installs the CRDs of Espalier. It deletes none of your objects and
+starts no job. It records the previous state in the ConfigMap
+%s in the namespace of Espalier. If the command is interrupted, run it again: it
+continues where it stopped.
 
-With --back it restores definitions, webhooks and replicas from that ConfigMap. The
-controllers of Espalier must be stopped before.
+With --back, it restores CRDs, webhooks and replicas from that ConfigMap. Stop the
+controllers of Espalier first.
 
 %s
 
@@ -91,9 +91,9 @@ controllers of Espalier must be stopped before.
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "only check; change nothing")
 	flags.BoolVar(&opts.back, "back", false, "go back to "+s.title)
 	flags.BoolVarP(&opts.yes, "yes", "y", false, "do not ask for confirmation")
-	flags.StringSliceVar(&opts.ignored, "ignore", nil, "codes of errors that do not block, separated by commas")
+	flags.StringSliceVar(&opts.ignored, "ignore", nil, "error codes to ignore, separated by commas")
 	flags.DurationVar(&opts.timeout, "timeout", defaultTimeout, "how long to wait for running jobs, and for pods to stop")
-	flags.StringVar(&opts.home, "system-namespace", "espalier-system", "namespace of Espalier, in which the record is kept")
+	flags.StringVar(&opts.home, "system-namespace", "espalier-system", "namespace of Espalier, which holds the record")
 	opts.format = display.AddFormatFlag(cmd, display.FormatText, display.FormatJSON, display.FormatYAML)
 	opts.access = connect.AddFlags(cmd, env)
 	if err := cmd.RegisterFlagCompletionFunc("ignore", cobra.FixedCompletions(codeNames(), cobra.ShellCompDirectiveNoFileComp)); err != nil {

@@ -25,13 +25,13 @@ import (
 
 // CredentialsHelp explains where credentials come from.
 const CredentialsHelp = `Credentials are those that docker login has written, or those of the file that
---registry-config names. Credential helpers of docker are not asked.`
+--registry-config names. Docker credential helpers are not used.`
 
 // FlagsHelp explains the arguments and flags of commands that read components.
 const FlagsHelp = `REPOSITORY is a registry, such as registry.example.com/components or
 http://localhost:5000, or an archive in the common transport format: a directory,
-a tar file or a packed one. A registry is spoken to by HTTPS unless it begins with
-http://.
+a tar file or a compressed one. Registries are accessed over HTTPS unless the address
+begins with http://.
 
 ` + CredentialsHelp + `
 

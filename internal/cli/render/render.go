@@ -50,24 +50,24 @@ installations, and the state of its templates.
 
 The files contain the Installation and what it imports: DataObjects, Targets,
 Secrets, ConfigMaps, and the Context with its ComponentVersionOverwrites if it
-matters. Other kinds are ignored with a warning. Without NAME, all installations
-are rendered that are not nested in others.
+matters. Other kinds are ignored with a warning. Without NAME, the command renders
+all installations that are not nested in others.
 
 Components are read from the repository that the installation names, or its Context,
 or --default-repository-context, as in a cluster: a registry, or an archive below the
-current directory. With --components they come from a directory of descriptors, or from
-an archive in the common transport format, and nothing else is asked for them.
-Blueprints of spec.blueprint.oci and spec.blueprint.git are read from where they are.
-Credentials are those of the Context, as far as its Secrets are among the manifests,
-those that docker login has written, or those of the file that --registry-config names.
-A signature that spec.verification wants is checked if its key is among the manifests.
+current directory. With --components they only come from a directory of descriptors, or
+from an archive in the common transport format. Blueprints of spec.blueprint.oci and
+spec.blueprint.git are read from their source. Credentials are those of the Context, if
+its Secrets are among the manifests, those that docker login has written, or those of
+the file that --registry-config names. A signature that spec.verification requires is
+verified if its key is among the manifests.
 
-Nothing is deployed, so nothing is exported either. Say with --exports what
+Nothing is deployed, so nothing is exported either. Use --exports to set what
 installations export, by their path of names in the blueprints:
 
   shop/database:
     deployItems:             what the deploy items export; the blueprint's export
-      db: {port: 5432}       executions make the exports of it
+      db: {port: 5432}       executions compute the exports from it
   shop/cache:
     exports:                 or the exports themselves
       address: cache:6379
@@ -96,7 +96,7 @@ exports that are not known (all others are printed), 1 for any other error.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "file or directory with manifests, or - for standard input; may be repeated")
+	flags.StringArrayVarP(&opts.files, "filename", "f", nil, "file or directory with manifests, or - for standard input; can be repeated")
 	flags.StringVarP(&opts.namespace, "namespace", "n", "default", "namespace of manifests that name none")
 	flags.BoolVarP(&opts.recursive, "recursive", "r", false, "render nested installations too")
 	flags.StringVar(&opts.components, "components", "", "directory with component descriptors, or archive in the common transport format")
@@ -106,7 +106,7 @@ exports that are not known (all others are printed), 1 for any other error.`,
 		nil,
 		"directory of a blueprint, as [COMPONENT[:VERSION]//]RESOURCE=DIR; may be repeated",
 	)
-	flags.StringVar(&opts.exports, "exports", "", "file that says what installations export")
+	flags.StringVar(&opts.exports, "exports", "", "file with the exports of installations")
 	flags.StringVarP(&opts.format, "output", "o", offline.FormatYAML, "output format: yaml or json")
 	flags.BoolVar(&opts.charts, "charts", false, "print the objects of charts that are in the configurations of deploy items")
 	flags.BoolVar(&opts.showSecrets, "show-secrets", false, "print values of Secrets, kubeconfigs and states instead of masking them")

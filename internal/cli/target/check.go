@@ -33,19 +33,19 @@ func newCheck(env cli.Environment) *cobra.Command {
 	opts := &checkOptions{env: env}
 	cmd := &cobra.Command{
 		Use:   "check NAME... | --all",
-		Short: "Say whether the clusters of Targets answer, and what their credentials may do",
-		Long: `Say whether the clusters of Targets answer, which version they have, whether the
-credentials have enough rights for what is deployed there, and when the first of their
+		Short: "Check whether the clusters of Targets answer, and what their credentials may do",
+		Long: `Check whether the clusters of Targets answer, which version they have, whether the
+credentials have sufficient rights for what is deployed there, and when the first of their
 certificates and tokens expires.
 
 The command reads the Secrets of Targets with your rights, and connects to their clusters
-from this machine, which the controllers may reach although you do not. It changes nothing
-and prints no credential. It sends no token of a service account to another cluster, as a
-Target with oidcConfig needs it, unless you permit it with --send-tokens.
+from this machine; the controllers may reach clusters that you do not. It changes nothing
+and prints no credential. A Target with oidcConfig needs a service account token in another
+cluster, which the command only sends with --send-tokens.
 
-Exit code 3 says that a cluster did not answer, 4 that a Target cannot be used until
-somebody changes it, 5 that a Target does not exist or that you may not read it or what it
-refers to. Warnings, such as a certificate that ends soon, leave it at 0.
+Exit code 3 means that a cluster did not answer, 4 that somebody must change a Target, 5
+that a Target does not exist or that you may not read it or what it refers to. Warnings,
+such as a certificate that expires soon, leave it at 0.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier target check production

@@ -49,9 +49,9 @@ func newCreate(env cli.Environment) *cobra.Command {
 that holds the Target.
 
 The kubeconfig goes into a Secret, which the Target refers to, because more people may
-read Targets than Secrets. Only the context that is used is copied, with its cluster and
-its user. Controllers run no commands and read no files for a Target, so a kubeconfig
-that asks for either is refused: use a token or a client certificate.
+read Targets than Secrets. Only the selected context is copied, with its cluster and its
+user. Controllers run no commands and read no files for a Target, so a kubeconfig that
+needs either is rejected: use a token or a client certificate.
 
 If the Target or its Secret cannot be created, nothing is. Output masks credentials;
 --show-secrets prints them.
@@ -71,10 +71,10 @@ If the Target or its Secret cannot be created, nothing is. Output masks credenti
 	flags := cmd.Flags()
 	flags.StringVar(&opts.kubeconfig, "from-kubeconfig", "", "file with the kubeconfig of the target cluster; - is standard input")
 	flags.StringVar(&opts.context, "from-context", "", "context of that kubeconfig (default: its current context)")
-	flags.BoolVar(&opts.self, "self", false, "deploy to the cluster that holds the Target, as the account of --service-account")
+	flags.BoolVar(&opts.self, "self", false, "deploy to the cluster that holds the Target, as --service-account")
 	flags.StringVar(&opts.account, "service-account", "", "service account in the namespace of the Target, for --self")
 	flags.StringVar(&opts.secret, "secret", "", "name of the Secret that gets the kubeconfig (default: NAME-access)")
-	flags.BoolVar(&opts.inline, "inline", false, "put the kubeconfig into the Target itself, for everybody to read who may read Targets")
+	flags.BoolVar(&opts.inline, "inline", false, "put the kubeconfig into the Target itself, readable for everyone who may read Targets")
 	opts.access = connect.AddFlags(cmd, env)
 	opts.creator = manifest.AddFlags(cmd, env, opts.access)
 	return cmd

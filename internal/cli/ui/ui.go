@@ -47,7 +47,7 @@ type options struct {
 
 // addDefault adds the flag for what the controllers know by theirs, of which nothing in the cluster tells.
 func addDefault(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, artifact.DefaultFlag, "", "what the controllers have been told by the same flag, so that pages find the same components (default: none)")
+	flags.StringVar(into, artifact.DefaultFlag, "", "the value of the same flag of the controllers, so that pages find the same components (default: none)")
 }
 
 // New returns the command "espalier ui".
@@ -56,13 +56,12 @@ func New(env cli.Environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: "Show installations and pipelines in the browser",
-		Long: `Serve the web UI on this machine, for yourself: what needs somebody, why something
-waits, and buttons for what the other commands do. It shows and does what your
-kubeconfig lets you, in all namespaces, or in one if you name it with -n or may list
-nothing else.
+		Long: `Serve the web UI on this machine, for yourself: what needs attention, why something
+waits, and buttons for what the other commands do. It uses the rights of your kubeconfig,
+in all namespaces, or in one if you name it with -n or may list nothing else.
 
-The command prints an address that opens the pages once; that browser stays logged in for
-12 hours, as long as the command runs. It listens on loopback only. Ctrl-C stops it.
+The command prints an address that works once; that browser stays logged in for 12 hours,
+while the command runs. It listens on loopback only. Ctrl-C stops it.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier ui
@@ -71,7 +70,7 @@ The command prints an address that opens the pages once; that browser stays logg
 		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd.Context()) },
 	}
 	opts.cmd = cmd
-	cmd.Flags().StringVar(&opts.address, "address", localAddress, "where to listen, on this machine only; port 0 takes a free one")
+	cmd.Flags().StringVar(&opts.address, "address", localAddress, "loopback address to listen on; port 0 selects a free port")
 	addDefault(cmd.Flags(), &opts.standard)
 	opts.access = connect.AddFlags(cmd, env)
 	cmd.AddCommand(newServe(env))
@@ -155,19 +154,17 @@ func newServe(env cli.Environment) *cobra.Command {
 	opts := &serveOptions{env: env}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the web UI for everybody who can log in to the cluster",
-		Long: `Serve the web UI in a cluster. People log in with a token of the API server, see what
-their rights let them see, and everything they do is done with that token, which stays in
-the memory of this process. With --oidc-issuer they can also log in with an identity
-provider that speaks OpenID Connect. Its ID tokens are shown to the API server, which has
-to trust the same provider, for the audience of --oidc-client-id. Register the address
-https://HOST/auth/oidc/callback there.
+		Short: "Serve the web UI for everyone who can log in to the cluster",
+		Long: `Serve the web UI in a cluster. People log in with a token of the API server and see and do
+what their rights permit; every request uses that token, which stays in the memory of this
+process. With --oidc-issuer, they can also log in with an OpenID Connect provider. Its ID
+tokens are passed to the API server, which must trust the same provider, for the audience
+of --oidc-client-id. Register the address https://HOST/auth/oidc/callback there.
 
-The account that it runs with needs the rights to list and watch what is shown, and to
+The service account of the server needs the rights to list and watch what it shows, and to
 create TokenReviews and SubjectAccessReviews; it needs no right to change anything.
 
-Browsers keep the session only if they reach the server by https: give it a certificate,
-or put it behind something that has one.
+Browsers keep the session only over HTTPS: set a certificate, or use a proxy that has one.
 
 ` + connect.FlagsHelp + "\n\n" + cli.ExitCodesHelp,
 		Example: `  espalier ui serve --host espalier.example.com --tls-cert-file tls.crt --tls-key-file tls.key
@@ -177,12 +174,12 @@ or put it behind something that has one.
 		RunE: func(cmd *cobra.Command, _ []string) error { return opts.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.address, "address", clusterAddress, "where to listen")
-	flags.StringArrayVar(&opts.hosts, "host", nil, "name under which browsers reach the server; may be repeated")
-	flags.StringArrayVar(&opts.namespaces, "only-namespace", nil, "namespace to show (default: all); may be repeated")
-	flags.StringVar(&opts.clusterName, "cluster-name", "", "what the pages call the cluster (default: its address)")
-	flags.StringVar(&opts.keyFile, "session-key-file", "", "file with at least 32 bytes that sign sessions (default: a key that ends with the process)")
-	flags.StringVar(&opts.certFile, "tls-cert-file", "", "file with the certificate for https")
+	flags.StringVar(&opts.address, "address", clusterAddress, "address to listen on")
+	flags.StringArrayVar(&opts.hosts, "host", nil, "host name that browsers use for the server; can be repeated")
+	flags.StringArrayVar(&opts.namespaces, "only-namespace", nil, "namespace to show (default: all); can be repeated")
+	flags.StringVar(&opts.clusterName, "cluster-name", "", "name of the cluster on the pages (default: its address)")
+	flags.StringVar(&opts.keyFile, "session-key-file", "", "file with at least 32 bytes that sign sessions (default: a random key for this process)")
+	flags.StringVar(&opts.certFile, "tls-cert-file", "", "file with the certificate for HTTPS")
 	flags.StringVar(&opts.tlsKey, "tls-key-file", "", "file with the key of the certificate")
 	addDefault(flags, &opts.standard)
 	opts.provider.add(flags)

@@ -62,19 +62,19 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	var onlyList bool
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Start a control plane with everything in it on this machine",
-		Long: `Start a Kubernetes API server, Espalier's custom resources and controllers, and the
-web UI in this process. It needs no cluster, no Docker, no root and no network, and
-listens on loopback only. There are no nodes: pods are stored and never run, so
-Deployments, Jobs and other workloads never become ready.
+		Short: "Start a complete control plane on this machine",
+		Long: `Start a Kubernetes API server, Espalier's CRDs and controllers, and the web UI in this
+process. It needs no cluster, no Docker, no root and no network, and listens on loopback
+only. There are no nodes: pods are stored and never run, so Deployments, Jobs and other
+workloads never become ready.
 
 With --node, a real node runs beside it, with kubelet, containerd, network and DNS, in
-namespaces of its own. That needs Linux, root, and a few Debian packages; what is
-missing is said. The node reaches this machine and nothing beyond, so images are not
-pulled but imported (see docs/node.md).
+its own namespaces. That needs Linux, root, and a few Debian packages; the command names
+missing ones. The node only reaches this machine, so images are imported, not pulled (see
+docs/node.md).
 
-Who may approve promotions is a right of its own, as in a cluster with the admission
-policy of approvals. If OTEL_EXPORTER_OTLP_ENDPOINT is set, traces of jobs go there.
+Approving promotions is a separate right, as in a cluster with the admission policy for
+approvals. If OTEL_EXPORTER_OTLP_ENDPOINT is set, traces of jobs go there.
 
 Ctrl-C stops it. The data is kept for the next start, unless --ephemeral is set.
 
@@ -110,7 +110,7 @@ Examples to start with:
 		"",
 		"keep the data in this `directory` (default: espalier in your data directory, such as ~/.local/share)",
 	)
-	flags.BoolVar(&opts.ephemeral, "ephemeral", false, "keep nothing: all files are removed at the end")
+	flags.BoolVar(&opts.ephemeral, "ephemeral", false, "keep nothing: remove all files at the end")
 	flags.IntVar(&opts.port, "port", 0, "port of the API server (0: the one used last, or any free one)")
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "add the new cluster to this `file`, too, as its current context")
 	flags.StringVar(&opts.uiAddr, "ui-addr", defaultUIAddr, "`address` of the web UI; empty for none")
@@ -118,13 +118,13 @@ Examples to start with:
 		&opts.examples,
 		"example",
 		nil,
-		"create the objects of the example `NAME`, one of "+strings.Join(examples.Names(), ", ")+"; may be repeated",
+		"create the objects of the example `NAME`, one of "+strings.Join(examples.Names(), ", ")+"; can be repeated",
 	)
 	flags.BoolVar(&onlyList, "list-examples", false, "list the examples and do nothing else")
 	flags.BoolVar(&opts.node, "node", false, "run a real node, too, so that pods run; needs Linux, root, containerd and runc")
-	flags.StringArrayVar(&opts.images, "node-image", nil, "import the images of this `archive` into the node; may be repeated")
+	flags.StringArrayVar(&opts.images, "node-image", nil, "import the images of this `archive` into the node; can be repeated")
 	flags.BoolVarP(&opts.verbose, "verbose", "v", false, "print the controllers' log")
-	flags.DurationVar(&opts.startLimit, "start-timeout", controlplane.DefaultStartLimit, "how long the start may take before it is given up")
+	flags.DurationVar(&opts.startLimit, "start-timeout", controlplane.DefaultStartLimit, "how long the start may take")
 	opts.manager.AddControllerFlags(flags)
 	if err := cmd.RegisterFlagCompletionFunc("example", completeExample); err != nil {
 		panic(err) // The flag is defined above.
