@@ -35,6 +35,10 @@ help: ## Show this help.
 generate: ## Write the CRDs, deep copies and other generated files anew.
 	tools/generate.sh
 
+.PHONY: docs
+docs: ## Build the documentation as a static site into the folder site, and check its links.
+	go run ./internal/site -out site
+
 .PHONY: lint
 lint: ## Check the rules of the project (gofmt among them) and commit subjects, run vet and staticcheck.
 	tools/commit-subjects.sh

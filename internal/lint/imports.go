@@ -219,6 +219,7 @@ var layers = slices.Concat(
 		},
 		{folders: []string{"internal/lint", "internal/doctest", "internal/rights"}, libraries: []string{}},
 		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{"github.com/spf13"}},
+		{folders: []string{"internal/site"}, libraries: []string{"github.com/yuin/goldmark"}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{
 			// The tool behind "make release".

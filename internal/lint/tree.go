@@ -67,7 +67,7 @@ func Load(root fs.FS) (*Tree, error) {
 func skipFolder(name string) error {
 	base := path.Base(name)
 	hidden := strings.HasPrefix(base, ".") && name != "." && base != ".ci" && base != ".github"
-	if hidden || slices.Contains([]string{"bin", "dist", "node_modules"}, base) {
+	if hidden || name == "site" || slices.Contains([]string{"bin", "dist", "node_modules"}, base) {
 		return fs.SkipDir
 	}
 	return nil

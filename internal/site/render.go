@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	markup "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+)
+
+// page is one of the site.
+type page struct {
+	// source is its path in the tree, and address that in the site.
+	source, address string
+	title, summary  string
+	body            string
+	headings        []heading
+	ids             []string
+	links           []link
+}
+
+type heading struct{ ID, Text string }
+
+// link is one of a page to another file of the tree.
+type link struct {
+	// written is the link as it stands in the source.
+	written string
+	// source is what it leads to, with an anchor or without.
+	source, anchor string
+}
+
+var language = goldmark.New(
+	goldmark.WithExtensions(extension.Table, extension.Strikethrough),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(markup.WithUnsafe()), // All of it is ours.
+)
+
+// renderMarkdown makes a page of a text in Markdown.
+func renderMarkdown(tree fs.FS, source string) (*page, error) {
+	content, err := fs.ReadFile(tree, source)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{source: source}
+	if p.address, err = address(tree, source); err != nil {
+		return nil, err
+	}
+	ids := &anchors{used: map[string]int{}}
+	document := language.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(ids))))
+	err = ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		return ast.WalkContinue, p.visit(tree, node, content)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	var body bytes.Buffer
+	if err := language.Renderer().Render(&body, content, document); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	p.body, p.ids = accessible(body.String()), ids.all
+	if err := p.embedded(tree); err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	if p.title == "" {
+		return nil, fmt.Errorf("%s has no title: begin it with # and a title", source)
+	}
+	return p, nil
+}
+
+// visit takes note of titles and links, and lets links lead to where the pages are in the site.
+func (p *page) visit(tree fs.FS, node ast.Node, content []byte) error {
+	switch node := node.(type) {
+	case *ast.Heading:
+		p.heading(node, content)
+	case *ast.Paragraph:
+		if p.summary == "" && p.title != "" {
+			p.summary = strings.Join(strings.Fields(plain(node, content)), " ")
+		}
+	case *ast.Link:
+		destination, err := p.follow(tree, string(node.Destination))
+		node.Destination = []byte(destination)
+		return err
+	case *ast.Image:
+		destination, err := p.follow(tree, string(node.Destination))
+		node.Destination = []byte(destination)
+		return err
+	}
+	return nil
+}
+
+func (p *page) heading(node *ast.Heading, content []byte) {
+	words := plain(node, content)
+	switch id, _ := node.AttributeString("id"); {
+	case node.Level == 1 && p.title == "":
+		p.title = words
+	case node.Level == 2:
+		p.headings = append(p.headings, heading{ID: fmt.Sprintf("%s", id), Text: words})
+	}
+}
+
+// follow returns the address, seen from the page, of what a link leads to.
+func (p *page) follow(tree fs.FS, written string) (string, error) {
+	parsed, err := url.Parse(written)
+	if err != nil {
+		return "", fmt.Errorf("link %s: %w", written, err)
+	}
+	if parsed.Scheme != "" || parsed.Host != "" {
+		return written, nil
+	}
+	to := p.source
+	if parsed.Path != "" {
+		if to, err = target(tree, p.source, parsed.Path); err != nil {
+			return "", fmt.Errorf("link %s %w", written, err)
+		}
+	}
+	p.links = append(p.links, link{written: written, source: to, anchor: parsed.Fragment})
+	if parsed.Path == "" {
+		return written, nil
+	}
+	there, err := address(tree, to)
+	if err != nil {
+		return "", err
+	}
+	if parsed.Fragment != "" {
+		there += "#" + parsed.Fragment
+	}
+	return p.toAddress(there), nil
+}
+
+// toAddress is an address of the site, seen from the page.
+func (p *page) toAddress(to string) string {
+	return strings.Repeat("../", strings.Count(p.address, "/")) + to
+}
+
+// plain is the text of a node without its markup.
+func plain(node ast.Node, content []byte) string {
+	var words strings.Builder
+	_ = ast.Walk(node, func(inner ast.Node, entering bool) (ast.WalkStatus, error) {
+		if segment, ok := inner.(*ast.Text); ok && entering {
+			words.Write(segment.Segment.Value(content))
+			if segment.SoftLineBreak() {
+				words.WriteByte(' ')
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return html.UnescapeString(words.String())
+}
+
+var inMarkup = regexp.MustCompile(`(?:src|srcset|href)="([^"]+)"`)
+
+// embedded takes note of the pictures in markup that the source has as it is. Their paths are right, for the site has the same folders.
+func (p *page) embedded(tree fs.FS) error {
+	for _, match := range inMarkup.FindAllStringSubmatch(p.body, -1) {
+		if !isPicture(match[1]) || strings.Contains(match[1], "://") {
+			continue
+		}
+		to, err := target(tree, p.address, match[1])
+		if err != nil {
+			return fmt.Errorf("picture %s %w", match[1], err)
+		}
+		if !slices.ContainsFunc(p.links, func(known link) bool { return known.source == to }) {
+			p.links = append(p.links, link{written: match[1], source: to})
+		}
+	}
+	return nil
+}
+
+// accessible lets wide tables and code be scrolled with keys, and says what diagrams are: they stay readable text.
+var accessible = strings.NewReplacer(
+	"<table>", `<div class="wide" role="region" aria-label="Table" tabindex="0"><table>`,
+	"</table>", "</table></div>",
+	"<th></th>", "<td></td>",
+	`<pre><code class="language-mermaid">`, `<pre tabindex="0" class="diagram" aria-label="Diagram in the language of Mermaid"><code>`,
+	"<pre><code", `<pre tabindex="0"><code`,
+).Replace
+
+// anchors gives headings the IDs that GitHub gives them, so that links work in both places.
+type anchors struct {
+	used map[string]int
+	all  []string
+}
+
+// Generate returns an ID that no heading before has.
+func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
+	id := slug(string(value))
+	if count := a.used[id]; count > 0 {
+		a.used[id]++
+		id += "-" + strconv.Itoa(count)
+	}
+	a.used[id]++
+	a.all = append(a.all, id)
+	return []byte(id)
+}
+
+// Put takes note of an ID that the source gives.
+func (a *anchors) Put(value []byte) { a.used[string(value)]++ }
+
+var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+
+func slug(title string) string {
+	title = markdownLink.ReplaceAllString(title, "$1")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, strings.TrimSpace(title))
+}
+
+// renderFile makes a page of a file that is no Markdown, or of a folder without a README.
+func renderFile(tree fs.FS, source string) (*page, error) {
+	p := &page{source: source, title: source, summary: "A file of the source: " + source}
+	there, err := address(tree, source)
+	if err != nil {
+		return nil, err
+	}
+	p.address = there
+	if info, err := fs.Stat(tree, source); err != nil || !info.IsDir() {
+		content, err := fs.ReadFile(tree, source)
+		p.body = fmt.Sprintf("<h1>%s</h1>\n<pre tabindex=\"0\"><code>%s</code></pre>\n", html.EscapeString(source), html.EscapeString(string(content)))
+		return p, err
+	}
+	return p, p.list(tree)
+}
+
+// list shows what a folder contains, tests left out.
+func (p *page) list(tree fs.FS) error {
+	entries, err := fs.ReadDir(tree, p.source)
+	if err != nil {
+		return err
+	}
+	var rows strings.Builder
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), "_test.go") || e.Name() == "testdata" {
+			continue
+		}
+		there, err := p.follow(tree, path.Join(path.Base(p.source), e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&rows, "<li><a href=%q>%s</a></li>\n", there, html.EscapeString(e.Name()))
+	}
+	p.summary = "A folder of the source: " + p.source
+	p.body = fmt.Sprintf("<h1>%s</h1>\n<ul>\n%s</ul>\n", html.EscapeString(p.source), rows.String())
+	return nil
+}
