@@ -16,7 +16,7 @@ import (
 // ReferenceHelp explains the argument REFERENCE.
 const ReferenceHelp = `REFERENCE is an artifact in a registry, such as registry.example.com/team/shop:1.0.0,
 or in an archive in the common transport format: ./archive.tgz//team/shop:1.0.0. An
-archive is a directory, a tar file or a packed one. A registry is spoken to by HTTPS
+archive is a directory, a tar file or a compressed one. Registries are accessed over HTTPS
 unless the reference begins with http://.
 
 ` + CredentialsHelp
