@@ -25,6 +25,8 @@ import (
 	"espalier.dev/internal/cli/render"
 	"espalier.dev/internal/cli/version"
 	"espalier.dev/internal/deployer/helm"
+	"espalier.dev/internal/deployer/manifest"
+	"espalier.dev/internal/deployer/objects/forecast"
 	"espalier.dev/internal/offline"
 )
 
@@ -43,6 +45,9 @@ func main() {
 func newRoot(env cli.Environment) *cobra.Command {
 	inspectors := map[lsv1alpha1.DeployItemType]offline.Inspector{lsv1alpha1.DeployItemTypeHelm: helm.Preview}
 	env.Inspectors = inspectors
+	env.Forecasters = map[lsv1alpha1.DeployItemType]forecast.Forecaster{
+		lsv1alpha1.DeployItemTypeManifest: manifest.Forecast, lsv1alpha1.DeployItemTypeHelm: helm.Forecast,
+	}
 	root := cli.NewRoot(env.IOStreams, up.New(env.IOStreams))
 	root.AddCommand(commands.All(env)...)
 	root.AddCommand(render.New(env, inspectors), blueprint.New(env), component.New(env), kubectl.New(env.IOStreams))

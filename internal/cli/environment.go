@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/deployer/objects/forecast"
 	"espalier.dev/internal/offline"
 )
 
@@ -29,6 +30,8 @@ type Environment struct {
 	OwnKubeconfig func() string
 	// Inspectors say what deploy items of some types deploy. Whoever links the deployers knows.
 	Inspectors map[lsv1alpha1.DeployItemType]offline.Inspector
+	// Forecasters say what jobs would change in the targets of deploy items of some types.
+	Forecasters map[lsv1alpha1.DeployItemType]forecast.Forecaster
 }
 
 // NewEnvironment returns the environment of this process.

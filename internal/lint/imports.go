@@ -213,13 +213,14 @@ var layers = slices.Concat(
 					"internal/oci", "internal/dial", "internal/target", "internal/objecttree", "internal/explain", "internal/live", "internal/steer",
 					"internal/preview", "internal/web", "internal/definitions", "config/crd", "config/rbac",
 					"internal/deployer/objects/inventory", // for the marks that deployers leave on objects
+					"internal/deployer/objects/forecast",  // for what jobs would change in target clusters
 				},
 				purePackages,
 			),
 		},
 		{folders: []string{"internal/lint", "internal/doctest", "internal/rights"}, libraries: []string{}},
 		{folders: []string{"internal/reference"}, sees: []string{"config/crd"}, libraries: []string{"github.com/spf13"}},
-		{folders: []string{"internal/site"}, libraries: []string{"github.com/yuin/goldmark"}},
+		{folders: []string{"internal/site"}, sees: []string{"internal/diagram"}, libraries: []string{"github.com/yuin/goldmark"}},
 		{folders: []string{"internal/conformance"}, sees: []string{"internal/lint"}, libraries: []string{}},
 		{
 			// The tool behind "make release".

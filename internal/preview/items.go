@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -74,18 +75,37 @@ func (r Reader) Items(ctx context.Context, inst *lsv1alpha1.Installation, manife
 	return future, nil
 }
 
-// hideFormer has the values not shown that the installation in the cluster imports: what was deployed is made of them.
+// hideFormer has the values not shown that what was deployed is made of: those that the installation in the cluster imports, and those that
+// the last job has found in Secrets, which may have changed since.
 func (l *look) hideFormer(ctx context.Context) error {
 	var former lsv1alpha1.Installation
 	err := l.Client.Get(ctx, client.ObjectKeyFromObject(l.root), &former)
-	if client.IgnoreNotFound(err) != nil {
-		return &ReadError{Verb: "get", Resource: installations, Namespace: l.root.Namespace, What: "read Installation " + l.root.Name, Err: err}
-	}
-	if err != nil || reflect.DeepEqual(former.Spec.Imports, l.root.Spec.Imports) {
+	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	scope := dataflow.Scope{Namespace: former.Namespace, Parent: former.Labels[lsv1alpha1.EncompassedByLabel]}
-	_, err = l.present(ctx, offline.Wanted{Scope: scope, Needs: dataflow.NeedsOf(scope, former.Spec.Imports)})
+	if err != nil {
+		return &ReadError{Verb: "get", Resource: installations, Namespace: l.root.Namespace, What: "read Installation " + l.root.Name, Err: err}
+	}
+	inside := dataflow.Scope{Namespace: former.Namespace, Parent: former.Name}
+	var names []string
+	for _, data := range slices.Concat(former.Spec.Imports.Data, l.root.Spec.Imports.Data) {
+		if data.SecretRef != nil {
+			names = append(names, inside.ObjectName(data.Name))
+		}
+	}
+	found, err := gather[lsv1alpha1.DataObject](ctx, l.Cluster, dataObjects, at{former.Namespace, without[*lsv1alpha1.DataObject](names, nil)})
+	if err != nil {
+		return err
+	}
+	for _, object := range found {
+		text := ""
+		if object.Data.Decode(&text) != nil {
+			text = string(object.Data.Raw)
+		}
+		l.secrets.AddText(text)
+	}
+	outside := dataflow.Scope{Namespace: former.Namespace, Parent: former.Labels[lsv1alpha1.EncompassedByLabel]}
+	_, err = l.present(ctx, offline.Wanted{Scope: outside, Needs: dataflow.NeedsOf(outside, former.Spec.Imports)})
 	return err
 }
 

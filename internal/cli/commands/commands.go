@@ -11,6 +11,7 @@ import (
 	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/cli/check"
 	"espalier.dev/internal/cli/deployer"
+	"espalier.dev/internal/cli/diff"
 	"espalier.dev/internal/cli/export"
 	"espalier.dev/internal/cli/get"
 	"espalier.dev/internal/cli/inventory"
@@ -30,7 +31,7 @@ import (
 func ForInstallations(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		get.New(env), tree.New(env), why.New(env), inventory.New(env), inventory.NewTrace(env), job.NewTimeline(env), job.NewLogs(env),
-		request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
+		diff.New(env), request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
 		export.New(env),
 	}
 }

@@ -160,6 +160,8 @@ func Mapper() meta.RESTMapper {
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
+	overwrites := ours.WithResource("componentversionoverwrites") // The plural is the kind itself.
+	mapper.AddSpecific(ours.WithKind("ComponentVersionOverwrites"), overwrites, overwrites, meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
 	mapper.Add(pipelines.SchemeGroupVersion.WithKind("Pipeline"), meta.RESTScopeNamespace)
 	mapper.Add(authenticationv1.SchemeGroupVersion.WithKind("SelfSubjectReview"), meta.RESTScopeRoot)

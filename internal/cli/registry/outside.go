@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/artifact"
 	"espalier.dev/internal/catalog"
 	"espalier.dev/internal/component"
 	"espalier.dev/internal/component/credentials"
+	"espalier.dev/internal/component/repository"
 	"espalier.dev/internal/lru"
 	"espalier.dev/internal/offline"
 )
@@ -55,6 +58,20 @@ func (s *Session) Outside(reader offline.Reader) (catalog.Repository, []string, 
 		Contents:     reader.Contents,
 	}
 	return blueprints.Repository(name), warnings, nil
+}
+
+// Open opens the repositories that a Context of the cluster shows, with the credentials of the Context and those of the user.
+func (s *Session) Open(c *lsv1alpha1.Context, contents credentials.Contents, _ types.UID, _ string) (*repository.Repositories, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	config, err := credentials.OfContext(c, contents)
+	if err != nil {
+		return nil, err
+	}
+	config.Credentials = s.user.Credentials.And(config.Credentials)
+	config.Resolvers = append(config.Resolvers, s.user.Resolvers...)
+	return s.registries.With(lru.KeyOf([]byte(c.Namespace+"/"+c.Name)), config).Repositories, nil
 }
 
 // ofContext reads what a Context says about credentials. What it names and is not among the manifests is left out with a warning, for the

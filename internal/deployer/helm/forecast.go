@@ -91,8 +91,9 @@ func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, err
 		return p.rehearseRestoration(ctx, h, history[len(history)-1])
 	}
 	if d.recover {
+		last := history[len(history)-1]
 		return nil, fmt.Errorf("revision %d of release %s is %s, since an operation on it was abandoned: the job recovers from that, "+
-			"but it cannot be foreseen what it makes of it", history[len(history)-1].Version, shown(h.reference), history[len(history)-1].Info.Status)
+			"but it cannot be foreseen what it makes of it", last.Version, shown(h.reference), last.Info.Status)
 	}
 	made, err := p.prepareRevision(ctx, h, d, history)
 	if isUnknownKind(err) {

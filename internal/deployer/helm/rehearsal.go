@@ -33,7 +33,9 @@ func isUnknownKind(err error) bool {
 }
 
 // rehearseRevision is what a revision that Helm has prepared would change.
-func (p *pass) rehearseRevision(ctx context.Context, h *handle, made *release.Release, history []*release.Release) (*forecast.Forecast, error) {
+func (p *pass) rehearseRevision(
+	ctx context.Context, h *handle, made *release.Release, history []*release.Release,
+) (*forecast.Forecast, error) {
 	objects, err := objectsOf(made, p.cluster.Mapper(), h.reference.Namespace)
 	if err != nil {
 		return nil, err

@@ -83,7 +83,10 @@ func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known 
 		return change
 	}
 	change.Before, change.After = outcome.Before, outcome.Live
-	if outcome.Verdict == apply.Held {
+	switch outcome.Verdict {
+	case apply.Released: // It is left as it is.
+		change.After = change.Before
+	case apply.Held:
 		change.After, change.Unchecked = patched.Desired(applier.Owner), "it is being deleted; the job waits for that, and then creates it again"
 	}
 	return change
@@ -92,8 +95,12 @@ func applyOne(ctx context.Context, applier apply.Applier, o apply.Object, known 
 // Unchecked says why a cluster cannot check an object yet: its namespace or its kind does not exist. Of other errors it says nothing.
 func Unchecked(subject cluster.Subject, err error) string {
 	status := apierrors.APIStatus(nil)
+	var missing string
+	if apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil {
+		missing = status.Status().Details.Kind
+	}
 	switch {
-	case apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+	case missing == "namespaces":
 		return "Namespace " + subject.Key.Namespace + " does not exist yet"
 	case apply.IsUnserved(err):
 		return "the cluster does not serve kind " + subject.GVK.Kind + " of " + subject.GVK.GroupVersion().String() + " yet"

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diff is the command "espalier diff". It renders a tree as a job would, has the deployers' own code work on the targets through a
+// transport that turns every write into a dry run, and shows what would differ, without secrets.
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/artifact"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/registry"
+	"espalier.dev/internal/deployer/objects/forecast"
+	"espalier.dev/internal/dial"
+	"espalier.dev/internal/objecttree"
+	"espalier.dev/internal/offline"
+	"espalier.dev/internal/target"
+)
+
+// Exit codes are those of kubectl diff.
+const (
+	// ExitDiffers says that a job would change something.
+	ExitDiffers = 1
+	// ExitTrouble says that something could not be compared. Every error has it, or a higher one.
+	ExitTrouble = 2
+)
+
+// externalVariable names the program that shows differences, as for kubectl.
+const externalVariable = "KUBECTL_EXTERNAL_DIFF"
+
+type options struct {
+	env      cli.Environment
+	access   *connect.Access
+	registry *registry.Access
+	files    []string
+	name     string
+	standard string
+}
+
+// New returns the command.
+func New(env cli.Environment) *cobra.Command {
+	opts := &options{env: env}
+	cmd := &cobra.Command{
+		Use:   "diff (NAME | -f FILE...)",
+		Short: "Show what a job would change in the target clusters",
+		Long: `Show what the next job of an installation would change in the target clusters: one
+unified diff for each object that the job would create, change or delete, in the whole
+tree below the installation. Nothing is written anywhere.
+
+The tree is rendered as a job renders it, from the blueprints, components and imports as
+they are now. Each object is then sent to its target as a server-side dry run, in the way
+its deploy item asks for (update strategy, policies, Helm), so that defaults, validation
+and admission of the target count.
+
+With -f, the installations in the files are compared as if they were applied. The files
+may also contain what they import: DataObjects, Targets, Secrets and ConfigMaps, and the
+Context. What is not in the files is read from the cluster.
+
+What only a job can find out is not guessed, and a note on standard error says so: exports
+of deploy items are taken as the last job has left them; installations that import what
+no job has exported yet are left out; objects in a namespace, or of a kind, that does not
+exist yet are shown as they were rendered. Hooks of charts do not run. Deploy items of
+other types than manifest and Helm cannot be previewed.
+
+Values of Secrets are shown as <masked>, wherever they occur; where one changes, the lines
+end with "(before)" and "(after)". Of objects that are deleted only the name is shown.
+
+The user needs the rights to read the installation, its imports, and the Secrets of its
+Targets. The targets are reached from this machine, with the credentials of the Targets.
+` + externalVariable + ` names another program to show the differences, as for kubectl diff.
+
+` + connect.FlagsHelp + `
+
+Exit codes: 0 a job would change nothing; 1 it would change something; 2 or higher an
+error: something could not be compared, or a target refuses an object (5 not found or not
+allowed; 130 interrupted with Ctrl-C). They are those of kubectl diff, and not those of the
+other commands.`,
+		Example: `  espalier diff shop
+  espalier diff -f installation.yaml
+  espalier diff -f installation.yaml -f secret.yaml
+  espalier diff -f installation.yaml && echo nothing to do
+  ` + externalVariable + `="colordiff -N -u" espalier diff shop`,
+		Args: func(cmd *cobra.Command, args []string) error { return trouble(cobra.MaximumNArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				opts.name = args[0]
+			}
+			return trouble(run(cmd.Context(), opts))
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return trouble(fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath()))
+	})
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&opts.files, "filename", "f", nil,
+		"file or directory with installations and what they import, or - for standard input; may be repeated")
+	flags.StringVar(&opts.standard, artifact.DefaultFlag, "",
+		"repository for components for which neither the installation nor its Context names one, as the flag of the controllers (default: none)")
+	opts.registry = registry.AddFlags(env, flags)
+	opts.access = connect.AddFlags(cmd, env)
+	complete := opts.access.CompleteInstallations(connect.AllInstallations)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, toComplete)
+	}
+	return cmd
+}
+
+// trouble gives errors a code that does not say that something differs.
+func trouble(err error) error {
+	if err == nil {
+		return nil
+	}
+	var coded *cli.CodedError
+	var problem *cli.Problem
+	if errors.As(err, &coded) || errors.As(err, &problem) && problem.Code > ExitTrouble {
+		return err
+	}
+	return &cli.CodedError{Code: ExitTrouble, Err: err}
+}
+
+func run(ctx context.Context, opts *options) error {
+	if (opts.name == "") == (len(opts.files) == 0) {
+		return errors.New("name one installation, or files with -f\nSee 'espalier diff --help'")
+	}
+	connection, err := opts.access.Connect()
+	if err != nil {
+		return err
+	}
+	config, err := opts.access.Config()
+	if err != nil {
+		return err
+	}
+	manifests, err := opts.manifests(ctx, connection)
+	if err != nil {
+		return err
+	}
+	task := registry.Task{Name: "reading components, blueprints and charts", Directory: ".", Lazy: true}
+	if task.Default, err = artifact.ParseDefault(opts.standard); err != nil {
+		return err
+	}
+	host := overlay{Reader: connection.Client, manifests: manifests}
+	clusters := target.NewClusters(target.Options{
+		Host: host, HostConfig: config, Dialer: dial.Rules{AllowLoopback: target.OnLoopback(config)}, WrapTransport: forecast.DryRun,
+	})
+	defer clusters.Close()
+	s := &survey{options: opts, host: host, clusters: clusters, output: newOutput(opts.env)}
+	task.Do = func(ctx context.Context, session *registry.Session) error {
+		s.session = session
+		return s.all(ctx, manifests)
+	}
+	if err := opts.registry.Run(ctx, task); err != nil {
+		return err
+	}
+	return s.output.end(ctx)
+}
+
+// manifests are the installations to compare, with what the files have beside them.
+func (o *options) manifests(ctx context.Context, connection connect.Connection) (*offline.Manifests, error) {
+	manifests := offline.NewManifests(connection.Namespace)
+	if len(o.files) > 0 {
+		return manifests, manifests.ReadPaths(o.files, o.env.In)
+	}
+	names, err := objecttree.InstallationNames([]string{o.name})
+	if err != nil {
+		return nil, err
+	}
+	inst := &lsv1alpha1.Installation{}
+	inst.Namespace, inst.Name = connection.Namespace, names[0]
+	err = connection.Client.Get(ctx, keyOf(inst), inst)
+	if isNotFound(err) {
+		return nil, o.access.NotFound(connection.Namespace, names[0])
+	}
+	if err != nil {
+		return nil, o.access.Explain(err, "read installation "+names[0], connection.Namespace)
+	}
+	if inst.DeletionTimestamp != nil {
+		return nil, fmt.Errorf("installation %s is being deleted, and everything that it has deployed goes with it", inst.Name)
+	}
+	manifests.Installations = append(manifests.Installations, inst)
+	return manifests, nil
+}

@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/diff"
+	"espalier.dev/internal/deployer/helm"
+	"espalier.dev/internal/deployer/manifest"
+	"espalier.dev/internal/deployer/objects/forecast"
+	"espalier.dev/internal/testkit"
+	"espalier.dev/internal/testkit/clitest"
+	"espalier.dev/internal/testkit/helmcharts"
+	"espalier.dev/internal/testkit/managed"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+const (
+	passwordOne = "swordfish-of-yesterday"
+	passwordTwo = "lamprey-of-tomorrow"
+)
+
+// chart has an object that changes, one that goes, a Secret and a hook.
+var chart = map[string]string{
+	"Chart.yaml":             "apiVersion: v2\nname: garden\nversion: 1.0.0\n",
+	"templates/bed.yaml":     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}-bed\"}\ndata: {word: \"{{ .Values.word }}\", stays: \"1\"}\n",
+	"templates/extra.yaml":   "{{ if .Values.extra }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}-extra\"}\n{{ end }}\n",
+	"templates/secret.yaml":  "apiVersion: v1\nkind: Secret\nmetadata: {name: \"{{ .Release.Name }}-key\"}\nstringData: {key: \"{{ .Values.password }}\"}\n",
+	"templates/sprinkle.yml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}-hook\", annotations: {helm.sh/hook: pre-upgrade}}\n",
+}
+
+// world is a namespace with the shop in it, which is deployed to where it is.
+type world struct {
+	*managed.World
+	blueprint string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	text, err := os.ReadFile("testdata/blueprint.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{World: managed.NewWorld(t), blueprint: string(text)}
+	w.Create(
+		w.secret(passwordOne), w.installation("one"),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "foreign"}, Data: map[string]string{"a": "mine"}},
+		testkit.DataObject(w.Namespace, "version", "one").Build(), testkit.DataObject(w.Namespace, "namespace", w.Namespace).Build(),
+		testkit.DataObject(w.Namespace, "chart", base64.StdEncoding.EncodeToString(helmcharts.Pack(t, chart))).Build(),
+		testkit.Target(w.Namespace, "prod").Cluster(t, w.APIServer).Build(),
+	)
+	return w
+}
+
+func (w *world) secret(password string) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "login"}, Data: map[string][]byte{"password": []byte(password)},
+	}
+}
+
+// installation is the shop in a version.
+func (w *world) installation(version string) *lsv1alpha1.Installation {
+	inst := testkit.Installation(w.Namespace, "shop").Blueprint(w.blueprint).ImportData("version", "version").ImportData("chart", "chart").
+		ImportData("namespace", "namespace").ImportSecret("password", "login", "password").ImportTarget("cluster", "prod").
+		MapImport("version", version).Build()
+	inst.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("Installation"))
+	return inst
+}
+
+// file writes objects as a user does.
+func (w *world) file(objects ...client.Object) string {
+	w.Helper()
+	var text strings.Builder
+	for _, object := range objects {
+		document, err := yaml.Marshal(object)
+		if err != nil {
+			w.Fatal(err)
+		}
+		text.WriteString("---\n" + string(document))
+	}
+	path := filepath.Join(w.TempDir(), "files.yaml")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		w.Fatal(err)
+	}
+	return path
+}
+
+// job runs a job to its good end. Nobody works before or after that.
+func (w *world) job() {
+	w.Helper()
+	inst := w.installation("")
+	w.Annotate(inst, lsv1alpha1.OperationAnnotation, string(lsv1alpha1.OperationReconcile))
+	stop := w.Manage()
+	defer stop()
+	testkit.EventuallyFinished(w.T, w.APIServer, inst, lsv1alpha1.PhaseSucceeded)
+}
+
+// apply stores the installation and the secret of a version.
+func (w *world) apply(inst *lsv1alpha1.Installation, secret *corev1.Secret) {
+	w.Helper()
+	stored := w.installation("")
+	w.Read(stored)
+	stored.Spec = inst.Spec
+	for _, object := range []client.Object{stored, secret} {
+		if err := w.Client().Update(w.Context(), object); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func command(env cli.Environment) *cobra.Command {
+	env.Forecasters = map[lsv1alpha1.DeployItemType]forecast.Forecaster{
+		lsv1alpha1.DeployItemTypeManifest: manifest.Forecast, lsv1alpha1.DeployItemTypeHelm: helm.Forecast,
+	}
+	return diff.New(env)
+}
+
+// diff runs the command, and fails if it changes anything in the cluster, or shows a secret.
+func (w *world) diff(external string, args ...string) clitest.Result {
+	w.Helper()
+	before := w.everything()
+	got := clitest.Run(w.T, w.APIServer, w.Namespace, clitest.Call{
+		Command: command, Args: args, Variables: map[string]string{"KUBECTL_EXTERNAL_DIFF": external},
+	})
+	if difference := cmp.Diff(before, w.everything()); difference != "" {
+		w.Errorf("the command has written:\n%s", difference)
+	}
+	for _, secret := range []string{passwordOne, passwordTwo} {
+		encoded := base64.StdEncoding.EncodeToString([]byte(secret))
+		if text := got.Stdout + got.Stderr; strings.Contains(text, secret) || strings.Contains(text, encoded) {
+			w.Errorf("%s is shown:\n%s", secret, text)
+		}
+	}
+	return got
+}
+
+// everything are the versions of all objects in the cluster, of all kinds.
+func (w *world) everything() map[string]string {
+	w.Helper()
+	asker, err := discovery.NewDiscoveryClientForConfig(w.Config())
+	if err != nil {
+		w.Fatal(err)
+	}
+	lists, err := asker.ServerPreferredResources()
+	if err != nil {
+		w.Fatal(err)
+	}
+	reader, err := client.New(w.Config(), client.Options{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, list := range lists {
+		for _, kind := range list.APIResources {
+			if !strings.Contains(strings.Join(kind.Verbs, " "), "list") || kind.Kind == "Event" || kind.Kind == "Lease" {
+				continue
+			}
+			all := &metav1.PartialObjectMetadataList{}
+			all.APIVersion, all.Kind = list.GroupVersion, kind.Kind+"List"
+			if err := reader.List(w.Context(), all); err != nil {
+				w.Fatal(err)
+			}
+			for _, item := range all.Items {
+				found[strings.Join([]string{list.GroupVersion, kind.Kind, item.Namespace, item.Name}, "/")] = item.ResourceVersion
+			}
+		}
+	}
+	return found
+}
+
+// TestTheWholeTree goes from nothing to a second version, and compares what was foreseen with what has become.
+func TestTheWholeTree(t *testing.T) {
+	w := newWorld(t)
+	first := w.diff("", "shop")
+	if first.Code != diff.ExitDiffers {
+		t.Errorf("before the first job: exit code %d\n%s", first.Code, first.Stderr)
+	}
+	testkit.Golden(t, "first.txt", first.Stderr+first.Stdout)
+
+	w.job()
+	if got := w.diff("", "shop"); got.Code != cli.ExitOK || got.Stdout != "" || !strings.Contains(got.Stderr, "A job would change nothing in the targets.") {
+		t.Errorf("after the job: exit code %d\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+
+	inst, secret := w.installation("two"), w.secret(passwordTwo)
+	file := w.file(inst, secret)
+	second := w.diff("", "-f", file)
+	if second.Code != diff.ExitDiffers {
+		t.Errorf("of the files: exit code %d\n%s", second.Code, second.Stderr)
+	}
+	testkit.Golden(t, "second.txt", second.Stderr+second.Stdout)
+
+	foreseen := t.TempDir()
+	if got := w.diff("cp -r -t "+foreseen, "-f", file); got.Code != diff.ExitDiffers || got.Stdout != "" {
+		t.Errorf("with another program: exit code %d\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+	w.apply(inst, secret)
+	if got := w.diff("", "shop"); got.Stdout != second.Stdout {
+		t.Errorf("of what the files were applied to:\n%s", cmp.Diff(second.Stdout, got.Stdout))
+	}
+	w.job()
+	if got := w.diff("", "shop"); got.Code != cli.ExitOK || got.Stdout != "" {
+		t.Errorf("after the second job: exit code %d\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+	w.compare(foreseen)
+	w.drift()
+}
+
+// compare looks whether objects have become what was foreseen. What is masked is not compared.
+func (w *world) compare(foreseen string) {
+	w.Helper()
+	files, err := filepath.Glob(filepath.Join(foreseen, "next", "*"))
+	if err != nil || len(files) < 12 {
+		w.Fatalf("only %d objects were foreseen: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			w.Fatal(err)
+		}
+		want := &unstructured.Unstructured{}
+		document, err := yaml.YAMLToJSON(text)
+		if err == nil {
+			err = want.UnmarshalJSON(document)
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+		got := &unstructured.Unstructured{}
+		got.SetGroupVersionKind(want.GroupVersionKind())
+		if err := w.Client().Get(w.Context(), client.ObjectKeyFromObject(want), got); err != nil {
+			w.Error(err)
+			continue
+		}
+		for _, name := range []string{"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp"} {
+			unstructured.RemoveNestedField(got.Object, "metadata", name)
+		}
+		delete(got.Object, "status")
+		if strings.Contains(string(text), "<masked>") {
+			delete(got.Object, "data")
+			delete(want.Object, "data")
+		}
+		if difference := cmp.Diff(want.Object, got.Object); difference != "" {
+			w.Errorf("%s (- foreseen, + become):\n%s", filepath.Base(file), difference)
+		}
+	}
+}
+
+// drift is what others do to the objects: a job puts it right.
+func (w *world) drift() {
+	w.Helper()
+	for _, name := range []string{"by-update", "release-bed"} {
+		w.Patch(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name}}, `{"data":{"stays":"changed by somebody"}}`)
+	}
+	w.Delete(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "template-bed"}})
+	got := w.diff("", "shop")
+	if got.Code != diff.ExitDiffers || !strings.Contains(got.Stderr, "Objects that a job would change: 1 created, 2 changed.") ||
+		strings.Count(got.Stdout, "-  stays: changed by somebody\n+  stays: \"1\"\n") != 2 ||
+		!strings.Contains(got.Stdout, "diff ConfigMap <namespace>/template-bed (created, Target prod, deploy item shop/template)") {
+		w.Errorf("after a drift: exit code %d\n%s%s", got.Code, got.Stderr, got.Stdout)
+	}
+}
+
+// TestWhatCannotBeCompared has exit codes that do not say that something differs.
+func TestWhatCannotBeCompared(t *testing.T) {
+	w := newWorld(t)
+	broken := testkit.Target(w.Namespace, "prod").Kubeconfig(strings.Join([]string{
+		"apiVersion: v1", "kind: Config", "current-context: c", "contexts: [{name: c, context: {cluster: c, user: u}}]",
+		"clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]", "users: [{name: u, user: {token: " + passwordOne + "}}]",
+	}, "\n")).Build()
+	broken.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("Target"))
+	refused := w.installation("refused")
+	unrendered := w.installation("one")
+	unrendered.Spec.Imports.Data = unrendered.Spec.Imports.Data[:1]
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want []string
+	}{
+		"nothing named":        {nil, diff.ExitTrouble, []string{"name one installation, or files with -f"}},
+		"both named":           {[]string{"shop", "-f", "x"}, diff.ExitTrouble, []string{"name one installation, or files with -f"}},
+		"two named":            {[]string{"shop", "blog"}, diff.ExitTrouble, []string{"accepts at most 1 arg"}},
+		"an unknown flag":      {[]string{"--nope"}, diff.ExitTrouble, []string{"unknown flag: --nope"}},
+		"no such one":          {[]string{"blog"}, cli.ExitNotFound, []string{"installation blog does not exist"}},
+		"no such file":         {[]string{"-f", "nowhere.yaml"}, diff.ExitTrouble, []string{"read manifests"}},
+		"files without one":    {[]string{"-f", w.file(w.secret("x"))}, diff.ExitTrouble, []string{"there is no Installation in the files"}},
+		"an object refused":    {[]string{"-f", w.file(refused)}, diff.ExitTrouble, []string{"error: Service <namespace>/web, Target prod, deploy item shop/service: the dry run is refused: ", "spec.ports"}},
+		"a target that is off": {[]string{"-f", w.file(w.installation("one"), broken)}, diff.ExitTrouble, []string{"error: deploy item shop/update, Target prod: ", "127.0.0.1:1"}},
+		"imports missing":      {[]string{"-f", w.file(unrendered)}, diff.ExitTrouble, []string{"installation shop: ", "import"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inner := &world{World: managed.In(&testkit.World{T: t, APIServer: w.APIServer, Namespace: w.Namespace}), blueprint: w.blueprint}
+			got := inner.diff("", test.args...)
+			if got.Code != test.code {
+				t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
+			}
+			for _, words := range test.want {
+				if !strings.Contains(got.Stderr, words) {
+					t.Errorf("no %q in:\n%s", words, got.Stderr)
+				}
+			}
+		})
+	}
+}

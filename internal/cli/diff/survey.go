@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli/registry"
+	"espalier.dev/internal/deployer/objects/forecast"
+	"espalier.dev/internal/offline"
+	"espalier.dev/internal/preview"
+	"espalier.dev/internal/target"
+)
+
+// patience is how long one deploy item may take: a target that does not answer must not hold up the others for ever.
+const patience = 2 * time.Minute
+
+// overlay reads from the cluster, and before that from the manifests.
+type overlay struct {
+	client.Reader
+
+	manifests *offline.Manifests
+}
+
+// Get implements client.Reader.
+func (o overlay) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	switch into := into.(type) {
+	case *corev1.Secret:
+		if found := named(o.manifests.Secrets, key); found != nil {
+			found.DeepCopyInto(into)
+			return nil
+		}
+	case *corev1.ConfigMap:
+		if found := named(o.manifests.ConfigMaps, key); found != nil {
+			found.DeepCopyInto(into)
+			return nil
+		}
+	case *lsv1alpha1.Context:
+		if found := named(o.manifests.Contexts, key); found != nil {
+			found.DeepCopyInto(into)
+			return nil
+		}
+	case *lsv1alpha1.Target:
+		if found := named(o.manifests.Targets, key); found != nil {
+			found.DeepCopyInto(into)
+			return nil
+		}
+	}
+	return o.Reader.Get(ctx, key, into, opts...)
+}
+
+func named[T client.Object](objects []T, key client.ObjectKey) (found T) {
+	for _, object := range objects {
+		if keyOf(object) == key {
+			return object
+		}
+	}
+	return found
+}
+
+func keyOf(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
+
+func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+// survey goes through trees.
+type survey struct {
+	*options
+	host     overlay
+	clusters *target.Clusters
+	session  *registry.Session
+	output   *output
+}
+
+// all compares every installation among the manifests that is not nested in another one.
+func (s *survey) all(ctx context.Context, manifests *offline.Manifests) error {
+	for _, warning := range manifests.Warnings {
+		s.output.note(warning)
+	}
+	chosen := manifests.Installations
+	if len(chosen) == 0 {
+		return errors.New("there is no Installation in the files")
+	}
+	for _, inst := range chosen {
+		if err := s.installation(ctx, inst, manifests); err != nil {
+			return s.explain(err, inst)
+		}
+	}
+	return nil
+}
+
+func (s *survey) installation(ctx context.Context, inst *lsv1alpha1.Installation, manifests *offline.Manifests) error {
+	reader := preview.Reader{Cluster: preview.Cluster{Client: s.host.Reader}, Outside: s.session.Outside}
+	own := *manifests
+	own.Warnings = nil
+	future, err := reader.Items(ctx, inst, &own)
+	if err != nil {
+		return err
+	}
+	for _, note := range future.Notes {
+		s.output.note(note)
+	}
+	for _, failed := range future.Failed {
+		s.output.fail(failed)
+	}
+	for _, item := range future.Items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.item(ctx, future, item)
+	}
+	return nil
+}
+
+// explain says what to do about an installation of which nothing can be said.
+func (s *survey) explain(err error, inst *lsv1alpha1.Installation) error {
+	var unknown *preview.Unknown
+	var unread *preview.ReadError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("installation %s: %s", inst.Name, unknown.Message)
+	case errors.As(err, &unread):
+		return s.access.Explain(unread.Err, unread.What, unread.Namespace)
+	}
+	return fmt.Errorf("installation %s: %w", inst.Name, err)
+}
+
+// item shows what would become of what one deploy item has in its target.
+func (s *survey) item(ctx context.Context, future *preview.Future, item preview.Item) {
+	place := place{item: item.Within + "/" + item.Title, secrets: future.Secrets}
+	foresee, known := s.env.Forecasters[item.Object.Spec.Type]
+	goes := item.Object.DeletionTimestamp != nil
+	switch {
+	case item.Idle:
+		return
+	case goes && item.Object.Annotations[lsv1alpha1.DeleteWithoutUninstallAnnotation] == "true":
+		s.output.note(fmt.Sprintf("deploy item %s goes, and what it has deployed stays, as its annotation says", place.item))
+		return
+	case !known:
+		s.output.note(fmt.Sprintf("deploy item %s: what items of type %s deploy cannot be previewed", place.item, item.Object.Spec.Type))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found, err := s.foresee(ctx, subject{future: future, item: item, foresee: foresee, place: &place})
+	if err != nil {
+		s.output.fail(fmt.Sprintf("deploy item %s, %s: %v", place.item, place.where(), future.Secrets.Error(err)))
+		return
+	}
+	for _, note := range found.Notes {
+		s.output.note(fmt.Sprintf("deploy item %s: %s", place.item, future.Secrets.Text(note)))
+	}
+	for _, change := range found.Changes {
+		s.output.change(change, place)
+	}
+}
+
+// subject is a deploy item and who knows it.
+type subject struct {
+	future  *preview.Future
+	item    preview.Item
+	foresee forecast.Forecaster
+	place   *place
+}
+
+func (s *survey) foresee(ctx context.Context, about subject) (*forecast.Forecast, error) {
+	item := about.item.Object
+	find := func(ctx context.Context, name string) (*target.Cluster, error) {
+		t, err := s.target(ctx, about.future, client.ObjectKey{Namespace: item.Namespace, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		return s.clusters.For(ctx, t)
+	}
+	work := forecast.Work{Item: item, ClusterFor: find, Now: s.env.Now(), Wake: func() {}}
+	if item.Spec.Target != nil {
+		about.place.target = item.Spec.Target.Name
+		t, err := s.target(ctx, about.future, client.ObjectKey{Namespace: item.Namespace, Name: item.Spec.Target.Name})
+		if err != nil {
+			return nil, err
+		}
+		about.place.target = cmp.Or(t.Labels[lsv1alpha1.DataObjectKeyLabel], t.Name)
+		work.Target = t
+		if t.Spec.Type == lsv1alpha1.TargetTypeKubernetesCluster {
+			if work.Cluster, err = s.clusters.For(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return about.foresee(ctx, work, forecast.Surroundings{Host: s.host, Registries: s.session.Open})
+}
+
+// target returns a Target as the job would have it, and takes note of what must not be shown of it.
+func (s *survey) target(ctx context.Context, future *preview.Future, key client.ObjectKey) (*lsv1alpha1.Target, error) {
+	t := future.Targets[key.Name]
+	if t == nil {
+		t = &lsv1alpha1.Target{}
+		if err := s.host.Get(ctx, key, t); err != nil {
+			return nil, fmt.Errorf("read Target %s: %w", key.Name, err)
+		}
+	}
+	future.Secrets.AddTarget(t)
+	if t.Spec.SecretRef != nil {
+		var secret corev1.Secret
+		if err := s.host.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: t.Spec.SecretRef.Name}, &secret); err == nil {
+			future.Secrets.AddCredentials(secret.Data) // One that cannot be read is what connecting fails with.
+		}
+	}
+	return t, nil
+}
