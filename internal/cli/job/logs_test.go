@@ -246,6 +246,9 @@ func TestLogsOfAJob(t *testing.T) {
 	s.book.add("web-0/nginx", 16, "listening")
 	s.book.add("web-0/nginx", 10, "GET / 200")
 	s.book.add("stranger/nginx", 10, "not yours")
+	other := metav1.ObjectMeta{Name: "other-0", Labels: map[string]string{containerv1alpha1.DeployItemUIDLabel: "of-another-item"}}
+	s.run(other, nil, kubelet.Running("main"))
+	s.book.add("other-0/main", 10, "not yours either")
 
 	all := []string{
 		"[migrate <namespace>/migrate-0/init] prepared",
