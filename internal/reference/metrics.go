@@ -17,9 +17,9 @@ import (
 
 const metricsHeading = `# Metrics
 
-Every metric of our own that ` + "`espalier-controller`" + ` serves at ` + "`/metrics`" + `. What to do with them is told in
-[observability.md](../observability.md), and so is why there are no names of installations among the labels. This page is made from the
-code by ` + "`go test ./internal/reference -update`" + `.
+Every metric of Espalier that ` + "`espalier-controller`" + ` serves at ` + "`/metrics`" + `. [observability.md](../observability.md) shows how to
+use them, and explains why the labels contain no names of installations. This page is generated from the code by
+` + "`go test ./internal/reference -update`" + `.
 
 | Metric | Type | Labels | |
 |---|---|---|---|

@@ -56,8 +56,8 @@ var plain = map[string]string{
 
 const heading = `# Provider configurations
 
-What ` + "`config`" + ` of a deploy item may contain, deployer by deployer. How it works is told in [manifest.md](../deployers/manifest.md),
-[helm.md](../deployers/helm.md) and [container.md](../deployers/container.md). This page is made from the comments of the API types by
+Every field of ` + "`config`" + ` of a deploy item, for each deployer. [manifest.md](../deployers/manifest.md), [helm.md](../deployers/helm.md)
+and [container.md](../deployers/container.md) show how to use them. This page is generated from the comments of the API types by
 ` + "`go test ./internal/reference -update`" + `.
 
 `

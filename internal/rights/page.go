@@ -11,10 +11,9 @@ import (
 )
 
 const pageHeader = "# Rights\n\n" +
-	"Every right that Espalier asks for, and why. The roles are in `config/rbac`. They and this page are made by `tools/generate.sh` from\n" +
-	"markers beside the code that needs the rights (`internal/rights`). A test runs all controllers, deployers and the web UI with exactly\n" +
-	"these roles; it fails on a request that is denied, and on a right that nobody uses. [security.md](../security.md) says what it means\n" +
-	"to have them.\n\n"
+	"Every right that Espalier needs, and why. The roles are in `config/rbac`. `tools/generate.sh` generates them and this page from markers\n" +
+	"beside the code that needs the rights (`internal/rights`). A test runs all controllers, deployers and the web UI with exactly these\n" +
+	"roles; it fails on denied requests and on unused rights. [security.md](../security.md) explains what the rights permit.\n\n"
 
 var chapters = []struct{ file, title, text string }{
 	{
