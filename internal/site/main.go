@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command site builds the documentation as static pages, for "make docs": from the README, the pages in docs and the READMEs of examples,
-// with everything that they link to. The pages need no server and contact no other host. A link or an anchor that leads nowhere is an error.
+// with everything that they link to. The pages need no server and contact no other host. A link or an anchor that leads nowhere is an
+// error.
 package main
 
 import (

@@ -22,6 +22,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	markup "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
+
+	"espalier.dev/internal/diagram"
 )
 
 // page is one of the site.
@@ -33,6 +35,8 @@ type page struct {
 	headings        []heading
 	ids             []string
 	links           []link
+	// drawings are the diagrams of the page, by their addresses.
+	drawings map[string]string
 }
 
 type heading struct{ ID, Text string }
@@ -76,7 +80,7 @@ func renderMarkdown(tree fs.FS, source string) (*page, error) {
 	if err := language.Renderer().Render(&body, content, document); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	p.body, p.ids = accessible(body.String()), ids.all
+	p.body, p.ids = accessible(p.draw(body.String())), ids.all
 	if err := p.embedded(tree); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
@@ -171,7 +175,8 @@ var inMarkup = regexp.MustCompile(`(?:src|srcset|href)="([^"]+)"`)
 // embedded takes note of the pictures in markup that the source has as it is. Their paths are right, for the site has the same folders.
 func (p *page) embedded(tree fs.FS) error {
 	for _, match := range inMarkup.FindAllStringSubmatch(p.body, -1) {
-		if !isPicture(match[1]) || strings.Contains(match[1], "://") {
+		drawn := p.drawings[path.Join(path.Dir(p.address), match[1])] != ""
+		if drawn || !isPicture(match[1]) || strings.Contains(match[1], "://") {
 			continue
 		}
 		to, err := target(tree, p.address, match[1])
@@ -183,6 +188,44 @@ func (p *page) embedded(tree fs.FS) error {
 		}
 	}
 	return nil
+}
+
+var diagramBlock = regexp.MustCompile(`(?s)<pre><code class="language-mermaid">(.*?)</code></pre>`)
+
+// draw puts pictures in the place of diagrams, with their text below. A diagram that cannot be read stays a text.
+func (p *page) draw(body string) string {
+	p.drawings = map[string]string{}
+	return diagramBlock.ReplaceAllStringFunc(body, func(block string) string {
+		source := html.UnescapeString(diagramBlock.FindStringSubmatch(block)[1])
+		graph, understood := readMermaid(source, "Diagram of "+p.title)
+		if !understood {
+			return block
+		}
+		there := fmt.Sprintf("%s-diagram-%d.svg", strings.TrimSuffix(p.address, ".html"), len(p.drawings)+1)
+		drawing := graph.Layout()
+		p.drawings[there] = drawing.SVG()
+		return fmt.Sprintf(
+			`<div class="wide drawing" role="region" aria-label="Diagram" tabindex="0"><img src=%q width="%d" height="%d" alt=%q></div>`+
+				"\n<details class=\"source\"><summary>The diagram as text</summary>\n%s</details>",
+			path.Base(there), drawing.Width, drawing.Height, html.EscapeString(inWords(graph)), block)
+	})
+}
+
+// inWords says what a diagram shows.
+func inWords(g diagram.Graph) string {
+	titles := map[string]string{}
+	for _, n := range g.Nodes {
+		titles[n.ID] = strings.TrimSpace(n.Title + " " + n.Detail)
+	}
+	var sentences []string
+	for _, e := range g.Edges {
+		text := "from " + titles[e.From] + " to " + titles[e.To]
+		if e.Label != "" {
+			text += ": " + e.Label
+		}
+		sentences = append(sentences, text)
+	}
+	return "Diagram: " + strings.Join(sentences, "; ") + "."
 }
 
 // accessible lets wide tables and code be scrolled with keys, and says what diagrams are: they stay readable text.

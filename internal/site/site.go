@@ -209,6 +209,9 @@ func (s *site) write(out string) error {
 			return fmt.Errorf("%s: %w", p.source, err)
 		}
 		files[p.address] = page.Bytes()
+		for name, drawing := range p.drawings {
+			files[name] = []byte(drawing)
+		}
 	}
 	for _, source := range slices.Concat(slices.Collect(maps.Keys(s.pictures)), s.markdown()) {
 		content, err := fs.ReadFile(s.tree, source)

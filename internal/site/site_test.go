@@ -17,7 +17,6 @@ import (
 
 var (
 	attribute = regexp.MustCompile(`\b(href|src|srcset)="([^"]*)"`)
-	identity  = regexp.MustCompile(`\bid="([^"]*)"`)
 	pageTitle = regexp.MustCompile(`<title>([^<]+)</title>`)
 	topTitle  = regexp.MustCompile(`<h1[ >]`)
 )
@@ -111,21 +110,12 @@ func follow(t *testing.T, files map[string]string, page string) []string {
 			t.Errorf("%s: link %s leads nowhere", page, written)
 			continue
 		}
-		if anchor != "" && !hasID(text, anchor) {
+		if anchor != "" && !strings.Contains(text, ` id="`+anchor+`"`) {
 			t.Errorf("%s: link %s leads to no place of the page", page, written)
 		}
 		found = append(found, to)
 	}
 	return found
-}
-
-func hasID(text, anchor string) bool {
-	for _, match := range identity.FindAllStringSubmatch(text, -1) {
-		if match[1] == anchor {
-			return true
-		}
-	}
-	return false
 }
 
 // checkIndex looks at llms.txt: it lists every page that people have written, and what it lists exists.
@@ -163,7 +153,7 @@ func small(t *testing.T) string {
 		"SECURITY.md":         "# Secrets\n",
 		"docs/README.md":      "# Contents\n\n## Start\n\n| | |\n|---|---|\n| [one](one.md) | the first |\n| All [others](deep) | |\n",
 		"docs/one.md":         "# One\n\n## A `b` [c](two.md): d_e?\n\n## Again\n\n## Again\n\n[up](#a-b-c-d_e) [down](two.md#x) [2nd](#again-1) [code](../main.go)\n",
-		"docs/two.md":         "# Two & three\n\n<b>x</b> ![picture](p.png)\n\n## X\n\n```mermaid\na --> b\n```\n\n| a | |\n|---|---|\n| `<i>` | 1 |\n",
+		"docs/two.md":         "# Two & three\n\n<b>x</b> ![picture](p.png)\n\n## X\n\n```mermaid\na --> b\n```\n\n```mermaid\nflowchart LR\n  a --> b\n```\n\n| a | |\n|---|---|\n| `<i>` | 1 |\n",
 		"docs/p.png":          "picture",
 		"docs/deep/README.md": "# Deep\n\n[home](../../README.md) [list](list)\n",
 		"docs/deep/list/a.md": "# A\n\n[elsewhere](https://example.com)\n",
@@ -196,7 +186,7 @@ func TestAPageShowsWhatItsSourceSays(t *testing.T) {
 			`aria-current="page"`, `<p class="kind">Start</p>`, `<li><a href="#again">Again</a></li>`,
 		},
 		"docs/two.html": {
-			"<title>Two &amp; three · Espalier</title>", "<b>x</b>", `src="../docs/p.png"`, "a --&gt; b", `aria-label="Diagram`, "<td></td>",
+			"<title>Two &amp; three · Espalier</title>", "<b>x</b>", `src="../docs/p.png"`, "a --&gt; b", `aria-label="Diagram`, `src="two-diagram-1.svg"`, "from a to b", "<td></td>",
 			"&lt;i&gt;", `tabindex="0"><table>`,
 		},
 		"docs/deep/index.html":      {`href="../../index.html"`, `href="../../docs/deep/list/index.html"`},
@@ -204,12 +194,45 @@ func TestAPageShowsWhatItsSourceSays(t *testing.T) {
 		"docs/deep/list/b.go.html":  {"package &lt;b&gt;"},
 		"docs/deep/list/a.html":     {`href="https://example.com"`},
 		"docs/p.png":                {"picture"},
+		"docs/two-diagram-1.svg":    {"<svg ", "From a to b"},
 		"llms.txt":                  {"# Home\n\n> It is documented.", "- [One](docs/one.md): the first\n", "- [A](docs/deep/list/a.md)"},
 	} {
 		for _, each := range wanted {
 			if !strings.Contains(files[name], each) {
 				t.Errorf("%s lacks %s:\n%s", name, each, files[name])
 			}
+		}
+	}
+}
+
+func TestDiagramsAreRead(t *testing.T) {
+	for text, wanted := range map[string]string{
+		"flowchart LR\n    I[\"Installation<br/>what\"] -- renders its --> B[\"Blueprint\"]\n    B --> T([\"t\"])": "Diagram: from Installation what to Blueprint: " +
+			"renders its; from Blueprint to t.",
+		"flowchart TD\n dev -- healthy for 15 min --> staging -- approved --> production": "Diagram: from dev to staging: healthy for 15 min; " +
+			"from staging to production: approved.",
+		"flowchart LR\n V --> W\n subgraph shop\n  D[\"database\"] --> W[\"web\"]\n  M\n end\n W --> S": "Diagram: from V to web; " +
+			"from database to web; from web to S.",
+		"stateDiagram-v2\n    direction LR\n    [*] --> Init: new job\n    Init --> [*]": "Diagram: from start to Init: new job; from Init to end.",
+		"stateDiagram-v2\n A --> PendingDependencies":                                    "Diagram: from A to Pending Dependencies.",
+	} {
+		graph, understood := readMermaid(text, "")
+		if got := inWords(graph); !understood || got != wanted {
+			t.Errorf("%s\ngives %v: %s", text, understood, got)
+		}
+	}
+	inGroup, _ := readMermaid("flowchart LR\n V --> W\n subgraph shop\n  D --> W\n end\n W --> S", "")
+	for _, n := range inGroup.Nodes {
+		if wanted := n.ID == "W" || n.ID == "D"; wanted != (n.Parent == "shop") {
+			t.Errorf("%s lies in %q", n.ID, n.Parent)
+		}
+	}
+	for _, strange := range []string{
+		"", "pie title x", "flowchart LR\n a ==> b", "flowchart LR\n a --> b{c}", "flowchart LR\n subgraph x\n a", "flowchart LR\n end", "flowchart LR",
+		"stateDiagram-v2\n state a {", "flowchart LR\n a -->",
+	} {
+		if graph, understood := readMermaid(strange, ""); understood {
+			t.Errorf("%q becomes %v", strange, graph)
 		}
 	}
 }
