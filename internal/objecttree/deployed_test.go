@@ -66,3 +66,13 @@ func TestManagedBy(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A name is shown, and what cannot be one is not: it may be the value of a Secret.
+func TestTargetsOfDeployItems(t *testing.T) {
+	for name, want := range map[string]string{"": "", "cluster": "cluster", "garden.east-1": "garden.east-1", "Pa55_word+": "<masked>"} {
+		item := &lsv1alpha1.DeployItem{Spec: lsv1alpha1.DeployItemSpec{Target: &lsv1alpha1.ObjectReference{Name: name}}}
+		if got := (&Node{Kind: DeployItem, Object: item}).Target(); got != want {
+			t.Errorf("target %q is shown as %q", name, got)
+		}
+	}
+}

@@ -5,6 +5,9 @@ package objecttree
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"espalier.dev/internal/masking"
 )
 
 // View is what programs get to see of an object in a tree. It holds neither specs nor values.
@@ -43,12 +46,17 @@ func (n *Node) View() *View {
 	return v
 }
 
-// Target is the name of a deploy item's target, empty if it has none.
+// Target is the name of a deploy item's target, empty if it has none. What cannot be a name is masked: a template may have put the value of
+// a Secret there, and no Target will ever show it.
 func (n *Node) Target() string {
-	if item, ok := n.DeployItem(); ok && item.Spec.Target != nil {
-		return item.Spec.Target.Name
+	item, ok := n.DeployItem()
+	if !ok || item.Spec.Target == nil || item.Spec.Target.Name == "" {
+		return ""
 	}
-	return ""
+	if len(validation.IsDNS1123Subdomain(item.Spec.Target.Name)) > 0 {
+		return masking.Mask
+	}
+	return item.Spec.Target.Name
 }
 
 // DeepView returns what programs get to see of the node and of everything below it that is wanted, with what deploy items have deployed if
