@@ -83,7 +83,7 @@ test: ## Run the tests of all modules, except those that need Gitea or Flux, wit
 
 .PHONY: test-packages
 test-packages:
-	$(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(SWEEPS))")
+	go run ./internal/testkit/together env $(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(SWEEPS))")
 
 .PHONY: test-sweeps-and-modules
 test-sweeps-and-modules:

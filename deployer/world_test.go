@@ -16,7 +16,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 const itemType lsv1alpha1.DeployItemType = "example.org/scripted"
 

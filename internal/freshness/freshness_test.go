@@ -26,7 +26,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 const (
 	resource = "dataobjects"

@@ -25,7 +25,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // stage is a cluster that holds a Target which leads to itself.
 type stage struct {

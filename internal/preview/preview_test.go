@@ -26,7 +26,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // shop has a database, which exports where it is, and a front, which imports that and a password.
 const shop = `

@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // patience is for controllers that are the test itself.
 const patience = 3 * time.Minute

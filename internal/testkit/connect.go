@@ -13,10 +13,16 @@ import (
 func Connect(t testing.TB, kubeconfig string) *APIServer {
 	t.Helper()
 	crlog.SetLogger(controllerLog()) // for packages without Main
-	s := &APIServer{starts: 1}
-	s.options.Kubeconfig = kubeconfig
-	if err := s.connect(); err != nil {
+	s, err := join(kubeconfig)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// join is the way to a server that somebody else runs.
+func join(kubeconfig string) (*APIServer, error) {
+	s := &APIServer{starts: 1}
+	s.options.Kubeconfig = kubeconfig
+	return s, s.connect()
 }

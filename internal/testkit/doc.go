@@ -44,6 +44,7 @@
 //
 // # Rules
 //
-// Tests share a server, so a test stays in its namespaces and gives managers under test only those. Time limits are for broken tests: no
+// Tests share a server, so a test stays in its namespaces and gives managers under test only those. A package all of whose tests do so uses
+// MainWithOthers, and may get the server of other packages. Time limits are for broken tests: no
 // assertion may depend on how fast something is. Whatever is printed has secrets masked.
 package testkit

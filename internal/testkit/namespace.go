@@ -4,6 +4,7 @@
 package testkit
 
 import (
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -15,7 +16,10 @@ import (
 
 const namespaceStem = 45 // characters of the test's name that go into a namespace's, which has room for 63
 
-var namespaces atomic.Int64
+var (
+	namespaces atomic.Int64
+	process    = strconv.FormatInt(int64(os.Getpid()), 36) // Tests of other packages may use the same server.
+)
 
 // Namespace creates a namespace for this test and returns its name, which begins with the test's. It is abandoned at the end:
 // the server is short-lived, and what a failing test left behind can still be looked at.
@@ -38,5 +42,5 @@ func namespaceName(test string, number int64) string {
 	}
 	stem := strings.Map(allowed, strings.ToLower(test))
 	stem = strings.TrimLeft(stem[:min(len(stem), namespaceStem)], "-")
-	return stem + "-" + strconv.FormatInt(number, 10)
+	return stem + "-" + process + "-" + strconv.FormatInt(number, 10)
 }

@@ -80,6 +80,8 @@ var shared struct {
 	server *APIServer
 	err    error
 	ends   ends
+
+	withOthers bool // see MainWithOthers
 }
 
 // Server returns the API server that all tests of this process share, with the project's custom resource definitions installed.
@@ -97,18 +99,49 @@ func Server(t testing.TB) *APIServer {
 }
 
 func startShared() (*APIServer, error) {
+	if kubeconfig := os.Getenv(TogetherVariable); kubeconfig != "" && shared.withOthers {
+		return join(kubeconfig)
+	}
 	dir, err := os.MkdirTemp("", "espalier-testkit-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the kubeconfig: %w", err)
 	}
-	s := &APIServer{dir: dir}
-	if err := s.start(context.Background()); err != nil {
+	s, err := startWithCRDs(context.Background(), dir)
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.installProjectCRDs(context.Background()); err != nil {
-		return nil, errors.Join(err, s.stop(), os.RemoveAll(dir))
+	return s, nil
+}
+
+func startWithCRDs(ctx context.Context, dir string) (*APIServer, error) {
+	s := &APIServer{dir: dir}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.installProjectCRDs(ctx); err != nil {
+		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
+}
+
+// TogetherVariable names the environment variable that points at the kubeconfig of a server with the project's custom resource
+// definitions. Package together sets it.
+const TogetherVariable = "ESPALIER_TEST_CLUSTER"
+
+// Host starts a server that processes with TogetherVariable can join, with its files in a folder, and returns its kubeconfig.
+func Host(ctx context.Context, dir string) (kubeconfig string, stop func() error, err error) {
+	s, err := startWithCRDs(ctx, dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return s.Kubeconfig(), s.stop, nil
+}
+
+// MainWithOthers is Main for packages whose tests stay in namespaces of their own, and expect nothing of the rest of the cluster. Their
+// shared server may be that of other packages, too, which saves a start.
+func MainWithOthers(m *testing.M, kinds ...func(*runtime.Scheme) error) {
+	shared.withOthers = true
+	Main(m, kinds...)
 }
 
 // Main runs the tests of a package and stops the shared server after them:
@@ -141,6 +174,9 @@ func controllerLog() logr.Logger {
 
 func stopShared() error {
 	if shared.server == nil {
+		return nil
+	}
+	if shared.server.dir == "" { // It is not ours.
 		return nil
 	}
 	return errors.Join(shared.server.stop(), os.RemoveAll(shared.server.dir))

@@ -24,7 +24,7 @@ import (
 	"espalier.dev/internal/testkit/program"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // limit is far longer than a deployer takes, and shorter than clitest waits.
 const limit = "--timeout=2m"

@@ -18,7 +18,7 @@ import (
 	"espalier.dev/internal/testkit/clitest"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 const nextJob = "22222222-2222-4222-8222-222222222222"
 

@@ -17,7 +17,7 @@ import (
 	"espalier.dev/internal/testkit/clitest"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 func TestItPrintsAnAddressThatOpensThePages(t *testing.T) {
 	server := testkit.Server(t)

@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit/clitest"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // scene stores objects and asks about one of them.
 type scene struct {

@@ -146,7 +146,7 @@ func proofsOf(t *testing.T) map[string][]proof {
 func withServer(tree *lint.Tree) map[string]bool {
 	served := map[string]bool{}
 	for _, file := range tree.Files {
-		if file.Go != nil && file.IsTest() && bytes.Contains(file.Text, []byte("testkit.Main(")) {
+		if file.Go != nil && file.IsTest() && bytes.Contains(file.Text, []byte("testkit.Main")) {
 			served[file.Dir()] = true
 		}
 	}

@@ -27,7 +27,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // world is a namespace in which the controllers run that a test names.
 type world struct {

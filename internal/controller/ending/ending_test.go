@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // The server has no controller that empties namespaces, so that one which is deleted stays.
 func TestJOB46_ANamespaceThatIsDeletedIsRecognised(t *testing.T) {

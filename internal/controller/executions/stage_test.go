@@ -30,7 +30,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // stage is a namespace with a deployer that follows a script.
 type stage struct {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // world is a namespace of an API server in which the controllers of the job flow run.
 type world struct {

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/testkit/managed"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // world runs the controllers of installations; the test asks as tools of Flux do.
 type world struct{ *managed.World }

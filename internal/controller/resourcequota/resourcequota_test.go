@@ -20,7 +20,7 @@ import (
 	"espalier.dev/internal/testkit"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // The server has no controller that counts objects for a ResourceQuota, so the test says how many there are.
 func TestARefusalByAResourceQuotaIsAWait(t *testing.T) {

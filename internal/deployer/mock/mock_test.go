@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 // start runs the mock deployer for one namespace until the test ends.
 func start(t *testing.T, config *rest.Config, namespace string) {

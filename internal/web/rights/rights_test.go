@@ -23,7 +23,7 @@ import (
 	"espalier.dev/internal/web/rights"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 var (
 	getSecrets   = rights.Right{Verb: "get", Resource: "secrets"}

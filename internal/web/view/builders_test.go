@@ -22,7 +22,7 @@ import (
 	"espalier.dev/internal/web/view"
 )
 
-func TestMain(m *testing.M) { testkit.Main(m) }
+func TestMain(m *testing.M) { testkit.MainWithOthers(m) }
 
 var now = clitest.Now().UTC()
 
