@@ -99,7 +99,7 @@ func (e *Engine) ExportsOf(in Input, given map[string]any) (*dataflow.Exports, e
 		Exports:      in.Installation.Spec.Exports,
 		Mappings:     in.Installation.Spec.ExportDataMappings,
 		Map:          e.mapper("exportDataMappings"),
-		Validate:     e.validator(in),
+		Validate:     e.Validator(in),
 	})
 }
 
@@ -114,7 +114,7 @@ func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 		Resolved:    out.Resolved,
 		Mappings:    in.Installation.Spec.ImportDataMappings,
 		Map:         e.mapper("importDataMappings"),
-		Validate:    e.validator(in),
+		Validate:    e.Validator(in),
 	})
 	if err != nil {
 		return nil, err
@@ -128,8 +128,8 @@ func (e *Engine) prepare(in Input, out *Output) (*execution, error) {
 	return run, run.addBindings(out.Imports)
 }
 
-// validator checks values against the schemas of the blueprint.
-func (e *Engine) validator(in Input) dataflow.Validator {
+// Validator checks values against the schemas of the blueprint.
+func (e *Engine) Validator(in Input) dataflow.Validator {
 	sources := in.Blueprint.schemaSources()
 	sources.Resources = in.Schemas
 	if in.Components != nil {

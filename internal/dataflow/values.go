@@ -86,6 +86,9 @@ func decodeYAML(text []byte) (any, error) {
 	return normal(value)
 }
 
+// DecodeContent returns the value of an import that is a key of a Secret or ConfigMap with this content.
+func DecodeContent(text []byte) (any, error) { return decodeYAML(text) }
+
 // decodeEach reads every entry of a Secret or ConfigMap as YAML.
 func decodeEach(content map[string][]byte) (any, error) {
 	result := make(map[string]any, len(content))

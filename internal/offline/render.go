@@ -65,12 +65,30 @@ func Render(ctx context.Context, m *Manifests, options Options) (*Result, error)
 
 // Find looks up the blueprint of the installation that the options name.
 func Find(ctx context.Context, m *Manifests, options Options) (*blueprint.Blueprint, error) {
+	found, err := Open(ctx, m, options)
+	return found.Blueprint, err
+}
+
+// Opened is a blueprint in its place.
+type Opened struct {
+	Blueprint *blueprint.Blueprint
+	// Validate checks a value against a schema of the blueprint, which may lead to other places.
+	Validate dataflow.Validator
+	Warnings []string
+}
+
+// Open looks up the blueprint of the installation that the options name, and prepares to check its imports.
+func Open(ctx context.Context, m *Manifests, options Options) (Opened, error) {
 	chosen, err := choose(m.Installations, options.Installation)
 	if err != nil {
-		return nil, err
+		return Opened{}, err
 	}
-	found, err := newRenderer(ctx, m, options).find(groups(m, chosen)[0][0])
-	return found.Blueprint, err
+	r := newRenderer(ctx, m, options)
+	found, err := r.find(groups(m, chosen)[0][0])
+	if err != nil {
+		return Opened{Warnings: r.result.Warnings}, err
+	}
+	return Opened{Blueprint: found.Blueprint, Validate: r.engine.Validator(found), Warnings: r.result.Warnings}, nil
 }
 
 func newRenderer(ctx context.Context, m *Manifests, options Options) *renderer {

@@ -10,6 +10,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/cli/check"
+	"espalier.dev/internal/cli/create"
 	"espalier.dev/internal/cli/deployer"
 	"espalier.dev/internal/cli/diff"
 	"espalier.dev/internal/cli/export"
@@ -32,7 +33,7 @@ func ForInstallations(env cli.Environment) []*cobra.Command {
 	return []*cobra.Command{
 		get.New(env), tree.New(env), why.New(env), inventory.New(env), inventory.NewTrace(env), job.NewTimeline(env), job.NewLogs(env),
 		diff.New(env), request.NewReconcile(env), wait.New(env), request.NewInterrupt(env), request.NewDelete(env),
-		export.New(env),
+		create.New(env), export.New(env),
 	}
 }
 

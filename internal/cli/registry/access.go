@@ -113,6 +113,9 @@ func (a *Access) Run(parent context.Context, task Task) error {
 	return explain(err, session.helpers)
 }
 
+// Finished ends what is said while people wait: nothing more takes long, or they wait for something else.
+func (s *Session) Finished() { s.said() }
+
 // open prepares everything, once. Nothing is sent yet.
 func (s *Session) open() (err error) {
 	if s.registries != nil {

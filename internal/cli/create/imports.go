@@ -1,0 +1,322 @@
+// SPDX-FileCopyrightText: The Espalier authors
+// SPDX-License-Identifier: Apache-2.0
+
+package create
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
+	"espalier.dev/internal/cli"
+	"espalier.dev/internal/cli/connect"
+	"espalier.dev/internal/cli/display"
+	"espalier.dev/internal/dataflow"
+	"espalier.dev/internal/offline"
+)
+
+// imports are the values of a blueprint's imports.
+type imports struct {
+	data          []dataImport
+	targetImports []lsv1alpha1.TargetImport
+	targets       []wantedTarget
+}
+
+// dataImport is a value as a ConfigMap or Secret holds it.
+type dataImport struct {
+	name    string
+	content []byte
+	secret  bool
+}
+
+// wantedTarget is a Target that an import names.
+type wantedTarget struct{ imported, name, targetType string }
+
+// apply writes the imports into an installation, and returns the objects that hold the values.
+func (i *imports) apply(inst *lsv1alpha1.Installation) []client.Object {
+	meta := metav1.ObjectMeta{Namespace: inst.Namespace, Name: inst.Name + "-imports"}
+	configMap := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{}}
+	secret := &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeOpaque, Data: map[string][]byte{}}
+	for n, data := range i.data {
+		key := data.name
+		if len(validation.IsConfigMapKey(key)) > 0 {
+			key = fmt.Sprintf("import-%d", n+1)
+		}
+		imported := lsv1alpha1.DataImport{Name: data.name}
+		if data.secret {
+			secret.Data[key] = data.content
+			imported.SecretRef = &lsv1alpha1.LocalSecretReference{Name: meta.Name, Key: key}
+		} else {
+			configMap.Data[key] = string(data.content)
+			imported.ConfigMapRef = &lsv1alpha1.LocalConfigMapReference{Name: meta.Name, Key: key}
+		}
+		inst.Spec.Imports.Data = append(inst.Spec.Imports.Data, imported)
+	}
+	inst.Spec.Imports.Targets = i.targetImports
+	var objects []client.Object
+	if len(configMap.Data) > 0 {
+		objects = append(objects, configMap)
+	}
+	if len(secret.Data) > 0 {
+		objects = append(objects, secret)
+	}
+	return objects
+}
+
+// search finds the values of a blueprint's imports: flags give them, or people do.
+type search struct {
+	env    cli.Environment
+	access *connect.Access
+	given  *given
+	opened offline.Opened
+	// candidates are the Targets of a type that a user can choose from.
+	candidates func(targetType string) []string
+	found      *imports
+
+	ask     *conversation // nil if nobody can be asked
+	used    map[string]bool
+	known   []string
+	missing []*lsv1alpha1.ImportDefinition
+}
+
+func (s *search) run(ctx context.Context) error {
+	s.used = map[string]bool{}
+	s.note(s.opened.Blueprint.Imports)
+	if err := s.refuseUnknown(); err != nil {
+		return err
+	}
+	s.ask = newConversation(s.env)
+	if err := s.all(ctx, s.opened.Blueprint.Imports); err != nil {
+		return err
+	}
+	if len(s.missing) > 0 {
+		return s.lacking()
+	}
+	for _, name := range s.known {
+		if s.given.has(name) && !s.used[name] {
+			return fmt.Errorf("import %s has no effect: it belongs to another import, which is not given", name)
+		}
+	}
+	return nil
+}
+
+// note remembers the names of all imports.
+func (s *search) note(definitions []lsv1alpha1.ImportDefinition) {
+	for i := range definitions {
+		s.known = append(s.known, definitions[i].Name)
+		s.note(definitions[i].ConditionalImports)
+	}
+}
+
+func (s *search) refuseUnknown() error {
+	var unknown []string
+	for name := range s.given.values {
+		unknown = append(unknown, name)
+	}
+	for name := range s.given.targetNames {
+		unknown = append(unknown, name)
+	}
+	unknown = slices.DeleteFunc(unknown, func(name string) bool { return slices.Contains(s.known, name) })
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	if len(s.known) == 0 {
+		return fmt.Errorf("the blueprint has no imports, but these are given: %s", list(unknown))
+	}
+	return fmt.Errorf("the blueprint has no import of this name: %s; it has %s", list(unknown), list(s.known))
+}
+
+func (s *search) all(ctx context.Context, definitions []lsv1alpha1.ImportDefinition) error {
+	for i := range definitions {
+		definition := &definitions[i]
+		s.used[definition.Name] = true
+		satisfied, err := s.one(ctx, definition)
+		if err != nil {
+			return err
+		}
+		if !satisfied {
+			continue
+		}
+		if err := s.all(ctx, definition.ConditionalImports); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one finds the value of an import, and reports whether it has one.
+func (s *search) one(ctx context.Context, definition *lsv1alpha1.ImportDefinition) (bool, error) {
+	switch {
+	case s.given.has(definition.Name):
+		return true, s.takeGiven(definition)
+	case s.ask != nil && !s.given.stdin:
+		return s.question(ctx, definition)
+	case definition.IsRequired():
+		s.missing = append(s.missing, definition)
+		return false, nil
+	}
+	return hasDefault(definition), nil
+}
+
+// takeGiven keeps the value that a flag gives to an import.
+func (s *search) takeGiven(definition *lsv1alpha1.ImportDefinition) error {
+	isData := dataflow.TypeOf(&definition.FieldValueDefinition) == lsv1alpha1.ImportTypeData
+	value, isValue := s.given.values[definition.Name]
+	switch {
+	case isValue && !isData:
+		return fmt.Errorf("import %s is a target: give it with --target %s", definition.Name, form(definition))
+	case !isValue && isData:
+		return fmt.Errorf("import %s is data: give it with --import %s=VALUE", definition.Name, definition.Name)
+	case isValue:
+		if err := s.takeData(definition, value); err != nil {
+			return fmt.Errorf("%s %s: %w", value.flag, definition.Name, err)
+		}
+		return nil
+	}
+	if err := s.takeTarget(definition, s.given.targetNames[definition.Name]); err != nil {
+		return fmt.Errorf("--target %s: %w", definition.Name, err)
+	}
+	return nil
+}
+
+func hasDefault(definition *lsv1alpha1.ImportDefinition) bool {
+	return definition.Default != nil && !definition.Default.Value.IsNull()
+}
+
+// takeData checks a text against the schema of an import, and keeps the value that it means. Errors do not contain it.
+func (s *search) takeData(definition *lsv1alpha1.ImportDefinition, written text) error {
+	content, err := s.given.content(s.env, written.written)
+	if err != nil {
+		return err
+	}
+	var first error
+	for _, value := range meanings(content) {
+		encoded, err := s.checked(definition, value)
+		if err == nil {
+			s.found.data = append(s.found.data, dataImport{
+				name: definition.Name, content: encoded, secret: written.secret || confidential(definition),
+			})
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// checked returns a value as a ConfigMap holds it, if the controllers read the same there, and if it matches the schema.
+func (s *search) checked(definition *lsv1alpha1.ImportDefinition, value any) ([]byte, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, errors.New("the value has no JSON form")
+	}
+	read, err := dataflow.DecodeContent(encoded)
+	if err != nil {
+		return nil, errors.New("the value contains characters that YAML does not allow")
+	}
+	if text, isText := value.(string); isText && !reflect.DeepEqual(read, text) {
+		return nil, errors.New("the value contains characters that YAML does not allow")
+	}
+	if definition.Schema == nil || definition.Schema.IsNull() {
+		return encoded, nil
+	}
+	return encoded, s.opened.Validate(fmt.Sprintf("import %q", definition.Name), *definition.Schema, read)
+}
+
+// confidential reports whether the schema of an import says that its value is secret.
+func confidential(definition *lsv1alpha1.ImportDefinition) bool {
+	if definition.Schema == nil {
+		return false
+	}
+	var schema struct {
+		Format    string `json:"format"`
+		WriteOnly bool   `json:"writeOnly"`
+	}
+	return json.Unmarshal(definition.Schema.Raw, &schema) == nil && (schema.WriteOnly || schema.Format == "password")
+}
+
+// takeTarget keeps the Targets that a text names.
+func (s *search) takeTarget(definition *lsv1alpha1.ImportDefinition, written string) error {
+	imported, names, ok := targetsIn(definition, written)
+	if !ok || slices.ContainsFunc(names, func(name string) bool { return name == "" || strings.ContainsAny(name, " \t\n") }) {
+		return fmt.Errorf("write %s", form(definition))
+	}
+	for _, name := range names {
+		// What others export need not have the name of an object.
+		s.found.targets = append(s.found.targets, wantedTarget{
+			imported: definition.Name, name: dataflow.Scope{}.ObjectName(name), targetType: dataflow.TargetTypeOf(&definition.FieldValueDefinition),
+		})
+	}
+	s.found.targetImports = append(s.found.targetImports, imported)
+	return nil
+}
+
+// targetsIn takes a text apart that names Targets in the form of their import.
+func targetsIn(definition *lsv1alpha1.ImportDefinition, written string) (imported lsv1alpha1.TargetImport, names []string, ok bool) {
+	imported.Name = definition.Name
+	if written != "" {
+		names = strings.Split(strings.ReplaceAll(written, ", ", ","), ",")
+	}
+	switch dataflow.TypeOf(&definition.FieldValueDefinition) {
+	case lsv1alpha1.ImportTypeTargetList:
+		imported.Targets = append([]string{}, names...) // An empty list is a value, too.
+	case lsv1alpha1.ImportTypeTargetMap:
+		imported.TargetMap = map[string]string{}
+		for i, entry := range names {
+			key, name, found := strings.Cut(entry, ":")
+			if !found || key == "" || imported.TargetMap[key] != "" {
+				return imported, nil, false
+			}
+			imported.TargetMap[key], names[i] = name, name
+		}
+		return imported, names, len(names) > 0
+	default:
+		imported.Target, names = written, []string{written}
+	}
+	return imported, names, true
+}
+
+// form is how a user writes the Targets of an import.
+func form(definition *lsv1alpha1.ImportDefinition) string {
+	switch dataflow.TypeOf(&definition.FieldValueDefinition) {
+	case lsv1alpha1.ImportTypeTargetList:
+		return definition.Name + "=TARGET,TARGET"
+	case lsv1alpha1.ImportTypeTargetMap:
+		return definition.Name + "=KEY:TARGET,KEY:TARGET"
+	}
+	return definition.Name + "=TARGET"
+}
+
+// lacking is the error for imports that nobody has given.
+func (s *search) lacking() error {
+	problem := &cli.Problem{Code: cli.ExitError}
+	var names []string
+	for _, definition := range s.missing {
+		names = append(names, display.Clean(definition.Name))
+		problem.Next = append(problem.Next, "add "+flagFor(definition)+"  ("+describe(definition)+")")
+	}
+	problem.What = "the blueprint needs imports that are not given: " + list(names)
+	return problem
+}
+
+func flagFor(definition *lsv1alpha1.ImportDefinition) string {
+	switch {
+	case dataflow.TypeOf(&definition.FieldValueDefinition) != lsv1alpha1.ImportTypeData:
+		return "--target " + form(definition)
+	case confidential(definition):
+		return "--secret " + definition.Name + "=@FILE"
+	}
+	return "--import " + definition.Name + "=VALUE"
+}
