@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package archive reads and writes tar archives, packed with gzip or not, in memory.
+// Package archive reads and writes tar archives, with or without gzip, in memory.
 //
-// What is read comes from others. It is bounded in every direction, and an archive that is odd in any way is refused as a
-// whole: names that lead out, links, devices, names that are there twice, more data after the end.
+// The input comes from others. It is bounded in every dimension, and an archive that is suspicious in any way is rejected as a whole: names
+// that lead out, links, devices, duplicate names, trailing data.
 package archive

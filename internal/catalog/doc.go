@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog finds what an installation installs: its component with all that it refers to, its blueprint, and the
-// schemas and resources that both lead to.
+// Package catalog finds what an installation installs: its component with everything that it refers to, its blueprint, and the schemas and
+// resources that both refer to.
 //
-// The controllers and the offline tools ask it alike. They bring the objects that the installation refers to and a
-// Repository to read from; what they get back is the first part of the input to the blueprint engine.
+// The controllers and the offline tools use it alike. They pass the objects that the installation refers to and a Repository to read from;
+// the result is the first part of the input of the blueprint engine.
 //
-// Every error has a kind (see package failure) and names the field that led to it. What the user wrote and what cannot
-// work is terminal; what a repository does not have, or cannot give at the moment, may be there later.
+// Every error has a kind (see package failure) and names the field that caused it. Mistakes of the user and what cannot work are terminal;
+// what a repository does not have, or cannot provide at the moment, may be available later.
 package catalog

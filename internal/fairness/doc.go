@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairness says what comes next of all that waits, such that nobody waits because somebody else has much to do.
+// Package fairness selects what comes next in a queue, so that nobody waits because somebody else is busy.
 //
-// What waits stands in lanes, one for each namespace. The lanes take turns, so that one with a single item has it taken after as many
-// others as there are lanes, however much waits in those. A lane in which as much is worked on as it may have is passed over. Within a
-// lane what is more urgent comes first, and what came first of the same urgency. No rule is without an exception: now and then the turn is
-// that of the less urgent, so that everything comes some time.
+// Waiting items are in lanes, one per namespace. The lanes take turns, so that the only item of a lane waits for at most one item of each
+// other lane, however many wait there. A lane that has reached its limit of concurrent work is skipped. Within a lane, more urgent items
+// come first, then older ones. There is one exception: now and then the turn goes to the less urgent, so that nothing starves.
 //
-// The package decides and does nothing: those who use it bring locks, clocks and workers.
+// The package decides and does nothing else: its users add locks, clocks and workers.
 package fairness

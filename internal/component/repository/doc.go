@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package repository reads components, and what their resources consist of, from where repository contexts say they are: OCI
-// registries, archives in the common transport format, directories, and contexts that carry everything in themselves.
+// Package repository reads components, and the content of their resources, from where repository contexts point to: OCI registries,
+// archives in the common transport format, directories, and contexts that contain everything themselves.
 //
-// A component is looked up in the repository that a reference names, and then in those that the configuration of OCM offers
-// for its name. Only a repository that does not have the component sends the search on; one that fails may have it.
+// A component is looked up in the repository that a reference names, and then in those that the OCM configuration offers for its name. The
+// search continues only if a repository does not have the component; one that fails may have it.
 package repository

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitremote changes a few files of a remote Git repository, over HTTPS: it reads the tips of branches, fetches the newest
-// commits of some, makes a commit, and pushes it.
+// Package gitremote changes a few files of a remote Git repository, over HTTPS: it reads the tips of branches, fetches the newest commits
+// of some, creates a commit, and pushes it.
 //
-// Nothing is ever checked out. Files are read from and written to Git's objects, so a repository can neither place a file anywhere, nor
-// run a hook, nor lead anybody along a symbolic link or into a submodule. What a server sends is kept in a temporary directory and
-// bounded in every dimension before it is unpacked.
+// Nothing is ever checked out. Files are read from and written to Git's objects, so a repository can neither place a file anywhere, nor run
+// a hook, nor use a symbolic link or a submodule. What a server sends is kept in a temporary directory and bounded in every dimension
+// before it is unpacked.
 //
-// A push names the commit that the branch must have for the push to happen. The server compares, so whoever pushed in between is
-// never overwritten.
+// A push names the commit that the branch must have for the push to happen. The server compares, so a push in between is never overwritten.
 package gitremote

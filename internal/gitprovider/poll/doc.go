@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package poll knows what has become of pull requests, and asks providers as little as it can: one listing per repository, credential and
-// interval serves everybody who is interested in any pull request there, and it only tells what changed. Webhooks make it look sooner;
-// that it looks anyway is the guarantee.
+// Package poll follows the state of pull requests, and sends as few requests to providers as it can: one listing per repository, credential
+// and interval serves all subscribers of any pull request there, and only changes are reported. Webhooks trigger an earlier poll; that
+// polls happen anyway is the guarantee.
 //
-// Asking begins with the first subscription in a repository and ends with the last. Trouble makes it slower: a provider that fails is
-// asked in growing intervals, one that says when to come back is obeyed, and each credential has a budget.
+// Polling starts with the first subscription in a repository and ends with the last. Errors slow it down: a provider that fails is retried
+// with backoff, one that says when to come back is obeyed, and each credential has a budget.
 //
-// Checks of open pull requests are asked for beside that, with what the budget has to spare: at each look while they run, and in growing
-// intervals when they do not change. Nothing waits for them, and that they cannot be read is no trouble.
+// Checks of open pull requests are polled separately, with what is left of the budget: at each poll while they run, and with backoff when
+// they do not change. Nothing waits for them, and a failure to read them is not an error.
 package poll

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inside is what runs in the pods of the container deployer, beside the image of the deploy item: Init unpacks what the image
-// finds, and Wait stores what it leaves behind. Both trust nothing that lies in the directories which they share with the image.
+// Package inside runs in the pods of the container deployer, beside the image of the deploy item: Init unpacks the input of the image, and
+// Wait stores its output. Both trust nothing in the directories that they share with the image.
 //
-// It imports the standard library alone, so that the binary stays small.
+// It only imports the standard library, so that the binary stays small.
 package inside

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster is what the parts of a deployer that works in a cluster need of it: a client, the kinds, events of
-// single objects; and what they tell each other: which object is meant, what is waited for, and why the API server
-// refused a request, without the values of the request.
+// Package cluster contains what the parts of a deployer need of the cluster that it works in: a client, the kinds, events of single
+// objects; and what they tell each other: which object is meant, what it waits for, and why the API server rejected a request, without the
+// values of the request.
 package cluster
