@@ -1,32 +1,32 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installation decides what an installation does, in either flow. In the job flow a request is the trigger, and the ID of the job
-// tells what has been done; in the continuous flow a change of the spec or of an import is the trigger, and generations tell it. The rules
-// of the flows are in rules_job*.go and rules_continuous*.go; facts, children and effects are the same ones.
+// Package installation decides what an installation does, in either flow. In the job flow, a request is the trigger, and the job ID shows
+// what has been done; in the continuous flow, a change of the spec or of an import is the trigger, and generations show it. The rules of
+// the flows are in rules_job*.go and rules_continuous*.go; facts, children and effects are shared.
 //
 // Words:
 //
 //   - child: an object below the installation: a nested installation, or the execution.
-//   - leaving: a child that is being deleted while the installation goes on, because the blueprint no longer contains it
-//     or because somebody has deleted it.
+//   - leaving: a child that is being deleted while the installation continues, because the blueprint no longer contains it or because
+//     somebody has deleted it.
 //   - predecessor: a sibling that exports what the installation imports; successor is the reverse.
 //   - hand down: make the installation's job the current one of a child.
 //
 // Words of the continuous flow:
 //
 //   - completed: Succeeded, Failed or Aborted.
-//   - up to date: the status speaks of the present generation of the spec.
-//   - busy: not completed, not up to date, or asked for something by an annotation.
+//   - up to date: the status refers to the current generation of the spec.
+//   - busy: not completed, not up to date, or with a pending request in an annotation.
 //   - outdated: the spec or an import has changed since what is below was last updated.
-//   - own: a phase that the installation has reached by itself, because it was aborted or its update failed. All other completed
-//     phases follow from what is below.
+//   - own: a phase that the installation has reached by itself, because it was aborted or its update failed. All other completed phases
+//     follow from what is below.
 //
 // A job of an installation passes these phases. Only Init, CleanupOrphaned, Progressing and Deleting wait for others.
 //
 //	Init              predecessors, imports, objects of the own context, children
 //	CleanupOrphaned   leaving children are gone
-//	ObjectsCreated    everything is there
+//	ObjectsCreated    everything exists
 //	Progressing       the job is handed down, all children have finished
 //	Completing        exports, successors
 //	Succeeded
@@ -35,10 +35,10 @@
 //	TriggerDelete     everything is marked
 //	Deleting          the job is handed down, all children are gone
 //
-// In the continuous flow it goes through these:
+// In the continuous flow it passes these:
 //
 //	PendingDependencies   it is outdated, and waits for predecessors and imports
 //	Progressing           what is below is busy
 //	Succeeded | Failed | Aborted
-//	Deleting              what is below is deleted, or something keeps it from being deleted
+//	Deleting              what is below is deleted, or something prevents its deletion
 package installation

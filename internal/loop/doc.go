@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loop runs one kind of object: observe, decide, act, settle, patch, announce. It is written once and used by
-// every kind; what differs stands in the kind's pure package and in its observations and effects.
+// Package loop runs one kind of object: observe, decide, act, settle, patch, announce. It is written once and used by every kind; the
+// differences are in the kind's pure package and in its observations and effects.
 //
 //	observe   all reads, none later. An unreadable fact is an error or a named unknown, never a guess.
 //	decide    pure: facts -> effects, next phase, reason. No context, client, clock or logger.
@@ -13,24 +13,23 @@
 //	          computed from a stale object is rejected.
 //	announce  events, metrics and spans, only for what was written.
 //
-// While a decision does not wait, the loop decides again on the facts as they are after the effects, within the same
-// pass. Phases that need no waiting therefore cost no write of their own.
+// While a decision does not wait, the loop decides again within the same pass, on the facts as they are after the effects. So phases that
+// wait for nothing cost no write of their own.
 //
 // # Why a crash loses nothing
 //
-// A crash before the patch leaves the stored phase as it was. The next pass enters the same phase again, observes
-// again, and repeats the same idempotent effects: those that were done already change nothing. A crash after the patch
-// finds the new phase. A write whose answer was lost is the same as a crash after it. An effect that cannot be made
-// idempotent sets [decision.Of.ForceStatusWrite]: its intent is stored, under the same optimistic lock, before it happens.
+// A crash before the patch leaves the stored phase unchanged. The next pass enters the same phase again, observes again, and repeats the
+// same idempotent effects: those already done change nothing. After a crash behind the patch, the next pass finds the new phase. A write
+// whose answer was lost is the same as a crash after it. An effect that cannot be made idempotent sets [decision.Of.ForceStatusWrite]: its
+// intent is stored, under the same optimistic lock, before it happens.
 //
 // # Why a stale cache harms nothing
 //
-// The loop remembers the resourceVersion of its own last write to each object and does not decide on an older one; it
-// is woken by the event that brings the newer one. A foreign write that the cache does not show yet makes the patch
-// fail with a conflict, which is retried without noise.
+// The loop keeps the resourceVersion of its own last write to each object and does not decide on an older one; the event with the newer one
+// triggers it. A foreign write that the cache does not show yet makes the patch fail with a conflict, which is retried silently.
 //
 // # What wakes an object
 //
-// Its own status writes do not wake an object (see [Loop.Awake]): everything that could be decided was decided in the
-// pass that made the write, and an error that is retried in growing intervals would otherwise wake itself at once.
+// Its own status writes do not wake an object (see [Loop.Awake]): everything that could be decided was decided in the pass that made the
+// write, and an error that is retried with backoff would otherwise wake itself at once.
 package loop

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lru remembers values that are costly to make: parsed blueprints, compiled templates, closures of components.
+// Package lru caches values that are expensive to compute: parsed blueprints, compiled templates, closures of components.
 //
-// A value is found by a key over the content that it was made from, so that nothing remembered can be out of date. A
-// cache is bounded by the size of what it holds; the least recently used value goes first.
+// The key of a value is computed from the content that it was made from, so that no cached value can be out of date. A cache is bounded by
+// the size of its content; it evicts the least recently used value first.
 package lru

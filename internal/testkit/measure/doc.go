@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package measure is what benchmarks of the controllers have in common: it counts what an API server is asked for, and runs the
-// controllers as a process of its own, the way users do, whose time and memory can be told from those of the benchmark.
+// Package measure is what benchmarks of the controllers have in common: it counts the requests to an API server, and runs the controllers
+// in a separate process, as users do, so that its time and memory can be told apart from those of the benchmark.
 package measure
