@@ -11,17 +11,17 @@ import (
 // Exit codes of commands that speak to a cluster. Scripts rely on them.
 const (
 	ExitOK = 0
-	// ExitError is wrong usage, and every error that has no code of its own.
+	// ExitError is wrong usage, and every error without a specific code.
 	ExitError = 1
 	// ExitFailed says that the job has ended, and not well.
 	ExitFailed = 2
 	// ExitTimeout says that the time was up while the job went on.
 	ExitTimeout = 3
-	// ExitNeedsSomebody says that nothing more happens until somebody does something.
+	// ExitNeedsSomebody means that nothing more happens until somebody acts.
 	ExitNeedsSomebody = 4
 	// ExitNotFound says that the object does not exist, or that the user may not see or change it.
 	ExitNotFound = 5
-	// ExitDetached is what shells use for a command that Ctrl-C has ended. The job goes on.
+	// ExitDetached is what shells use for a command that Ctrl-C has ended. The job continues.
 	ExitDetached = 130
 )
 

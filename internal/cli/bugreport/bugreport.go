@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Espalier authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bugreport is the command "espalier bug-report": it collects what somebody needs who is to find out what went wrong, without
-// values that are nobody's business.
+// Package bugreport is the command "espalier bug-report": it collects what is needed to find out what went wrong, without
+// confidential values.
 package bugreport
 
 import (

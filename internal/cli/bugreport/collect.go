@@ -40,7 +40,7 @@ const (
 
 type file struct{ name, about, content string }
 
-// collector puts the files of a report together. What cannot be read is said in the place of its content.
+// collector assembles the files of a report. For what cannot be read, the file contains the reason instead.
 type collector struct {
 	check.Subject
 	config *rest.Config

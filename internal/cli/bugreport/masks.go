@@ -86,7 +86,7 @@ var shown = map[string][]string{
 	},
 }
 
-// ourMetadata begins labels and annotations of ours, whose values are names and words. Those that hold hashes or decisions are not shown.
+// ourMetadata is the prefix of our labels and annotations, whose values are names and words. Hashes and decisions are not shown.
 var ourMetadata = []string{
 	lsv1alpha1.OperationAnnotation, lsv1alpha1.EncompassedByLabel, lsv1alpha1.ExecutionManagedByLabel, lsv1alpha1.ExecutionManagedNameLabel,
 	lsv1alpha1.SubinstallationNameAnnotation,
@@ -170,7 +170,7 @@ func (t tree) below(key string) (tree, bool) {
 	return below, found
 }
 
-// word masks a name, a time or one word of a few: what it says does not depend on values, unless somebody calls something by his password.
+// word masks a name, a time or an enumerated word: its text does not depend on values, unless somebody uses a password as a name.
 func word(value string, values *masking.Values) string {
 	if !values.Known() {
 		return value

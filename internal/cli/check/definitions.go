@@ -64,7 +64,7 @@ func (e *examination) served(wanted []*apiextensionsv1.CustomResourceDefinition,
 	e.unknown("the definitions", cause)
 }
 
-// replaceable tells before an installation whether the definition of this build can take the place of what is there.
+// replaceable checks before an installation whether the CRD of this build can replace the existing one.
 func (e *examination) replaceable(object string, there, own *apiextensionsv1.CustomResourceDefinition) {
 	options := definitions.Options{Version: e.report.Client}
 	if err := definitions.Refusal(there, own, options); err != nil {

@@ -27,7 +27,7 @@ var ownTypes = []lsv1alpha1.DeployItemType{
 	lsv1alpha1.DeployItemTypeManifest, lsv1alpha1.DeployItemTypeHelm, lsv1alpha1.DeployItemTypeContainer, lsv1alpha1.DeployItemTypeMock,
 }
 
-// deployers looks for types of deploy items that nobody picks up.
+// deployers looks for types of deploy items that no deployer picks up.
 func (e *examination) deployers(ctx context.Context) {
 	var items lsv1alpha1.DeployItemList
 	if err := e.Client.List(ctx, &items, client.InNamespace(e.Namespace)); err != nil {
@@ -79,7 +79,7 @@ func (e *examination) installations(ctx context.Context) {
 	}
 }
 
-// pipelines asks of each pipeline what somebody could do for it.
+// pipelines checks for each pipeline whether somebody must act.
 func (e *examination) pipelines(ctx context.Context) {
 	var list pipelines.PipelineList
 	if err := e.Client.List(ctx, &list, client.InNamespace(e.Namespace)); err != nil {

@@ -56,7 +56,7 @@ func (e *examination) accountExists(ctx context.Context) (bool, error) {
 	return err == nil, client.IgnoreNotFound(err)
 }
 
-// needs reports whether the account of the controllers has to have a role.
+// needs reports whether the service account of the controllers must have a role.
 func (e *examination) needs(role rbac.Role) bool {
 	return role.File == rbac.ControllerFile || role.Name == leaderElection || role.Name == tenancyRole && e.argument("--tenancy") == "strict"
 }
@@ -160,7 +160,7 @@ func told(attributes authorizationv1.ResourceAttributes) string {
 	return text
 }
 
-// toInstall is what somebody needs who installs Espalier. Roles can be given only by those who have them, or who may escalate.
+// toInstall lists the rights needed to install Espalier. Only those who have a role, or may escalate, can grant it.
 var toInstall = slices.Concat(
 	attributesOf("apiextensions.k8s.io", []string{"customresourcedefinitions"}, []string{"create", "patch"}),
 	attributesOf("", []string{"namespaces", "serviceaccounts", "services"}, []string{"create", "patch"}),

@@ -69,7 +69,7 @@ func divisionsOf(holders shard.Holders) []string {
 	return slices.Compact(texts)
 }
 
-// missing are the shards of the division of the known ones that nobody works on.
+// missing are the shards without a process, in the division of the known ones.
 func missing(known []shard.Shard, working shard.Holders) []shard.Shard {
 	var all []shard.Shard
 	for _, division := range slices.CompactFunc(known, func(a, b shard.Shard) bool { return a.Of == b.Of }) {

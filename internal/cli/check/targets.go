@@ -31,13 +31,13 @@ import (
 const (
 	// targetsAtOnce is how many clusters are looked at at the same time.
 	targetsAtOnce = 16
-	// targetTimeout is how long one of them may take unless somebody says otherwise.
+	// targetTimeout is the default of how long one of them may take.
 	targetTimeout = 10 * time.Second
 	// tellAfter is when people want to know what takes so long.
 	tellAfter = 2 * time.Second
-	// soon is how long before the end of a credential somebody should know.
+	// soon is how long before the expiry of a credential the check warns.
 	soon = 7 * 24 * time.Hour
-	// maxUses is of how many kinds and namespaces in one cluster the rights are asked for.
+	// maxUses limits the kinds and namespaces in one cluster whose rights are checked.
 	maxUses = 20
 )
 
@@ -47,7 +47,7 @@ type TargetResult struct {
 	// Reach is what was found out about its cluster, and Err why nothing more was.
 	Reach live.Reach
 	Err   error
-	// Rights are those of its credential, if they were asked for.
+	// Rights are those of its credential, if they were checked.
 	Rights   Rights
 	Findings []Finding
 }
@@ -224,7 +224,7 @@ func (e *examination) expiry(object string, reach live.Reach) {
 	e.add(Doubtful, object, fmt.Sprintf("will stop working: its %s expires at %s", reach.Expiring, end), next)
 }
 
-// faultsOfTargets are the reasons of errors about which somebody has to change the Target, or what it refers to.
+// faultsOfTargets are the reasons of errors that only a change of the Target, or of what it refers to, can fix.
 var faultsOfTargets = []string{target.ReasonInvalid, target.ReasonRefusedAddress, target.ReasonSecretMissing, target.ReasonTokenRefused}
 
 // unreached says why a cluster could not be looked at. What is wrong with the Target is an error. That this machine does not reach the

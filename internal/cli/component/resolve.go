@@ -88,7 +88,7 @@ func (o resolveOptions) show(f found, at component.Resolution, format display.Fo
 	}, format)
 }
 
-// write streams the content to a file, which is there only if all of it was read.
+// write streams the content to a file, which exists only if all of it was read.
 func (o resolveOptions) write(ctx context.Context, f found, at component.Resolution) error {
 	content, err := f.repositories.Open(ctx, f.set.Origin(at.Component), at.Resource.Access)
 	if err != nil {

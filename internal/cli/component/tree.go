@@ -50,7 +50,7 @@ type drawing struct {
 	lines []string
 }
 
-// line adds a line behind what is drawn already. Texts are those of others.
+// line adds a line to the drawing. The texts come from outside.
 func (d *drawing) line(text string) { d.lines = append(d.lines, text) }
 
 // below draws what is below a component.

@@ -66,7 +66,7 @@ func (a *Access) AddAllNamespaces() {
 	a.cmd.Flags().BoolVarP(&a.allNamespaces, "all-namespaces", "A", false, "look into all namespaces")
 }
 
-// Tell writes a line about what goes on; data goes elsewhere.
+// Tell writes a line about the progress; data goes elsewhere.
 func (a *Access) Tell(format string, args ...any) { fmt.Fprintf(a.env.ErrOut, format+"\n", args...) }
 
 // AllNamespaces reports whether the user wants to see all namespaces.
@@ -120,7 +120,7 @@ func (a *Access) Client() (client.WithWatch, error) {
 	return c, nil
 }
 
-// Connection is what a command needs that speaks to one namespace: a client, and the words for errors.
+// Connection is what a command needs to work in one namespace: a client, and the words for errors.
 type Connection struct {
 	Access    *Access
 	Client    client.WithWatch

@@ -20,7 +20,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 )
 
-// completionTime is how long a shell may hang when somebody presses the tab key.
+// completionTime is how long a shell may hang after the tab key.
 const completionTime = 3 * time.Second
 
 // Which installations a command takes.

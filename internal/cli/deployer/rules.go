@@ -24,7 +24,7 @@ type rule struct {
 	name string
 	// promise is what a deployer does that keeps it.
 	promise string
-	// lacks says what the user has to give so that it can be tried; nothing if all is there.
+	// lacks says what the user must set so that it can be checked; empty if nothing is missing.
 	lacks func(*suite) string
 	// try returns a violation if the deployer breaks it.
 	try func(context.Context, *suite) error
@@ -155,7 +155,7 @@ func idle(ctx context.Context, s *suite) error {
 			return violatedf("an item that %s was picked up by deployer %q", why, item.last().Status.Deployer.Name)
 		}
 	}
-	// Nobody is responsible for it, so it has to be let go by hand.
+	// Nobody is responsible for it, so it must be released by hand.
 	return foreign.patchObject(ctx, map[string]any{"metadata": map[string]any{"finalizers": nil}})
 }
 
@@ -244,7 +244,7 @@ func interrupt(ctx context.Context, s *suite) error {
 	return item.stuck(ctx)
 }
 
-// staysFailed gives the deployer the occasion to overwrite what somebody else has ended.
+// staysFailed gives the deployer the chance to overwrite a result that somebody else has set.
 func staysFailed(ctx context.Context, s *suite, item *subject) error {
 	later := item.since()
 	if err := s.tempt(ctx, item); err != nil {
@@ -297,7 +297,7 @@ func exports(ctx context.Context, s *suite) error {
 	return err
 }
 
-// exported reads the Secret with the exports of an item, and checks what has to be in it. It shows no value.
+// exported reads the Secret with the exports of an item, and checks its content. It shows no value.
 func exported(ctx context.Context, s *suite, item *subject) (*corev1.Secret, error) {
 	reference := item.last().Status.ExportReference
 	if reference == nil {

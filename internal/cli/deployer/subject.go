@@ -43,7 +43,7 @@ func follow(ctx context.Context, s *suite, created *lsv1alpha1.DeployItem) (*sub
 	return &subject{suite: s, name: created.Name, versions: []*lsv1alpha1.DeployItem{created}, history: history}, nil
 }
 
-// itemWatcher watches one item, and begins anew when the connection is lost.
+// itemWatcher watches one item, and reconnects when the connection is lost.
 type itemWatcher struct {
 	client client.WithWatch
 	item   *lsv1alpha1.DeployItem
@@ -171,7 +171,7 @@ func (i *subject) delete(ctx context.Context) error {
 	return nil
 }
 
-// remove ends what is going on and has the item deleted with a job of its own.
+// remove ends what is running and deletes the item with a separate job.
 func (i *subject) remove(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{i.endJob, i.giveTime, i.delete, i.beginDeletion} {
 		if err := i.catchUp(ctx); err != nil || i.gone {
@@ -211,7 +211,7 @@ func (i *subject) beginDeletion(ctx context.Context) error {
 	return err
 }
 
-// ends begins a job, and waits until it has ended in a phase.
+// ends starts a job, and waits until it has ended in a phase.
 func (i *subject) ends(ctx context.Context, phase lsv1alpha1.Phase) error {
 	if err := i.begin(ctx); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (i *subject) ends(ctx context.Context, phase lsv1alpha1.Phase) error {
 
 func (i *subject) succeeds(ctx context.Context) error { return i.ends(ctx, lsv1alpha1.PhaseSucceeded) }
 
-// ended waits until the job that was begun last has ended in a phase.
+// ended waits until the job that was started last has ended in a phase.
 func (i *subject) ended(ctx context.Context, phase lsv1alpha1.Phase) error {
 	finished := func(v *lsv1alpha1.DeployItem) bool { return v.Status.JobIDFinished == i.job }
 	if err := i.until(ctx, "the end of the job (status.jobIDFinished = status.jobID)", finished); err != nil {
@@ -233,7 +233,7 @@ func (i *subject) ended(ctx context.Context, phase lsv1alpha1.Phase) error {
 	return nil
 }
 
-// stuck begins a job that does not end by itself, and waits until its pick-up is stored.
+// stuck starts a job that does not end by itself, and waits until its pick-up is stored.
 func (i *subject) stuck(ctx context.Context) error {
 	if err := i.begin(ctx); err != nil {
 		return err

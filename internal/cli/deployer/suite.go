@@ -46,7 +46,7 @@ func because(err error, hint string) error {
 	return violatedf("%s; %s", broke.message, hint)
 }
 
-// try tries one rule after the other. What was created for one is gone before the next begins.
+// try checks one rule after the other. What was created for one is gone before the next starts.
 func (s *suite) try(ctx context.Context, chosen []rule) ([]result, error) {
 	results := make([]result, 0, len(chosen))
 	for _, r := range chosen {
@@ -107,7 +107,7 @@ func (s *suite) deployed(ctx context.Context, changes ...func(*lsv1alpha1.Deploy
 	return item, item.succeeds(ctx)
 }
 
-// create creates a deploy item that nobody has asked anything of yet.
+// create creates a deploy item without any request.
 func (s *suite) create(ctx context.Context, config *runtime.RawExtension, changes ...func(*lsv1alpha1.DeployItem)) (*subject, error) {
 	object := &lsv1alpha1.DeployItem{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, GenerateName: "conformance-" + s.rule + "-"},

@@ -52,7 +52,7 @@ func (a *Area) Finish(tops []*objecttree.Node) {
 	a.drawn = nil
 }
 
-// replace moves the cursor to the beginning of the area and writes anew, unless that would change nothing.
+// replace moves the cursor to the start of the area and redraws it, unless nothing would change.
 func (a *Area) replace(lines []string) {
 	text := strings.Join(lines, "\n")
 	if text == strings.Join(a.drawn, "\n") {

@@ -95,7 +95,7 @@ func growObject(table *Table, object objecttree.DeployedObject, options TreeOpti
 	}
 }
 
-// deployedRow is about something in a target cluster. Its state is known if somebody has looked into the cluster.
+// deployedRow describes something in a target cluster. Its state is known if the cluster was read.
 type deployedRow struct {
 	title   string
 	state   objecttree.LiveState

@@ -58,7 +58,7 @@ func (f *Flags) Check() error {
 	return err
 }
 
-// Started is something that a command has asked for.
+// Started is something that a command has requested.
 type Started struct {
 	Awaited
 	// Said completes the sentence that begins with the installation's name: "is asked for a job".

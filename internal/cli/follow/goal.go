@@ -24,7 +24,7 @@ type End struct {
 
 // Goal says when the wait for one installation is over.
 type Goal interface {
-	// See takes in a revision, nil if the installation does not exist. It returns nil as long as the wait goes on.
+	// See processes a revision, nil if the installation does not exist. It returns nil while the wait continues.
 	See(revision *lsv1alpha1.Installation) *End
 	// Again are the flags of the command wait that waits for the same.
 	Again() []string
@@ -109,7 +109,7 @@ func (g *JobOfRequest) granted(revision *lsv1alpha1.Installation) string {
 	return ""
 }
 
-// Finished waits until an installation has no job to do and none is asked for.
+// Finished waits until an installation has no job to do and none is requested.
 type Finished struct {
 	// Successfully makes every other end than success a failure of the wait.
 	Successfully bool

@@ -72,7 +72,7 @@ func (r *waiting) causes(node *objecttree.Node) []explain.Chain {
 	return explain.Find(node, r.controllers)
 }
 
-// timedOut judges a wait that had no other end. Who waits for a person is told so.
+// timedOut judges a wait that had no other end. It says so if a person must act.
 func (r *waiting) timedOut(node *objecttree.Node, chains []explain.Chain) *End {
 	end := &End{Code: cli.ExitTimeout, Verdict: fmt.Sprintf("is not done after %s", r.Timeout)}
 	if node != nil {
@@ -107,7 +107,7 @@ func (r *waiting) problem(a Awaited, end *End, chains []explain.Chain) *cli.Prob
 	return problem
 }
 
-// reason is what a chain comes to; an installation that is its own cause need not be named again.
+// reason summarises a chain; an installation that is its own cause need not be named again.
 func reason(chain explain.Chain) string {
 	if len(chain) == 1 {
 		return explain.Message(chain.Cause())

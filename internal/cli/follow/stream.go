@@ -28,7 +28,7 @@ type event struct {
 	gone   bool
 	// synced is set in one event without an object: all that existed at the beginning has been told.
 	synced bool
-	// failed is set in an event without an object: why a request has failed. It is repeated unless it was refused.
+	// failed is set in an event without an object: why a request has failed. It is retried unless it was denied.
 	failed error
 	// restored is set in an event without an object: the server answers again.
 	restored bool
@@ -122,7 +122,7 @@ func tellOf(tell func(event), object any, gone bool) {
 	}
 }
 
-// slim drops what nobody looks at, for a namespace may hold much.
+// slim drops what nothing reads, because a namespace may hold much.
 func slim(object any) (any, error) {
 	switch typed := object.(type) {
 	case *lsv1alpha1.Installation:

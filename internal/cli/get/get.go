@@ -157,7 +157,7 @@ func (o options) print(nodes []*objecttree.Node, namespace string, format displa
 	}
 }
 
-// details prints what messages say beyond their first line, of installations that were asked for by name.
+// details prints what messages say beyond their first line, for installations requested by name.
 func (o options) details(printer display.Printer, nodes []*objecttree.Node) error {
 	var lines []string
 	for _, node := range nodes {

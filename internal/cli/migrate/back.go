@@ -62,7 +62,7 @@ func (m *migration) restoreDefinition(ctx context.Context, recorded *apiextensio
 	return "", fmt.Errorf("somebody else writes it all the time")
 }
 
-// restoreDeployments gives each Deployment as many replicas as it had. One that somebody has started meanwhile stays as it is.
+// restoreDeployments gives each Deployment the replicas that it had. One that somebody has started meanwhile stays as it is.
 func (m *migration) restoreDeployments(ctx context.Context) ([]Step, error) {
 	var steps []Step
 	for i := range m.theirs {
@@ -80,7 +80,7 @@ func (m *migration) restoreDeployments(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// forget deletes the record: what comes later begins anew.
+// forget deletes the record, so that a later take-over starts from scratch.
 func (m *migration) forget(ctx context.Context) ([]Step, error) {
 	stored := m.record.stored
 	err := m.client.Delete(ctx, stored, client.Preconditions(metav1.Preconditions{UID: &stored.UID}))

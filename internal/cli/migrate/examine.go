@@ -107,7 +107,7 @@ func (e *examination) summarise() {
 	}
 }
 
-// blocking are the findings that keep the command from going on. Jobs are awaited as long as there is somebody who ends them.
+// blocking are the findings that stop the command. Jobs are awaited as long as a controller runs that can end them.
 func (m *migration) blocking(report *Report) []Finding {
 	awaited := !m.back && runsAny(m.theirs)
 	return slices.DeleteFunc(report.errors(), func(f Finding) bool {
@@ -216,7 +216,7 @@ func (e *examination) elsewhere(ctx context.Context) {
 // fresh is how old the last sign of life may be. Landscaper gives one every minute.
 const fresh = 5 * time.Minute
 
-// lastSign is when Landscaper has last told that it is well. What cannot be read is no sign.
+// lastSign is the time of Landscaper's last sign of life. What cannot be read is no sign.
 func (e *examination) lastSign(ctx context.Context) (time.Duration, string) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: lsv1alpha1.GroupName, Version: "v1alpha1", Kind: "LsHealthCheckList"})
@@ -255,7 +255,7 @@ func (e *examination) otherSystem(ctx context.Context) error {
 	return e.access.Explain(err, "list Deployments of all namespaces", "")
 }
 
-// wayBack looks at who works before going back, and at who is to work again.
+// wayBack checks which controllers run before going back, and which will run again.
 func (e *examination) wayBack() {
 	for _, deployment := range e.ours {
 		e.espalierRuns(&deployment, "still works")
@@ -300,7 +300,7 @@ func describe(definition *apiextensionsv1.CustomResourceDefinition) Definition {
 	return d
 }
 
-// target is the definition that is to take the place of the one of that name; nil if there is none.
+// target is the CRD that replaces the one of that name; nil if there is none.
 func (m *migration) target(name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	if !m.back {
 		return m.own[name], nil
@@ -331,7 +331,7 @@ func (e *examination) replaceable(there, wanted *apiextensionsv1.CustomResourceD
 	}
 }
 
-// webhooks looks for those of others, which stay.
+// webhooks looks for third-party ones, which stay.
 func (e *examination) webhooks(ctx context.Context) error {
 	if e.back {
 		return nil

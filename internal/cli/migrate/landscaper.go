@@ -21,7 +21,7 @@ import (
 	"espalier.dev/internal/component/credentials"
 )
 
-// collection is what is told once, and not for each object.
+// collection is reported once, not for each object.
 type collection struct {
 	// types are those of deploy items for which Espalier has no deployer.
 	types map[lsv1alpha1.DeployItemType]sample

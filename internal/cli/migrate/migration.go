@@ -90,7 +90,7 @@ func (m *migration) each(ctx context.Context, list client.ObjectList, visit func
 	token := ""
 	for {
 		if _, untyped := list.(*unstructured.UnstructuredList); !untyped {
-			// A decoder may leave parts of an earlier page in the objects that it fills anew.
+			// A decoder may leave parts of an earlier page in the objects that it fills again.
 			reflect.ValueOf(list).Elem().SetZero()
 		}
 		err := m.client.List(ctx, list, append(slices.Clone(options), client.Limit(pageSize), client.Continue(token))...)
@@ -158,7 +158,7 @@ func (m *migration) surveyDeployments(ctx context.Context) error {
 	return m.access.Explain(err, "list Deployments of all namespaces", "")
 }
 
-// replicas is how many pods a Deployment is to have.
+// replicas is the number of pods that a Deployment should have.
 func replicas(deployment *appsv1.Deployment) int32 {
 	if deployment.Spec.Replicas == nil {
 		return 1

@@ -125,7 +125,7 @@ func (e *examination) lost(object *unstructured.Unstructured, fields *structural
 			Next:    []string{"keep a copy of the object, and remove these fields"},
 		})
 	}
-	// What Espalier has added to statuses is told once, at the end of the way back.
+	// What Espalier has added to statuses is reported once, at the end of the way back.
 	if status := slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !inStatus(path) }); len(status) > 0 && !e.back {
 		e.add(Finding{
 			Level: check.Doubtful, Code: codeStatusFieldLost, Object: titleOf(object),
@@ -134,7 +134,7 @@ func (e *examination) lost(object *unstructured.Unstructured, fields *structural
 	}
 }
 
-// destination is the system that is to work afterwards.
+// destination is the system that runs afterwards.
 func (m *migration) destination() string {
 	if m.back {
 		return m.system.title

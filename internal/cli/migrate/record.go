@@ -54,7 +54,7 @@ type state struct {
 	// Version is that of the Espalier that has taken over.
 	Version     string               `json:"version"`
 	Deployments []recordedDeployment `json:"deployments"`
-	// Created are definitions that were not there before.
+	// Created are CRDs that did not exist before.
 	Created []string `json:"created"`
 	// Finished says that all steps were done.
 	Finished bool `json:"finished"`
@@ -118,7 +118,7 @@ func (m *migration) readRecord(ctx context.Context) (*record, error) {
 	return r, nil
 }
 
-// isSound keeps whoever can write the record from bringing anything else into the cluster than definitions and webhooks of the system.
+// isSound prevents anyone who can write the record from bringing anything but CRDs and webhooks of the system into the cluster.
 func (m *migration) isSound(r *record, key string) bool {
 	if name, isDefinition := strings.CutPrefix(key, definitionPrefix); isDefinition {
 		name = strings.TrimSuffix(name, keySuffix)
@@ -141,7 +141,7 @@ func (m *migration) damaged(key string) error {
 	}
 }
 
-// remember writes down what is there and not of our making. What a former run has replaced already is in the record, and stays there.
+// remember records what exists and is not ours. What an earlier run has replaced already is in the record, and stays there.
 func (m *migration) remember(ctx context.Context) error {
 	if err := m.survey(ctx); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (m *migration) remember(ctx context.Context) error {
 	return m.save(ctx, after)
 }
 
-// keepDeployment keeps how many replicas somebody else has wanted. None is what a former run has left, unless there was no former run.
+// keepDeployment keeps the replicas that somebody else has set. Zero is what an earlier run has left, unless there was none.
 func (r *record) keepDeployment(deployment *appsv1.Deployment) {
 	kept := recordedDeployment{Namespace: deployment.Namespace, Name: deployment.Name, Replicas: replicas(deployment)}
 	at := slices.IndexFunc(r.State.Deployments, func(d recordedDeployment) bool { return d.is(deployment) })
@@ -216,7 +216,7 @@ func (m *migration) keepWebhooks(ctx context.Context) error {
 	return nil
 }
 
-// written is the part of the metadata that somebody has written.
+// written is the part of the metadata that people have written.
 func written(object metav1.Object) metav1.ObjectMeta {
 	annotations := maps.Clone(object.GetAnnotations())
 	delete(annotations, lastApplied)

@@ -14,7 +14,7 @@ import (
 	"espalier.dev/internal/cli/display"
 )
 
-// Note is the level of what is worth knowing, and needs nobody.
+// Note is the level of what is worth knowing, and needs no action.
 const Note check.Level = "note"
 
 // Finding is something that stands in the way of a take-over, or is different after it.
@@ -72,7 +72,7 @@ type Report struct {
 	Findings    []Finding    `json:"findings"`
 	// Steps are empty if nothing was changed.
 	Steps []Step `json:"steps,omitempty"`
-	// Next says how to go on, Remains what going back has not undone.
+	// Next says how to continue, Remains what going back has not undone.
 	Next    []string `json:"next,omitempty"`
 	Remains []string `json:"remains,omitempty"`
 }
@@ -100,7 +100,7 @@ func (p presentation) checked(report *Report) error {
 	return nil
 }
 
-// refused ends a command that may not begin.
+// refused ends a command that may not start.
 func (p presentation) refused(report *Report, blocked []Finding) error {
 	if err := p.all(report); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p presentation) all(report *Report) error {
 	return p.printer.Lines(report.lines()...)
 }
 
-// findings prints what there is to know before something is changed. Programs get one document, at the end.
+// findings prints what to know before anything is changed. Programs get one document, at the end.
 func (p presentation) findings(report *Report) error {
 	if p.format != display.FormatText {
 		return nil

@@ -39,7 +39,7 @@ const (
 
 var webhookResources = []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}
 
-// needed lists the rights that the command needs. Each is asked for before anything is done, so that it does not stop half-way.
+// needed lists the rights that the command needs. Each is checked before anything is done, so that it does not stop half-way.
 func (m *migration) needed() []right {
 	rights := []right{
 		{extensionsGroup, crdResource, "list", ""}, {appsGroup, deployResource, "list", ""}, {"", configResource, "get", ""},

@@ -80,10 +80,10 @@ func (s *system) recordName() string { return "espalier-migration-" + s.name }
 // owns reports whether a group is one of those that are taken over.
 func (s *system) owns(group string) bool { return slices.Contains(s.groups, group) }
 
-// installs reports whether a definition is put into the cluster, whatever is there now.
+// installs reports whether a CRD is installed, whatever exists now.
 func (s *system) installs(group string) bool { return s.owns(group) || group == espalier.GroupName }
 
-// ownsWebhook tells the system's own webhooks from those of others, which stay. Weave's controller has none.
+// ownsWebhook distinguishes the system's own webhooks from third-party ones, which stay. Weave's controller has none.
 func (s *system) ownsWebhook(configuration string, webhooks []string) bool {
 	if !s.owns(lsv1alpha1.GroupName) || len(webhooks) == 0 {
 		return false

@@ -73,7 +73,7 @@ func (m *migration) perform(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// stopped says how to go on after an error.
+// stopped says how to continue after an error.
 func (m *migration) stopped(ctx context.Context, title string, err error) error {
 	var problem *cli.Problem
 	if !errors.As(err, &problem) {
@@ -155,7 +155,7 @@ func every(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// timedOut tells an end of our own patience from one that the user has asked for.
+// timedOut distinguishes our own timeout from a cancellation by the user.
 func (m *migration) timedOut(ctx context.Context, err error, what string) error {
 	if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 		return m.access.Explain(err, "wait for "+what, "")
@@ -285,7 +285,7 @@ func (m *migration) finish(ctx context.Context) ([]Step, error) {
 	return nil, m.save(ctx, data)
 }
 
-// next says how to go on.
+// next says how to continue.
 func (m *migration) next() []string {
 	if m.back {
 		return []string{"check that " + m.system.title + " runs: kubectl get deployments -A"}

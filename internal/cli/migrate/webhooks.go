@@ -78,7 +78,7 @@ func (m *migration) readWebhooks(ctx context.Context) ([]webhook, error) {
 	return all, m.access.Explain(err, "list MutatingWebhookConfigurations", "")
 }
 
-// packWebhook is what the record keeps of a configuration: all that somebody has written.
+// packWebhook is what the record keeps of a configuration: everything that people have written.
 func packWebhook(w webhook) (string, error) {
 	switch object := w.object.(type) {
 	case *admissionv1.ValidatingWebhookConfiguration:
@@ -121,7 +121,7 @@ func (m *migration) removeWebhooks(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// restoreWebhooks creates what was removed. One that is there again stays: the webhook server writes it by itself.
+// restoreWebhooks creates what was removed. One that exists again stays: the webhook server writes it by itself.
 func (m *migration) restoreWebhooks(ctx context.Context) ([]Step, error) {
 	var steps []Step
 	for _, kind := range []string{validating, mutating} {

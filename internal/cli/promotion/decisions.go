@@ -10,7 +10,7 @@ import (
 	"espalier.dev/internal/cli"
 )
 
-// decision is what a command by which somebody decides on a promotion has of its own.
+// decision is what is specific to a command that decides on a promotion.
 type decision struct {
 	action               pipelines.RequestAction
 	short, long, example string
@@ -49,7 +49,7 @@ of the same revision, with its own pull request, and needs its own approval.`,
 	},
 }
 
-// Commands returns the commands by which somebody decides on promotions: one for each decision, and "espalier hold".
+// Commands returns the commands that decide on promotions: one for each decision, and "espalier hold".
 func Commands(env cli.Environment) []*cobra.Command {
 	var commands []*cobra.Command
 	for _, d := range decisions {

@@ -71,7 +71,7 @@ type Task struct {
 	Default component.RepositoryContext
 	// Instead takes the place of every repository of components that is named, unless it is the zero value.
 	Instead component.RepositoryContext
-	// Lazy leaves credentials and everything else alone until something outside is asked for, if it ever is.
+	// Lazy postpones reading credentials and everything else until something outside is needed, if it ever is.
 	Lazy bool
 	// Do does it. The context ends with Ctrl-C.
 	Do func(ctx context.Context, session *Session) error
@@ -79,7 +79,7 @@ type Task struct {
 
 // Session is access to registries while a command runs.
 type Session struct {
-	// Repositories are those that the credentials of the user show; nil as long as a lazy task has asked for nothing.
+	// Repositories are those that the credentials of the user show; nil as long as a lazy task has needed nothing.
 	*artifact.Repositories
 
 	access     *Access
@@ -124,7 +124,7 @@ func (s *Session) open() (err error) {
 	if s.user, s.helpers, err = s.access.credentials(); err != nil {
 		return err
 	}
-	// What was read is kept no longer than the command runs: whoever comes next may have other credentials.
+	// Content is kept only while the command runs: the next user may have other credentials.
 	cache, err := os.MkdirTemp("", "espalier-registry-")
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Session) open() (err error) {
 	if err != nil {
 		return err
 	}
-	// Whoever runs the command may reach what the command reaches.
+	// The user of the command may reach what the command reaches.
 	rules := dial.Rules{AllowLoopback: true}
 	s.registries, err = artifact.NewRegistries(artifact.RegistryOptions{
 		Rules:          rules,

@@ -70,7 +70,7 @@ func IsArchive(name string) bool {
 	return err == nil
 }
 
-// save writes an archive such that it is there either as it was before, or with all that was pushed.
+// save writes an archive atomically: it stays as it was before, or contains all that was pushed.
 func save(store *oci.Archive, to Reference) error {
 	info, err := os.Stat(to.Archive)
 	switch {

@@ -22,7 +22,7 @@ const (
 	directoryMode = 0o777
 )
 
-// WriteFile writes a file such that it is there either as a whole or, if the function fails, as it was before.
+// WriteFile writes a file atomically: if the function fails, the file stays as it was before.
 func WriteFile(name string, write func(io.Writer) error) error {
 	beside := besides(name)
 	file, err := os.OpenFile(beside, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
@@ -42,7 +42,7 @@ func WriteFile(name string, write func(io.Writer) error) error {
 	return os.Rename(beside, name)
 }
 
-// besides returns a name that nobody uses, in the same directory.
+// besides returns an unused name in the same directory.
 func besides(name string) string { return filepath.Join(filepath.Dir(name), ".espalier-"+rand.Text()) }
 
 // CheckFree says whether a directory can be written: it must not be there, or be empty.
@@ -69,7 +69,7 @@ func CheckFree(name string) error {
 	return err
 }
 
-// WriteDirectory writes a directory that is free, such that either all of it is there or nothing has changed.
+// WriteDirectory writes a directory that must be free: either all of it, or nothing changes.
 func WriteDirectory(name string, files archive.Files) error {
 	if err := CheckFree(name); err != nil {
 		return err

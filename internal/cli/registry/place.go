@@ -135,7 +135,7 @@ func Shown(argument string) string {
 	return plain(password.ReplaceAllString(before, "${1}<masked>@") + behind)
 }
 
-// withoutPassword refuses an address that contains one: it would end up in errors and in the history of the shell.
+// withoutPassword rejects an address that contains one: it would end up in errors and in the history of the shell.
 func withoutPassword(address string) error {
 	if strings.Contains(address, "@") {
 		return errors.New("an address has no user and password: log in with docker login, or use --registry-config")

@@ -14,13 +14,13 @@ import (
 	"espalier.dev/internal/cli/follow"
 )
 
-// Command is what a command that asks root installations for something has of its own.
+// Command is what is specific to a command that sends a request to root installations.
 type Command struct {
 	// Until says what --wait waits for: "the job has finished".
 	Until string
 	// Verb is the name of the command, with the flags that suggestions repeat.
 	Verb func() []string
-	// Check refuses an installation before anything is asked of any; it may be nil.
+	// Check rejects an installation before any request is sent; it may be nil.
 	Check func(*Requester, *lsv1alpha1.Installation) error
 	// Ask asks one installation.
 	Ask func(context.Context, *Requester, *lsv1alpha1.Installation) (follow.Started, error)

@@ -15,7 +15,7 @@ import (
 	"espalier.dev/internal/steer"
 )
 
-// takingTime is how long controllers have to take an operation before another can be asked for.
+// takingTime is how long controllers may take to accept an operation before another can be requested.
 const takingTime = 15 * time.Second
 
 func (r *Requester) asker() steer.Asker {

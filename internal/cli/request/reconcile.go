@@ -47,7 +47,7 @@ func askForJob(ctx context.Context, requester *Requester, root *lsv1alpha1.Insta
 	}, nil
 }
 
-// checkJob refuses what cannot lead to a job.
+// checkJob rejects what cannot lead to a job.
 func checkJob(requester *Requester, root *lsv1alpha1.Installation) error {
 	access, status := requester.Access, &root.Status.RunStatus
 	failedDeletion := status.Phase == lsv1alpha1.PhaseDeleteFailed && status.IsFinished()

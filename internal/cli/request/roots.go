@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package request asks the controllers to do something with a tree of installations: to run a job, to interrupt one, to
-// delete the tree. Users ask the root; whoever asks a nested installation is told which one that is.
+// delete the tree. Requests go to the root; for a nested installation, the error names its root.
 package request
 
 import (

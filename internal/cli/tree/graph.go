@@ -41,7 +41,7 @@ func titleOf(tops []*objecttree.Node) string {
 	return fmt.Sprintf("%d installations", len(tops))
 }
 
-// add adds a node and what is below it. An execution is no box of its own if there are deploy items that can stand for it.
+// add adds a node and what is below it. An execution has no separate box if there are deploy items that can stand for it.
 func (s *sketch) add(node *objecttree.Node, parent string) {
 	below := slices.DeleteFunc(slices.Clone(node.Below), func(n *objecttree.Node) bool { return !s.wants(n) })
 	if node.Kind == objecttree.Execution && len(below) > 0 {
@@ -150,7 +150,7 @@ func (s *sketch) connect(node *objecttree.Node) {
 	}
 }
 
-// edgeLook says whether what comes from an object is there, or a failure has cut it off.
+// edgeLook says whether what comes from an object exists, or a failure has cut it off.
 func edgeLook(from *objecttree.Node) string {
 	switch from.State() {
 	case objecttree.Succeeded:

@@ -146,7 +146,7 @@ func (o options) nothing() string {
 	return "There are no installations."
 }
 
-// wants reports whether an object is to be shown, for its own sake or for something below it.
+// wants reports whether to show an object, for its own sake or for something below it.
 func (o options) wants(node *objecttree.Node) bool {
 	if !o.failed {
 		return true

@@ -31,7 +31,7 @@ func (o *oidcFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&o.options.Name, "oidc-name", "", "what the login page calls the provider")
 }
 
-// chosen reads the files, checks everything, and returns nil if there is to be no provider.
+// chosen reads the files, checks everything, and returns nil if there is no provider.
 func (o *oidcFlags) chosen() (*oidc.Options, error) {
 	wanted := false
 	o.set.Visit(func(flag *pflag.Flag) { wanted = wanted || strings.HasPrefix(flag.Name, "oidc-") })
