@@ -38,6 +38,7 @@ import (
 	"espalier.dev/internal/cli"
 	"espalier.dev/internal/cli/bugreport"
 	"espalier.dev/internal/cli/get"
+	"espalier.dev/internal/cli/inventory"
 	"espalier.dev/internal/cli/job"
 	"espalier.dev/internal/cli/pipeline"
 	"espalier.dev/internal/cli/tree"
@@ -162,6 +163,8 @@ func (w *world) everythingSaid() map[string]string {
 	}
 	maps.Copy(said, w.documents())
 	said["espalier get"], said["espalier tree"] = w.command(get.New), w.command(tree.New)
+	said["espalier tree -o json"] = w.command(tree.New, "-o", "json", "--objects") // Other commands print the same facts.
+	said["espalier inventory"] = w.command(inventory.New, "-o", "yaml")
 	said["espalier bug-report"] = w.bugReport()
 	w.each(&lsv1alpha1.InstallationList{}, func(_ string, object map[string]any) {
 		name := object["metadata"].(map[string]any)["name"].(string)
