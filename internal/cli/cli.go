@@ -6,10 +6,9 @@
 // New that turns flags and arguments into options, and a function run that does the
 // work, so that tests can call either without a process.
 //
-// Commands that speak to a cluster share packages that stand beside them: cluster
-// connects as kubectl does, inventory reads trees of objects, cause finds out why one is
-// not done, request asks installations for something, promotion hands in decisions on
-// promotions, display prints, and follow waits.
+// Commands that talk to a cluster share packages that stand beside them: connect
+// connects as kubectl does, reach looks into target clusters, display prints, and follow
+// waits.
 //
 // Data goes to standard output, everything else to standard error. Exit codes: 0 when
 // all went well, 1 for wrong usage and any other error, and whatever a CodedError or a
