@@ -59,10 +59,10 @@ or the one of a kubeconfig.`,
 	flags.SortFlags = false
 	flags.StringVar(&opts.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: the cluster that the process runs in)")
 	flags.BoolVar(&opts.install, "install-crds", opts.install,
-		"install and upgrade the definitions of our kinds before the controllers start; definitions of a newer version are an error")
+		"install and upgrade the CRDs before the controllers start; CRDs of a newer version are an error")
 	opts.manager.AddFlags(flags)
-	flags.Float32Var(&opts.qps, "kube-api-qps", opts.qps, "requests per second to the API server; -1 for no limit of our own")
-	flags.IntVar(&opts.burst, "kube-api-burst", opts.burst, "requests at once on top of --kube-api-qps")
+	flags.Float32Var(&opts.qps, "kube-api-qps", opts.qps, "requests per second to the API server; -1 for no limit")
+	flags.IntVar(&opts.burst, "kube-api-burst", opts.burst, "burst of requests above --kube-api-qps")
 	opts.log.AddFlags(flags)
 	return cmd
 }

@@ -57,15 +57,15 @@ func (o *ContainerOptions) addFlags(flags *pflag.FlagSet) {
 		&o.Tolerations,
 		"container-toleration",
 		o.Tolerations,
-		"taint that these pods tolerate, as key=value:effect, key:effect or key; repeat it for more",
+		"taint that these pods tolerate, as key=value:effect, key:effect or key; can be repeated",
 	)
 	flags.StringToStringVar(
 		&o.Requests,
 		"container-requests",
 		o.Requests,
-		"resources that each container of these pods asks for, as cpu=100m,memory=64Mi",
+		"resource requests of each container of these pods, as cpu=100m,memory=64Mi",
 	)
-	flags.StringToStringVar(&o.Limits, "container-limits", o.Limits, "resources that each container of these pods may use")
+	flags.StringToStringVar(&o.Limits, "container-limits", o.Limits, "resource limits of each container of these pods")
 }
 
 func (o *ContainerOptions) validate() error {

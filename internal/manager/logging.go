@@ -48,7 +48,7 @@ func (o *LogOptions) AddFlags(flags *pflag.FlagSet) {
 		&o.Level,
 		"log-level",
 		o.Level,
-		"what to log: error, info, debug, or a verbosity from 0 (info) to 10;\nbodies of requests and answers are never logged, so there is nothing more from 7 on",
+		"what to log: error, info, debug, or a verbosity from 0 (info) to 10;\nrequest and response bodies are never logged, so 7 and above add nothing",
 	)
 }
 

@@ -140,9 +140,9 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		&o.Workers,
 		"workers",
 		o.Workers,
-		"how many objects of one namespace each controller works on at once; a quarter more are for others",
+		"how many objects of one namespace each controller processes at once; a quarter more workers are reserved for other namespaces",
 	)
-	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "another number of workers for single controllers, as name=number")
+	flags.StringToIntVar(&o.Concurrent, "concurrent", o.Concurrent, "number of workers of single controllers, as name=number")
 	flags.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "work only on objects in these namespaces (default: all)")
 	flags.StringSliceVar(
 		&o.DefaultContextExcludeNamespaces,
@@ -154,7 +154,7 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		&o.SystemNamespace,
 		"system-namespace",
 		o.SystemNamespace,
-		"namespace for what the controllers keep for themselves (default: the namespace of the pod, or \"default\")",
+		"namespace for the controllers' own data (default: the namespace of the pod, or \"default\")",
 	)
 	flags.StringVar(
 		(*string)(&o.DeployItemPickupTimeout),
@@ -166,13 +166,13 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 		&o.DeployerIdentity,
 		"deployer-identity",
 		o.DeployerIdentity,
-		"tells apart several processes with deployers of the same type; each has a lease of its own",
+		"identity of this process, if several run deployers of the same type; each identity has its own lease",
 	)
 	flags.StringArrayVar(
 		&o.DeployerTargetSelectors,
 		"deployer-target-selector",
 		o.DeployerTargetSelectors,
-		"let the deployers of this process work only on deploy items whose Target it selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; repeat it for alternatives (default: all deploy items)",
+		"only handle deploy items whose Target this selects, for example\n\"labels=fence=blue,!old\" or \"targets=garden/north,garden/south; annotations=team in (a,b)\"; all parts must match; can be repeated for alternatives (default: all deploy items)",
 	)
 	o.Tenancy.addFlags(flags)
 	o.Pipelines.addFlags(flags)
@@ -183,19 +183,19 @@ func (o *Options) AddControllerFlags(flags *pflag.FlagSet) {
 
 // addProcessFlags binds those options that matter to a process among others in a cluster.
 func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "where to serve Prometheus metrics at /metrics; 0 for nowhere")
-	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "where to serve /healthz and /readyz; 0 for nowhere")
+	flags.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "address for Prometheus metrics at /metrics; 0 for none")
+	flags.StringVar(&o.ProbeAddress, "health-probe-address", o.ProbeAddress, "address for /healthz and /readyz; 0 for none")
 	flags.StringVar(
 		&o.ProfilingAddress,
 		"profiling-address",
 		o.ProfilingAddress,
-		"where to serve profiles at /debug/pprof/, on loopback only, for example 127.0.0.1:6060 (default: nowhere)",
+		"loopback address for profiles at /debug/pprof/, for example 127.0.0.1:6060 (default: none)",
 	)
 	flags.StringVar(
 		&o.Shard,
 		"shard",
 		o.Shard,
-		"share the work with other processes, each of which has another number: 2/5 is the second of five shards (default: do all of the work)",
+		"share the work with other processes: 2/5 is the second of five shards (default: do all of the work)",
 	)
 	l := &o.LeaderElection
 	flags.BoolVar(&l.Enabled, "leader-elect", l.Enabled, "wait for a lease before working, so that several replicas may run")
@@ -209,7 +209,7 @@ func (o *Options) addProcessFlags(flags *pflag.FlagSet) {
 		&l.LeaseDuration,
 		"leader-elect-lease-duration",
 		l.LeaseDuration,
-		"how long others wait before they take over a lease that is not renewed",
+		"how long others wait before they take over an unrenewed lease",
 	)
 	flags.DurationVar(
 		&l.RenewDeadline,

@@ -64,13 +64,13 @@ func (o *PipelineOptions) addFlags(flags *pflag.FlagSet) {
 		&o.PollInterval,
 		"pull-request-poll-interval",
 		o.PollInterval,
-		"how often a repository with open pull requests is asked for news; calls of its webhook make it sooner",
+		"how often to poll a repository with open pull requests; webhook calls trigger an earlier poll",
 	)
 	flags.DurationVar(
 		&o.RolloutDeadline,
 		"rollout-deadline",
 		o.RolloutDeadline,
-		"how long a promotion may take to arrive in an environment before it is called stalled",
+		"how long a promotion may take to arrive in an environment before it counts as stalled",
 	)
 	flags.StringSliceVar(
 		&o.ApplicationKinds,
@@ -82,7 +82,7 @@ func (o *PipelineOptions) addFlags(flags *pflag.FlagSet) {
 		&o.ApprovalAddress,
 		"approval-address",
 		o.ApprovalAddress,
-		"where to take signed approvals and calls of Git servers; 0 for nowhere",
+		"address for signed approvals and calls of Git servers; 0 for none",
 	)
 	flags.StringVar(
 		&o.ApprovalCertificate,
@@ -95,19 +95,19 @@ func (o *PipelineOptions) addFlags(flags *pflag.FlagSet) {
 		&o.ApprovalTrustedProxies,
 		"approval-trusted-proxies",
 		o.ApprovalTrustedProxies,
-		"networks such as 10.0.0.0/8 whose X-Forwarded-For tells whom a call comes from (default: none)",
+		"networks such as 10.0.0.0/8 whose X-Forwarded-For headers are trusted (default: none)",
 	)
 	flags.BoolVar(
 		&o.LegacySignatures,
 		"approval-legacy-signatures",
 		o.LegacySignatures,
-		"also accept approvals that are signed over the body alone; whoever has seen one can repeat it for anything",
+		"also accept approvals that are only signed over the body; anyone who has seen one can replay it for anything",
 	)
 	flags.BoolVar(
 		&o.UnsignedApprovals,
 		"approval-unsigned",
 		o.UnsignedApprovals,
-		"accept approvals of promotions whose strategy names no Secret from everybody who reaches the server",
+		"accept approvals from everyone who reaches the server, for promotions whose strategy names no Secret",
 	)
 }
 

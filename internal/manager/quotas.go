@@ -28,26 +28,26 @@ func (o *QuotaOptions) addFlags(flags *pflag.FlagSet) {
 		&o.Installations,
 		"quota-installations",
 		o.Installations,
-		"how many installations a namespace may have, nested ones included, unless its annotations say otherwise; 0 for no limit",
+		"how many installations a namespace may have, including nested ones; its annotations override this; 0 for no limit",
 	)
 	flags.Int64Var(
 		&o.DeployItems,
 		"quota-deploy-items",
 		o.DeployItems,
-		"how many deploy items a namespace may have, unless its annotations say otherwise; 0 for no limit",
+		"how many deploy items a namespace may have; its annotations override this; 0 for no limit",
 	)
 	flags.StringVar(
 		&o.RenderedBytes,
 		"quota-rendered-bytes",
 		o.RenderedBytes,
-		"how many bytes the deploy items and nested installations of a namespace may have, for example 64Mi,\n"+
-			"unless its annotations say otherwise; 0 for no limit",
+		"how many bytes the deploy items and nested installations of a namespace may have, for example 64Mi;\n"+
+			"its annotations override this; 0 for no limit",
 	)
 	flags.Int64Var(
 		&o.ConcurrentJobs,
 		"quota-concurrent-jobs",
 		o.ConcurrentJobs,
-		"how many jobs of root installations may run in a namespace at once, unless its annotations say otherwise; 0 for no limit",
+		"how many jobs of root installations may run in a namespace at once; its annotations override this; 0 for no limit",
 	)
 }
 

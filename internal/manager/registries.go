@@ -43,9 +43,9 @@ func (o *RegistryOptions) addFlags(flags *pflag.FlagSet) {
 		&o.CacheDirectory,
 		"registry-cache-dir",
 		o.CacheDirectory,
-		"directory that keeps what was read from registries; several processes may share it (default: a temporary one)",
+		"directory for the registry cache; several processes may share it (default: a temporary one)",
 	)
-	flags.Int64Var(&o.CacheMebibytes, "registry-cache-size", o.CacheMebibytes, "how much that directory may hold, in MiB")
+	flags.Int64Var(&o.CacheMebibytes, "registry-cache-size", o.CacheMebibytes, "size limit of that directory, in MiB")
 	flags.StringVar(
 		&o.ComponentsDirectory,
 		"components-dir",

@@ -100,7 +100,7 @@ var all = []Controller{
 		Name:        deployitems.Name,
 		Kinds:       landscaperKinds,
 		Counts:      &lsv1alpha1.DeployItemList{},
-		Description: "end deploy items whose time is up, and delete those that are deleted without uninstalling",
+		Description: "fail deploy items that time out, and delete those that are deleted without uninstalling",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return deployitems.Setup(mgr, deployitems.Options{
 				PickupTimeout: opts.DeployItemPickupTimeout,
@@ -111,7 +111,7 @@ var all = []Controller{
 	{
 		Name:        targetsyncs.Name,
 		Kinds:       targetSyncKinds,
-		Description: "make Targets of kubeconfigs and shoots in other clusters, and renew what leads there",
+		Description: "create Targets from kubeconfigs and shoots in other clusters, and renew their credentials",
 		Setup: func(mgr ctrl.Manager, opts Options) error {
 			return targetsyncs.Setup(mgr, targetsyncs.Options{Workers: opts.workersOf(targetsyncs.Name)})
 		},
@@ -120,7 +120,7 @@ var all = []Controller{
 		Name:        pipelines.Name,
 		Kinds:       pipelineKinds,
 		Counts:      &pipelinesv1alpha1.PipelineList{},
-		Description: "promote what is seen to be healthy through the environments of pipelines",
+		Description: "promote healthy revisions through the environments of pipelines",
 		Setup:       setupPipelines,
 	},
 	{
@@ -134,7 +134,7 @@ var all = []Controller{
 	{
 		Name:        helm.Name,
 		Kinds:       landscaperKinds,
-		Description: "deployer that installs Helm charts in target clusters, or applies what they render to",
+		Description: "deployer that installs Helm charts in target clusters, or applies their rendered objects",
 		Setup:       setupHelm,
 	},
 	{

@@ -28,7 +28,7 @@ func (t *Tenancy) addFlags(flags *pflag.FlagSet) {
 		(*string)(t),
 		"tenancy",
 		string(*t),
-		"with whose rights the work of a namespace is done: shared for those of the controllers,\nstrict for those of the service account that the Context of an object names",
+		"whose rights to use in a namespace: shared for those of the controllers,\nstrict for those of the service account that the Context of an object names",
 	)
 }
 
