@@ -42,7 +42,7 @@ func AdviceFor(chain Chain) Advice {
 	if link.Reason == objecttree.ReleaseTakenOver {
 		return Advice{
 			Somebody: true,
-			Hint:     "give one of the two deploy items another release, or delete one; then ask for a new job",
+			Hint:     "give one of the two deploy items a different release, or delete one; then start a new job",
 			Kubectl:  [][]string{describe(link.Node)},
 		}
 	}
@@ -51,7 +51,7 @@ func AdviceFor(chain Chain) Advice {
 		return Advice{Somebody: true, Ours: [][]string{{"reconcile", root, "--wait"}}}
 	case objecttree.Requested:
 		return Advice{
-			Hint: "the controllers answer requests at once: if this stays so, check that they run and see this namespace",
+			Hint: "the controllers answer requests at once: if this does not change, check that they run and see this namespace",
 			Ours: [][]string{{"wait", root}},
 		}
 	case objecttree.Succeeded: // and yet there is something to say: it is outdated
@@ -90,12 +90,12 @@ func adviceForFailed(link Link, root string) Advice {
 	}
 	switch link.Reason {
 	case lsv1alpha1.ReasonInterrupted:
-		advice.Hint = "somebody has interrupted the job"
+		advice.Hint = "the job was interrupted"
 	case lsv1alpha1.ReasonPickupTimeout:
 		advice.Hint = deployerHint(link.Node)
 		advice.Kubectl = [][]string{describe(link.Node)}
 	default:
-		advice.Hint = "mend what the message says, then ask for a new job"
+		advice.Hint = "fix the problem above, then start a new job"
 		advice.Kubectl = [][]string{describe(link.Node)}
 	}
 	return advice
@@ -106,9 +106,9 @@ func adviceForContinuous(link Link, root string) Advice {
 	advice := Advice{Somebody: true, Kubectl: [][]string{describe(link.Node)}, Ours: [][]string{{"reconcile", root}, {"wait", root}}}
 	switch link.Reason {
 	case lsv1alpha1.ReasonAborted, lsv1alpha1.ReasonInterrupted:
-		advice.Hint = "somebody has aborted it; it goes on with a new spec or on request"
+		advice.Hint = "it was aborted; it continues with a new spec or on request"
 	default:
-		advice.Hint = "mend what the message says; a new spec is tried by itself, anything else on request"
+		advice.Hint = "fix the problem above; a new spec takes effect by itself, anything else needs a request"
 	}
 	return advice
 }
@@ -139,7 +139,7 @@ func adviceForRunning(link Link, root string) Advice {
 	if slices.Contains(closedDoors, link.Reason) {
 		return Advice{
 			Somebody: true,
-			Hint:     fmt.Sprintf("correct the access to target %s, or the rights there; the attempt is repeated by itself", link.Node.Target()),
+			Hint:     fmt.Sprintf("correct the access to target %s, or the rights there; the job retries by itself", link.Node.Target()),
 			Kubectl:  [][]string{describe(link.Node)},
 			Ours:     [][]string{{"wait", root}},
 		}
@@ -147,28 +147,28 @@ func adviceForRunning(link Link, root string) Advice {
 	advice := Advice{Somebody: slices.Contains(needsSomebody, link.Reason), Ours: [][]string{{"wait", root}}}
 	switch link.Reason {
 	case lsv1alpha1.ReasonWaitingForImports, dataflow.ReasonImportNotFound:
-		advice.Hint = "create what is missing, or correct the import; the job then goes on by itself"
+		advice.Hint = "create what is missing, or correct the import; the job then continues by itself"
 		advice.Kubectl = [][]string{{"get", "dataobjects,targets"}}
 	case lsv1alpha1.ReasonNoTargetFound:
-		advice.Hint = "create the Target, or correct the import; the job then goes on by itself"
+		advice.Hint = "create the Target, or correct the import; the job then continues by itself"
 		advice.Kubectl = [][]string{{"get", "targets"}}
 	case lsv1alpha1.ReasonWaitingForDeployer, ReasonTriggered, ReasonProceeding:
 		advice.Hint = controllerHint(link.Node)
 		advice.Kubectl = [][]string{describe(link.Node)}
 	case lsv1alpha1.ReasonWaitingForReadiness:
-		advice.Hint = "look at the objects in target " + link.Node.Target()
+		advice.Hint = "check the objects in target " + link.Node.Target()
 		advice.Kubectl = [][]string{describe(link.Node)}
 		advice.Ours = [][]string{{"tree", root, "--live"}, {"wait", root}}
 	case lsv1alpha1.ReasonWaitingForJobs:
-		advice.Hint = "the job begins by itself when another one ends, or when a cluster administrator raises the quota"
+		advice.Hint = "the job starts by itself when another one ends, or when a cluster administrator raises the quota"
 	case lsv1alpha1.ReasonWaitingForQuota:
-		advice.Hint = "delete what is no longer needed, or ask a cluster administrator to raise the ResourceQuota; the job then goes on by itself"
+		advice.Hint = "delete what is no longer needed, or ask a cluster administrator to raise the ResourceQuota; the job then continues by itself"
 		advice.Kubectl = [][]string{{"describe", "resourcequota"}}
 	case lsv1alpha1.ReasonWaitingForSuccessors:
 		advice = adviceForSuccessors(link)
 	default:
 		if link.Node.InTrouble() {
-			advice.Hint = "the attempt is repeated in growing intervals"
+			advice.Hint = "it is retried with backoff"
 		}
 		advice.Kubectl = [][]string{describe(link.Node)}
 	}
@@ -177,7 +177,7 @@ func adviceForRunning(link Link, root string) Advice {
 
 // adviceForSuccessors is for a deletion that waits until nobody needs the exports any more.
 func adviceForSuccessors(link Link) Advice {
-	advice := Advice{Hint: "those that import from it have to be deleted first"}
+	advice := Advice{Hint: "delete those that import from it first"}
 	for _, successor := range link.Node.Successors() {
 		if successor.Object.GetDeletionTimestamp().IsZero() {
 			advice.Somebody = true
@@ -191,7 +191,7 @@ func controllerHint(node *objecttree.Node) string {
 	if node.Kind == objecttree.DeployItem {
 		return deployerHint(node)
 	}
-	return "the controllers act at once: if this stays so, check that they run and see this namespace"
+	return "the controllers act at once: if this does not change, check that they run and see this namespace"
 }
 
 func deployerHint(node *objecttree.Node) string {

@@ -21,14 +21,14 @@ func adviceForDeletion(link Link) (Advice, bool) {
 	switch {
 	case top.State() == objecttree.Failed:
 		advice.Somebody = true
-		advice.Hint = "the deletion that was asked for has failed: mend what the message says and delete again, or leave behind what was deployed"
+		advice.Hint = "the requested deletion has failed: fix the problem above and delete again, or delete without uninstalling"
 		advice.Ours = [][]string{{"delete", root, "--wait"}, giveUp}
 	case !top.Status.Phase.IsDeletion() && !top.Continuous():
-		advice.Hint = "a deletion was asked for and is pending: it begins when the running job has ended; interrupt the job, or leave behind what was deployed"
+		advice.Hint = "the requested deletion is pending: it starts when the running job has ended; interrupt the job, or delete without uninstalling"
 		advice.Ours = [][]string{{"interrupt", root}, giveUp}
 	default:
 		advice.Somebody = adviceForRunning(link, root).Somebody
-		advice.Hint = "a deletion was asked for and is pending: it goes on when this is mended, or leave behind what was deployed"
+		advice.Hint = "the requested deletion is pending: it continues when this is fixed; or delete without uninstalling"
 		advice.Ours = [][]string{{"wait", root, "--for", "deleted"}, giveUp}
 	}
 	return advice, true

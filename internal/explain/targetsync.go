@@ -56,7 +56,7 @@ func OfTargetSync(ts *lsv1alpha1.TargetSync, others []string, now time.Time) Syn
 			State: objecttree.Running, Reason: ReasonProceeding, Since: ts.CreationTimestamp.Time,
 			Messages: []string{"its controller has not looked at what is asked for now"},
 			Advice: Advice{
-				Hint:    "the controllers act at once: if this stays so, check that they run and see this namespace",
+				Hint:    "the controllers act at once: if this does not change, check that they run and see this namespace",
 				Kubectl: [][]string{describeSync(ts)},
 			},
 		}
@@ -74,7 +74,7 @@ func OfTargetSync(ts *lsv1alpha1.TargetSync, others []string, now time.Time) Syn
 			State: objecttree.Running, Reason: ReasonRotationDisabled, Since: ready.LastTransitionTime.Time,
 			Messages: []string{"another token is asked for, and spec.tokenRotation.enabled is not set"},
 			Advice: Advice{
-				Somebody: true, Hint: "enable the rotation in the spec, or take the annotation off",
+				Somebody: true, Hint: "enable the rotation in the spec, or remove the annotation",
 				Kubectl: [][]string{{"edit", resourceSync, ts.Name}, {"annotate", resourceSync, ts.Name, lsv1alpha1.RotateTokenAnnotation + "-"}},
 			},
 		}
@@ -141,16 +141,16 @@ func adviceForSync(ts *lsv1alpha1.TargetSync, reason string) Advice {
 	advice := Advice{Somebody: true, Kubectl: [][]string{describeSync(ts), askSync(ts)}}
 	switch {
 	case reason == reasonTargetSecretMissing:
-		advice.Hint = fmt.Sprintf("create the Secret %s, or name another one; it is then looked at by itself", secret)
+		advice.Hint = fmt.Sprintf("create the Secret %s, or name another one; it is then checked by itself", secret)
 		advice.Kubectl = [][]string{{"get", "secret", secret}, {"edit", resourceSync, ts.Name}}
 	case slices.Contains(closedDoors, reason):
 		advice.Hint = fmt.Sprintf(
 			"correct the kubeconfig in the Secret %s, or the rights of its user in namespace %s of the source", secret, ts.Spec.SourceNamespace)
 	case reason == targetsync.ReasonFailed:
-		advice.Hint = "mend what the messages say; it is tried again by itself, and at once on request"
+		advice.Hint = "fix the problems above; it is retried by itself, and at once on request"
 	default:
 		advice.Somebody = false
-		advice.Hint = "it is tried again in growing intervals, up to five minutes, and at once on request"
+		advice.Hint = "it is retried with backoff, up to five minutes apart, and at once on request"
 	}
 	return advice
 }
@@ -166,10 +166,10 @@ func deletionOf(ts *lsv1alpha1.TargetSync) Synchronisation {
 		s.Messages = []string{"it is kept by the finalizers of somebody else: " + strings.Join(ts.Finalizers, ", ")}
 		s.Advice.Hint, s.Advice.Somebody = "find out who has to take them off", true
 	case len(s.Messages) > 0:
-		s.Advice.Hint = "mend what the messages say; the deletion is tried again by itself"
+		s.Advice.Hint = "fix the problems above; the deletion is retried by itself"
 	default:
 		s.Messages = []string{"the Targets and Secrets that it has made are being deleted"}
-		s.Advice.Hint = "the controllers act at once: if this stays so, check that they run and see this namespace"
+		s.Advice.Hint = "the controllers act at once: if this does not change, check that they run and see this namespace"
 	}
 	return s
 }

@@ -65,7 +65,7 @@ func TestTheAnswerToWhy(t *testing.T) {
 		{Kind: "Installation", Namespace: "a", Name: "shop-orders"}, {Kind: "Installation", Namespace: "a", Name: "shop-storefront"},
 	})
 	expect(t, "others", len(w.Others), 1)
-	expect(t, "next", w.Next, "mend what the message says, then ask for a new job")
+	expect(t, "next", w.Next, "fix the problem above, then start a new job")
 	expect(t, "commands", strings.Join(w.Commands, "; "),
 		"espalier why shop -n a; kubectl describe deployitem shop-payments-api -n a; espalier reconcile shop --wait -n a")
 }
