@@ -85,7 +85,7 @@ func TestAReleaseThatAnotherItemHasTakenOverIsToldOfASucceededInstallation(t *te
 		!strings.Contains(chains[0].Cause().Message, "release shops/web was taken over by deploy item default/other") {
 		t.Fatalf("the chains are %+v", chains)
 	}
-	if advice := explain.AdviceFor(chains[0]); !advice.Somebody || len(advice.Ours) > 0 || !strings.Contains(advice.Hint, "another release") {
+	if advice := explain.AdviceFor(chains[0]); !advice.Somebody || len(advice.Ours) > 0 || !strings.Contains(advice.Hint, "a different release") {
 		t.Errorf("the advice is %+v", advice)
 	}
 }

@@ -60,7 +60,7 @@ func TestAJobThatWaitsForOthersIsHeldUpByThoseThatRun(t *testing.T) {
 	if got := explain.Message(chains[0].Cause()); got != "Waiting for 1 other job in namespace shop: quota of concurrent jobs is 1" {
 		t.Errorf("behind one that is about to begin it says %q", got)
 	}
-	if advice := explain.AdviceFor(chains[0]); advice.Somebody || !strings.Contains(advice.Hint, "begins by itself when another one ends") {
+	if advice := explain.AdviceFor(chains[0]); advice.Somebody || !strings.Contains(advice.Hint, "starts by itself when another one ends") {
 		t.Errorf("the advice is %+v", advice)
 	}
 	chains = explain.Find(objects.Forest().Installation("shop", "first"), &explain.Controllers{Now: noon})

@@ -68,7 +68,7 @@ func TestHowTargetSyncsAreDoing(t *testing.T) {
 			failing(targetsync.ReasonFailed, "Target a exists", "Target b exists"), nil, objecttree.Failed, targetsync.ReasonFailed, true, "Target b exists",
 		},
 		"a source is down": {
-			failing(target.ReasonUnreachable, "refused"), nil, objecttree.Failed, target.ReasonUnreachable, false, "growing intervals",
+			failing(target.ReasonUnreachable, "refused"), nil, objecttree.Failed, target.ReasonUnreachable, false, "retried with backoff",
 		},
 		"only a condition": {failing("Odd"), nil, objecttree.Failed, "Odd", false, "2 Targets"},
 		"rotation is off": {
