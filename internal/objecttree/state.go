@@ -108,9 +108,9 @@ func (n *Node) Explain() Explanation {
 	case NotStarted:
 		return Explanation{Reason: lsv1alpha1.ReasonNotStarted, Message: n.unreached()}
 	case Requested:
-		return Explanation{Reason: string(Requested), Message: "a job was asked for and has not begun"}
+		return Explanation{Reason: string(Requested), Message: "a job is requested and has not started"}
 	case Pending:
-		return Explanation{Reason: string(Pending), Message: "the job has not come here yet"}
+		return Explanation{Reason: string(Pending), Message: "the job has not reached this object yet"}
 	default:
 		return n.problem()
 	}
@@ -120,20 +120,20 @@ func (n *Node) Explain() Explanation {
 // the job ends before.
 func (n *Node) unreached() string {
 	if n.Above == nil {
-		return "nobody has asked for a job"
+		return "no job requested yet"
 	}
 	for _, needed := range n.Dependencies() {
 		switch needed.State() {
 		case Failed:
-			return "the job did not come here, because " + needed.Title() + " has failed, on which it depends"
+			return "the job did not reach this object, because " + needed.Title() + " has failed, on which it depends"
 		case NotStarted:
-			return "the job did not come here, nor to " + needed.Title() + ", on which it depends"
+			return "the job did not reach this object, nor " + needed.Title() + ", on which it depends"
 		}
 	}
 	if n.Top().State() == NotStarted {
-		return "nobody has asked for a job"
+		return "no job requested yet"
 	}
-	return "the job ended before it came here"
+	return "the job ended before it reached this object"
 }
 
 func (n *Node) outdated() Explanation {
@@ -155,10 +155,10 @@ func (n *Node) outdated() Explanation {
 // problem prefers the last error, and takes the conditions where there is none: they say what is waited for.
 func (n *Node) problem() Explanation {
 	if n.Phase() == Triggered && n.Continuous() {
-		return Explanation{Reason: Triggered, Message: "there is something to do about it, and work on that has not begun"}
+		return Explanation{Reason: Triggered, Message: "there is work to do, which has not started"}
 	}
 	if n.Phase() == Triggered {
-		return Explanation{Reason: Triggered, Message: "the job has come here, and work on it has not begun", Since: n.triggeredAt()}
+		return Explanation{Reason: Triggered, Message: "the job has reached this object, and work has not started", Since: n.triggeredAt()}
 	}
 	if e := n.Status.LastError; e != nil {
 		return Explanation{cmp.Or(e.Reason, e.Operation), e.Message, e.LastTransitionTime.Time}

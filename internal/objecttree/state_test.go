@@ -179,9 +179,9 @@ func TestWhyAnItemWasNotReached(t *testing.T) {
 		objects.Put(item)
 	}
 	for name, want := range map[string]string{
-		"web":  "the job did not come here, because DeployItem/db has failed, on which it depends",
-		"ads":  "the job did not come here, nor to DeployItem/web, on which it depends",
-		"logs": "the job ended before it came here",
+		"web":  "the job did not reach this object, because DeployItem/db has failed, on which it depends",
+		"ads":  "the job did not reach this object, nor DeployItem/web, on which it depends",
+		"logs": "the job ended before it reached this object",
 	} {
 		if got := objects.Forest().Find(objecttree.DeployItem, "", name).Explain().Message; got != want {
 			t.Errorf("%s: it says %q", name, got)

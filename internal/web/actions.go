@@ -172,12 +172,12 @@ func (s *Server) operate(
 	if err != nil {
 		return "", err
 	}
-	text := "is asked for a job"
+	text := "will run a job"
 	if already {
-		text = "was asked for this already"
+		text = "has already been asked for this"
 	}
 	if !asked.Status.IsFinished() && installation.FlowOf(root) != lsv1alpha1.FlowContinuous {
-		text += ", which begins when the running one has finished"
+		text += ", which starts when the running one has finished"
 	}
 	return fmt.Sprintf("%s %s.", root.Name, text), nil
 }

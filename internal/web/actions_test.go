@@ -45,10 +45,10 @@ func TestActionsOnInstallations(t *testing.T) {
 		operation  lsv1alpha1.Operation
 		said       string
 	}{
-		"reconcile": {lsv1alpha1.PhaseSucceeded, false, lsv1alpha1.OperationReconcile, "shop is asked for a job."},
+		"reconcile": {lsv1alpha1.PhaseSucceeded, false, lsv1alpha1.OperationReconcile, "shop will run a job."},
 		"interrupt": {lsv1alpha1.PhaseProgressing, false, lsv1alpha1.OperationInterrupt, "shop is interrupted."},
 		"abort":     {lsv1alpha1.PhaseProgressing, true, lsv1alpha1.OperationAbort, "shop is interrupted."},
-		"force":     {lsv1alpha1.PhaseSucceeded, true, lsv1alpha1.OperationForceReconcile, "shop is asked for a job."},
+		"force":     {lsv1alpha1.PhaseSucceeded, true, lsv1alpha1.OperationForceReconcile, "shop will run a job."},
 		"delete":    {lsv1alpha1.PhaseSucceeded, false, "", "shop is being deleted."},
 	} {
 		t.Run(action, func(t *testing.T) {

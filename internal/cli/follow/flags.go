@@ -61,7 +61,7 @@ func (f *Flags) Check() error {
 // Started is something that a command has requested.
 type Started struct {
 	Awaited
-	// Said completes the sentence that begins with the installation's name: "is asked for a job".
+	// Said completes the sentence that begins with the installation's name: "will run a job".
 	Said string
 }
 

@@ -74,12 +74,12 @@ func checkJob(requester *Requester, root *lsv1alpha1.Installation) error {
 }
 
 func saidOfJob(asked *lsv1alpha1.Installation, already bool) string {
-	text := "is asked for a job"
+	text := "will run a job"
 	if already {
-		text = "was asked for a job already"
+		text = "has already been asked to run a job"
 	}
 	if !asked.Status.IsFinished() {
-		text += ", which begins when the running one has finished"
+		text += ", which starts when the running one has finished"
 	}
 	return text
 }

@@ -53,7 +53,7 @@ func running(s *lsv1alpha1.RunStatus) {
 func TestReconcileOnlyAsks(t *testing.T) {
 	s := set(t)
 	got := s.start(t).Wait(t)
-	if got.Code != cli.ExitOK || got.Stdout != "installation shop is asked for a job\n" || got.Stderr != "" {
+	if got.Code != cli.ExitOK || got.Stdout != "installation shop will run a job\n" || got.Stderr != "" {
 		t.Errorf("%+v", got)
 	}
 	asked := testkit.Eventually(t, s.server, s.root, testkit.Is("there", func(*lsv1alpha1.Installation) bool { return true }))
@@ -61,7 +61,7 @@ func TestReconcileOnlyAsks(t *testing.T) {
 		t.Errorf("annotations are %v", asked.Annotations)
 	}
 	got = s.start(t, "-o", "json").Wait(t)
-	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, `"verdict": "was asked for a job already"`) {
+	if got.Code != cli.ExitOK || !strings.Contains(got.Stdout, `"verdict": "has already been asked to run a job"`) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -173,7 +173,7 @@ func TestReconcileWaitIgnoresTheJobBefore(t *testing.T) {
 	s.controller.Adopt(t, s.root, nextJob)
 	s.controller.Settle(t, s.root, lsv1alpha1.PhaseSucceeded, lsv1alpha1.ReasonSucceeded, "")
 	got := command.Wait(t)
-	if got.Code != cli.ExitOK || !strings.Contains(got.Stderr, "begins when the running one has finished") {
+	if got.Code != cli.ExitOK || !strings.Contains(got.Stderr, "starts when the running one has finished") {
 		t.Errorf("exit code %d:\n%s", got.Code, got.Stderr)
 	}
 }

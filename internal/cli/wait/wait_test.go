@@ -51,7 +51,7 @@ func TestExitCodes(t *testing.T) {
 		"timeout": {[]string{"shop", "--timeout=300ms"}, cli.ExitTimeout, "", []string{
 			"installation shop is not done after 300ms, in phase Progressing: DeployItem/shop-web-nginx (WaitingForReadiness)", "espalier why shop", "espalier wait shop",
 		}},
-		"nobody asked":        {[]string{"fresh"}, cli.ExitNeedsSomebody, "", []string{"installation fresh has not started: nobody has asked for a job", "espalier reconcile fresh --wait"}},
+		"nobody asked":        {[]string{"fresh"}, cli.ExitNeedsSomebody, "", []string{"installation fresh has not started: no job requested yet", "espalier reconcile fresh --wait"}},
 		"nobody deletes":      {[]string{"done", "--for=deleted"}, cli.ExitNeedsSomebody, "", []string{"is not being deleted", "espalier delete done --wait"}},
 		"a missing import":    {[]string{"missing-import", "--timeout=300ms"}, cli.ExitNeedsSomebody, "", []string{"somebody has to act", "DataObject address does not exist"}},
 		"absent":              {[]string{"nope"}, cli.ExitNotFound, "", []string{"cannot read installation nope: it does not exist"}},
