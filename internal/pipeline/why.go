@@ -121,7 +121,7 @@ func Remedy(reason pipelines.HoldReason) string { return remedies[reason] }
 var remedies = map[pipelines.HoldReason]string{
 	pipelines.HoldSuspended:             "set `spec.suspend` to false",
 	pipelines.HoldUnsettled:             "find out why the targets of the first environment are not healthy at one revision",
-	pipelines.HoldTargetNotReadable:     "mend the cluster, the reference or the permission that the message names",
+	pipelines.HoldTargetNotReadable:     "fix the cluster, the reference or the permission that the message names",
 	pipelines.HoldRollingOut:            "nothing, unless the targets that the message names do not become healthy",
 	pipelines.HoldSoaking:               "wait, or `espalier promote`",
 	pipelines.HoldOutsideWindow:         "wait, or `espalier promote`",
