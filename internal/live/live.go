@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
@@ -80,6 +81,9 @@ func (r Reader) clusterOf(ctx context.Context, item *lsv1alpha1.DeployItem) (cli
 	reference := item.Spec.Target
 	if reference == nil {
 		return nil, fmt.Errorf("deploy item %s/%s names no target", item.Namespace, item.Name)
+	}
+	if len(validation.IsDNS1123Subdomain(reference.Name)) > 0 { // It may be the value of a Secret.
+		return nil, fmt.Errorf("deploy item %s/%s names a target that cannot exist: spec.target.name is no name", item.Namespace, item.Name)
 	}
 	var t lsv1alpha1.Target
 	if err := r.Host.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: reference.Name}, &t); err != nil {

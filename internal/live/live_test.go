@@ -147,6 +147,7 @@ func TestClustersThatCannotBeLookedAt(t *testing.T) {
 	const hostile = "apiVersion: v1\nkind: Config\nusers: [{name: u, user: {token: pssst, exec: {command: sh}}}]\n"
 	noTarget := func(s *stage) { s.item.Spec.Target = nil }
 	lostTarget := func(s *stage) { s.item.Spec.Target.Name = "lost" }
+	secretTarget := func(s *stage) { s.item.Spec.Target.Name = "+pssst" }
 	for name, test := range map[string]struct {
 		kubeconfig string
 		change     func(*stage)
@@ -154,6 +155,7 @@ func TestClustersThatCannotBeLookedAt(t *testing.T) {
 	}{
 		"no target":            {"", noTarget, "names no target"},
 		"a target that is not": {"", lostTarget, "read Target"},
+		"a secret as name":     {"", secretTarget, "cannot exist"},
 		"a hostile kubeconfig": {hostile, func(*stage) {}, "target "},
 	} {
 		t.Run(name, func(t *testing.T) {
