@@ -120,7 +120,7 @@ func (l *look) addFuture(ctx context.Context, future *Future, of offline.Made, n
 		return err
 	}
 	for _, each := range after {
-		i := slices.IndexFunc(before, func(b item) bool { return b.name == each.name })
+		i := slices.IndexFunc(before, func(b item) bool { return b.name == each.name && b.spec.Type == each.spec.Type })
 		if i >= 0 {
 			each.stored = before[i].stored
 			before = slices.Delete(before, i, i+1)

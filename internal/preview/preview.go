@@ -156,6 +156,9 @@ func (l *look) present(ctx context.Context, wanted offline.Wanted) (*offline.Man
 func (l *look) hide(m *offline.Manifests) {
 	for _, secret := range m.Secrets {
 		l.secrets.AddSecret(secret.Data)
+		for _, text := range secret.StringData { // in files
+			l.secrets.AddText(text)
+		}
 	}
 	for _, target := range m.Targets {
 		l.secrets.AddTarget(target)

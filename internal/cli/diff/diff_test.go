@@ -5,8 +5,13 @@ package diff_test
 
 import (
 	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -47,6 +53,15 @@ var chart = map[string]string{
 	"templates/sprinkle.yml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}-hook\", annotations: {helm.sh/hook: pre-upgrade}}\n",
 }
 
+// kinds has an object of a kind that it defines.
+var kinds = map[string]string{
+	"Chart.yaml":           "apiVersion: v2\nname: kinds\nversion: 1.0.0\n",
+	"templates/plant.yaml": "apiVersion: NAMESPACE.example.org/v1\nkind: Plant\nmetadata: {name: rose}\n",
+	"crds/plants.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: plants.NAMESPACE.example.org}\n" +
+		"spec: {group: NAMESPACE.example.org, scope: Namespaced, names: {kind: Plant, plural: plants}, versions: [{name: v1, served: true, " +
+		"storage: true, schema: {openAPIV3Schema: {type: object}}}]}\n",
+}
+
 // world is a namespace with the shop in it, which is deployed to where it is.
 type world struct {
 	*managed.World
@@ -64,23 +79,35 @@ func newWorld(t *testing.T) *world {
 		w.secret(passwordOne), w.installation("one"),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "foreign"}, Data: map[string]string{"a": "mine"}},
 		testkit.DataObject(w.Namespace, "version", "one").Build(), testkit.DataObject(w.Namespace, "namespace", w.Namespace).Build(),
-		testkit.DataObject(w.Namespace, "chart", base64.StdEncoding.EncodeToString(helmcharts.Pack(t, chart))).Build(),
+		w.packed("chart", chart), w.packed("kinds", kinds),
 		testkit.Target(w.Namespace, "prod").Cluster(t, w.APIServer).Build(),
 	)
 	return w
 }
 
+// packed is a chart as a DataObject.
+func (w *world) packed(name string, files map[string]string) *lsv1alpha1.DataObject {
+	w.Helper()
+	inside := map[string]string{}
+	for file, text := range files {
+		inside[file] = strings.ReplaceAll(text, "NAMESPACE", w.Namespace)
+	}
+	return testkit.DataObject(w.Namespace, name, base64.StdEncoding.EncodeToString(helmcharts.Pack(w.T, inside))).Build()
+}
+
 func (w *world) secret(password string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "login"}, Data: map[string][]byte{"password": []byte(password)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "login"},
+		StringData: map[string]string{"password": password},
 	}
 }
 
 // installation is the shop in a version.
 func (w *world) installation(version string) *lsv1alpha1.Installation {
-	inst := testkit.Installation(w.Namespace, "shop").Blueprint(w.blueprint).ImportData("version", "version").ImportData("chart", "chart").
-		ImportData("namespace", "namespace").ImportSecret("password", "login", "password").ImportTarget("cluster", "prod").
+	inst := testkit.Installation(w.Namespace, "shop").Blueprint(w.blueprint).ImportData("version", "version").
+		ImportData("chart", "chart").ImportData("kinds", "kinds").ImportData("namespace", "namespace").
+		ImportSecret("password", "login", "password").ImportTarget("cluster", "prod").
 		MapImport("version", version).Build()
 	inst.SetGroupVersionKind(lsv1alpha1.SchemeGroupVersion.WithKind("Installation"))
 	return inst
@@ -137,11 +164,12 @@ func command(env cli.Environment) *cobra.Command {
 // diff runs the command, and fails if it changes anything in the cluster, or shows a secret.
 func (w *world) diff(external string, args ...string) clitest.Result {
 	w.Helper()
-	before := w.everything()
+	kinds := w.kinds()
+	before := w.everything(kinds)
 	got := clitest.Run(w.T, w.APIServer, w.Namespace, clitest.Call{
 		Command: command, Args: args, Variables: map[string]string{"KUBECTL_EXTERNAL_DIFF": external},
 	})
-	if difference := cmp.Diff(before, w.everything()); difference != "" {
+	if difference := cmp.Diff(before, w.everything(kinds)); difference != "" {
 		w.Errorf("the command has written:\n%s", difference)
 	}
 	for _, secret := range []string{passwordOne, passwordTwo} {
@@ -153,36 +181,60 @@ func (w *world) diff(external string, args ...string) clitest.Result {
 	return got
 }
 
-// everything are the versions of all objects in the cluster, of all kinds.
-func (w *world) everything() map[string]string {
+// restless are groups of the API whose objects the API server itself writes at any time.
+var restless = []string{
+	"apiregistration.k8s.io", "coordination.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io",
+}
+
+// kinds are those that can be listed.
+func (w *world) kinds() []schema.GroupVersionKind {
 	w.Helper()
 	asker, err := discovery.NewDiscoveryClientForConfig(w.Config())
 	if err != nil {
 		w.Fatal(err)
 	}
 	lists, err := asker.ServerPreferredResources()
-	if err != nil {
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		w.Fatal(err)
 	}
+	var kinds []schema.GroupVersionKind
+	for _, list := range lists {
+		for _, resource := range list.APIResources {
+			kind := schema.FromAPIVersionAndKind(list.GroupVersion, resource.Kind)
+			changes := slices.Contains(restless, kind.Group) || kind.Kind == "Event" || kind.Kind == "ComponentStatus"
+			if slices.Contains(resource.Verbs, "list") && !changes {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
+// everything are the versions of all objects of some kinds in the cluster. Of definitions it is the generation, for their status follows
+// later.
+func (w *world) everything(kinds []schema.GroupVersionKind) map[string]string {
+	w.Helper()
 	reader, err := client.New(w.Config(), client.Options{})
 	if err != nil {
 		w.Fatal(err)
 	}
 	found := map[string]string{}
-	for _, list := range lists {
-		for _, kind := range list.APIResources {
-			if !strings.Contains(strings.Join(kind.Verbs, " "), "list") || kind.Kind == "Event" || kind.Kind == "Lease" {
-				continue
-			}
-			all := &metav1.PartialObjectMetadataList{}
-			all.APIVersion, all.Kind = list.GroupVersion, kind.Kind+"List"
-			if err := reader.List(w.Context(), all); err != nil {
-				w.Fatal(err)
-			}
-			for _, item := range all.Items {
-				found[strings.Join([]string{list.GroupVersion, kind.Kind, item.Namespace, item.Name}, "/")] = item.ResourceVersion
-			}
+	for _, kind := range kinds {
+		all := &metav1.PartialObjectMetadataList{}
+		all.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := reader.List(w.Context(), all); err != nil {
+			w.Fatal(err)
 		}
+		for _, item := range all.Items {
+			version := item.ResourceVersion
+			if kind.Kind == "CustomResourceDefinition" {
+				version = fmt.Sprint(item.Generation)
+			}
+			found[strings.Join([]string{kind.String(), item.Namespace, item.Name}, " ")] = version
+		}
+	}
+	if len(found) < 20 {
+		w.Errorf("only %d objects were found", len(found))
 	}
 	return found
 }
@@ -319,5 +371,39 @@ func TestWhatCannotBeCompared(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A dry run asks for nothing else, and what it does not understand it does not send.
+func TestNothingIsSentThatCouldBeStored(t *testing.T) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, r.Method+" "+r.URL.RawQuery+" "+string(body))
+	}))
+	defer server.Close()
+	client := http.Client{Transport: forecast.DryRun(http.DefaultTransport)}
+	for _, test := range []struct{ method, query, body, want string }{
+		{"GET", "a=1", "", "GET a=1 "},
+		{"POST", "a=1", "x", "POST a=1&dryRun=All x"},
+		{"PUT", "dryRun=", "x", "PUT dryRun=All x"},
+		{"PATCH", "", "x", "PATCH dryRun=All x"},
+		{"DELETE", "", "", "DELETE dryRun=All "},
+		{"DELETE", "", `{"dryRun":[],"propagationPolicy":"Background"}`, `DELETE dryRun=All {"dryRun":["All"],"propagationPolicy":"Background"}`},
+		{"DELETE", "", "not JSON", ""},
+		{"MERGE", "", "", ""},
+	} {
+		got = nil
+		request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+"/?"+test.query, strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if sent := strings.Join(got, ""); sent != test.want || (err != nil) != (test.want == "") {
+			t.Errorf("%s %s %q: sent %q, %v", test.method, test.query, test.body, sent, err)
+		}
 	}
 }

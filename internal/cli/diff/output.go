@@ -50,7 +50,7 @@ type output struct {
 
 func newOutput(env cli.Environment) *output {
 	o := &output{env: env, printer: display.To(env, env.Out), counts: map[string]int{}}
-	if command := env.Getenv(externalVariable); command != "" {
+	if command := env.Getenv(externalVariable); strings.TrimSpace(command) != "" {
 		o.external = &external{command: command}
 	}
 	return o
@@ -118,7 +118,7 @@ func (o *output) print(title, file string, lines []preview.Line) {
 	for _, hunk := range hunksOf(lines) {
 		fmt.Fprintln(o.env.Out, hunk.head())
 		for _, line := range hunk.lines {
-			fmt.Fprintln(o.env.Out, o.printer.Paint(line.Op+line.Text, styles[line.Op]))
+			fmt.Fprintln(o.env.Out, o.printer.Paint(line.Op+display.Verbatim(line.Text), styles[line.Op]))
 		}
 	}
 }

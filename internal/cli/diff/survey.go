@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,6 +39,7 @@ func (o overlay) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	case *corev1.Secret:
 		if found := named(o.manifests.Secrets, key); found != nil {
 			found.DeepCopyInto(into)
+			storeText(into)
 			return nil
 		}
 	case *corev1.ConfigMap:
@@ -57,6 +59,17 @@ func (o overlay) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 		}
 	}
 	return o.Reader.Get(ctx, key, into, opts...)
+}
+
+// storeText does to a Secret what the API server does.
+func storeText(secret *corev1.Secret) {
+	for key, text := range secret.StringData {
+		if secret.Data == nil {
+			secret.Data = map[string][]byte{}
+		}
+		secret.Data[key] = []byte(text)
+	}
+	secret.StringData = nil
 }
 
 func named[T client.Object](objects []T, key client.ObjectKey) (found T) {
@@ -81,16 +94,19 @@ type survey struct {
 	output   *output
 }
 
-// all compares every installation among the manifests that is not nested in another one.
+// all compares every installation among the manifests that is not nested in another one of them.
 func (s *survey) all(ctx context.Context, manifests *offline.Manifests) error {
 	for _, warning := range manifests.Warnings {
 		s.output.note(warning)
 	}
-	chosen := manifests.Installations
-	if len(chosen) == 0 {
+	if len(manifests.Installations) == 0 {
 		return errors.New("there is no Installation in the files")
 	}
-	for _, inst := range chosen {
+	manifests.Installations = slices.DeleteFunc(slices.Clone(manifests.Installations), func(inst *lsv1alpha1.Installation) bool {
+		above := client.ObjectKey{Namespace: inst.Namespace, Name: inst.Labels[lsv1alpha1.EncompassedByLabel]}
+		return named(manifests.Installations, above) != nil // A job writes it anew.
+	})
+	for _, inst := range manifests.Installations {
 		if err := s.installation(ctx, inst, manifests); err != nil {
 			return s.explain(err, inst)
 		}
@@ -154,6 +170,8 @@ func (s *survey) item(ctx context.Context, future *preview.Future, item preview.
 	found, err := s.foresee(ctx, subject{future: future, item: item, foresee: foresee, place: &place})
 	if err != nil {
 		s.output.fail(fmt.Sprintf("deploy item %s, %s: %v", place.item, place.where(), future.Secrets.Error(err)))
+	}
+	if found == nil {
 		return
 	}
 	for _, note := range found.Notes {

@@ -96,7 +96,7 @@ func (p *pass) rehearse(ctx context.Context, h *handle) (*forecast.Forecast, err
 			"but it cannot be foreseen what it makes of it", last.Version, shown(h.reference), last.Info.Status)
 	}
 	made, err := p.prepareRevision(ctx, h, d, history)
-	if isUnknownKind(err) {
+	if d.course == install && isUnknownKind(err) {
 		return p.unbuilt(ctx)
 	}
 	if err != nil {
@@ -140,7 +140,6 @@ func (p *pass) unbuilt(ctx context.Context) (*forecast.Forecast, error) {
 		change.Err = cluster.Refused("read", change.Subject, err)
 		result.Changes = append(result.Changes, change)
 	}
-	result.Notes = append(result.Notes, "the definitions of kinds that the chart brings are installed first, and not shown")
 	return result, nil
 }
 
