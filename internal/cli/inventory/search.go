@@ -257,12 +257,15 @@ func (s *search) deployerOf(ctx context.Context, top *objecttree.Node) *objecttr
 	return node
 }
 
-// origins finds the pipelines that have set revisions. It says why there may be more than those.
+// origins finds the pipelines that have set revisions. A user who may not list all pipelines sees those beside the installation.
 func (s *search) origins(ctx context.Context, subjects []subject) []origin {
+	if len(subjects) == 0 {
+		return []origin{}
+	}
 	var list pipelines.PipelineList
 	err := s.host.List(ctx, &list)
-	if apierrors.IsForbidden(err) && len(subjects) > 0 {
-		err = s.host.List(ctx, &list, client.InNamespace(subjects[len(subjects)-1].Namespace))
+	if apierrors.IsForbidden(err) {
+		err = s.host.List(ctx, &list, client.InNamespace(subjects[0].Namespace))
 	}
 	if err != nil && !apierrors.IsNotFound(err) { // A cluster without this kind has no pipelines.
 		s.place.access.Tell("Cannot read pipelines, so that promotions are left out: %v", err)
