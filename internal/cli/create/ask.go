@@ -144,8 +144,7 @@ func (s *search) take(definition *lsv1alpha1.ImportDefinition, line string) erro
 func promptFor(definition *lsv1alpha1.ImportDefinition, secret bool) string {
 	switch {
 	case dataflow.TypeOf(&definition.FieldValueDefinition) != lsv1alpha1.ImportTypeData:
-		_, prompt, _ := strings.Cut(form(definition), "=")
-		return prompt
+		return targetForm(definition)
 	case secret:
 		return "value (not shown)"
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -177,7 +178,7 @@ func (s *search) takeGiven(definition *lsv1alpha1.ImportDefinition) error {
 	case isValue && !isData:
 		return fmt.Errorf("import %s is a target: give it with --target %s", definition.Name, form(definition))
 	case !isValue && isData:
-		return fmt.Errorf("import %s is data: give it with --import %s=VALUE", definition.Name, definition.Name)
+		return fmt.Errorf("import %s is data: give it with %s", definition.Name, flagFor(definition))
 	case isValue:
 		if err := s.takeData(definition, value); err != nil {
 			return fmt.Errorf("%s %s: %w", value.flag, definition.Name, err)
@@ -196,17 +197,16 @@ func hasDefault(definition *lsv1alpha1.ImportDefinition) bool {
 
 // takeData checks a text against the schema of an import, and keeps the value that it means. Errors do not contain it.
 func (s *search) takeData(definition *lsv1alpha1.ImportDefinition, written text) error {
+	secret := written.secret || confidential(definition)
 	content, err := s.given.content(s.env, written.written)
 	if err != nil {
-		return err
+		return unreadable(err, secret)
 	}
 	var first error
 	for _, value := range meanings(content) {
 		encoded, err := s.checked(definition, value)
 		if err == nil {
-			s.found.data = append(s.found.data, dataImport{
-				name: definition.Name, content: encoded, secret: written.secret || confidential(definition),
-			})
+			s.found.data = append(s.found.data, dataImport{name: definition.Name, content: encoded, secret: secret})
 			return nil
 		}
 		if first == nil {
@@ -214,6 +214,15 @@ func (s *search) takeData(definition *lsv1alpha1.ImportDefinition, written text)
 		}
 	}
 	return first
+}
+
+// unreadable is the error for a file that cannot be read. If its name may be a secret that begins with @, it is not shown.
+func unreadable(err error, secret bool) error {
+	var path *fs.PathError
+	if secret && errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Errorf(`%w; @ stands for the content of a file: a text that begins with it needs quotes, as in '"@text"'`, err)
 }
 
 // checked returns a value as a ConfigMap holds it, if the controllers read the same there, and if it matches the schema.
@@ -290,13 +299,17 @@ func targetsIn(definition *lsv1alpha1.ImportDefinition, written string) (importe
 
 // form is how a user writes the Targets of an import.
 func form(definition *lsv1alpha1.ImportDefinition) string {
+	return connect.Quote(display.Clean(definition.Name) + "=" + targetForm(definition))
+}
+
+func targetForm(definition *lsv1alpha1.ImportDefinition) string {
 	switch dataflow.TypeOf(&definition.FieldValueDefinition) {
 	case lsv1alpha1.ImportTypeTargetList:
-		return definition.Name + "=TARGET,TARGET"
+		return "TARGET,TARGET"
 	case lsv1alpha1.ImportTypeTargetMap:
-		return definition.Name + "=KEY:TARGET,KEY:TARGET"
+		return "KEY:TARGET,KEY:TARGET"
 	}
-	return definition.Name + "=TARGET"
+	return "TARGET"
 }
 
 // lacking is the error for imports that nobody has given.
@@ -304,7 +317,7 @@ func (s *search) lacking() error {
 	problem := &cli.Problem{Code: cli.ExitError}
 	var names []string
 	for _, definition := range s.missing {
-		names = append(names, display.Clean(definition.Name))
+		names = append(names, definition.Name)
 		problem.Next = append(problem.Next, "add "+flagFor(definition)+"  ("+describe(definition)+")")
 	}
 	problem.What = "the blueprint needs imports that are not given: " + list(names)
@@ -316,7 +329,7 @@ func flagFor(definition *lsv1alpha1.ImportDefinition) string {
 	case dataflow.TypeOf(&definition.FieldValueDefinition) != lsv1alpha1.ImportTypeData:
 		return "--target " + form(definition)
 	case confidential(definition):
-		return "--secret " + definition.Name + "=@FILE"
+		return "--secret " + connect.Quote(display.Clean(definition.Name)+"=@FILE")
 	}
-	return "--import " + definition.Name + "=VALUE"
+	return "--import " + connect.Quote(display.Clean(definition.Name)+"=VALUE")
 }

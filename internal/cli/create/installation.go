@@ -219,5 +219,5 @@ func (o *options) checkTargets(ctx context.Context, inst *lsv1alpha1.Installatio
 	return nil
 }
 
-// list names things for people.
-func list(names []string) string { return strings.Join(names, ", ") }
+// list names things for people. Whoever has written a blueprint has chosen the names in it.
+func list(names []string) string { return display.Clean(strings.Join(names, ", ")) }

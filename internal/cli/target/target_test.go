@@ -4,16 +4,21 @@
 package target_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -162,6 +167,51 @@ func TestCreateAndCheck(t *testing.T) {
 	}
 	if made, secret = p.stored("taken", "taken-access"); made != nil || string(secret.Data["kubeconfig"]) != planted {
 		t.Error("a Secret of somebody else is used, or has changed")
+	}
+}
+
+// If the Target is refused after all, its Secret does not stay.
+func TestNothingStaysOfATargetThatIsRefused(t *testing.T) {
+	p := place{testkit.NewWorld(t)}
+	p.refuseTargets()
+	result := p.run("", "create", "late", "--from-kubeconfig", planOf(t, p.APIServer).file(t))
+	if result.Code == 0 || !strings.Contains(result.Stderr, "not today") || result.Stdout != "" {
+		t.Errorf("exit code %d: %s%s", result.Code, result.Stdout, result.Stderr)
+	}
+	if made, secret := p.stored("late", "late-access"); made != nil || secret != nil {
+		t.Errorf("there are a Target %v and a Secret %v", made != nil, secret != nil)
+	}
+}
+
+// refuseTargets has the API server refuse new Targets, but not those of dry runs.
+func (p place) refuseTargets() {
+	p.Helper()
+	meta := metav1.ObjectMeta{Name: "no-targets-in-" + p.Namespace}
+	targets := admissionv1.Rule{
+		APIGroups: []string{lsv1alpha1.GroupName}, APIVersions: []string{"*"}, Resources: []string{"targets"},
+	}
+	p.Create(
+		&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: p.Namespace}},
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create}, Rule: targets,
+				}}},
+			},
+			Validations: []admissionv1.Validation{{Expression: "has(request.dryRun) && request.dryRun", Message: "not today"}},
+		}},
+		&admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: meta.Name, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		}},
+	)
+	// The API server follows policies by a watch.
+	if err := wait.PollUntilContextTimeout(p.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		probe := testkit.Target(p.Namespace, "").Build()
+		probe.GenerateName = "probe-"
+		err := p.Client().Create(ctx, probe)
+		return apierrors.IsInvalid(err) || apierrors.IsForbidden(err), nil
+	}); err != nil {
+		p.Fatalf("the policy has no effect: %v", err)
 	}
 }
 
