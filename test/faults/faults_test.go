@@ -5,6 +5,7 @@ package faults_test
 
 import (
 	"testing"
+	"time"
 
 	"espalier.dev/internal/testkit/faults"
 )
@@ -77,6 +78,9 @@ const longSleep = 90
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"life", "growth", "release", "order", "press", "sync"} {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)

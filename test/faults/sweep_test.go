@@ -20,6 +20,9 @@ func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	t.Helper()
 	t.Parallel()
 	for number, w := range workloads {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		if !*full && (w.name == "tended" || w.name == "minded") {
 			continue // much like the main ones, as long as nobody interferes
 		}

@@ -11,22 +11,48 @@ import (
 	"espalier.dev/internal/testkit/faults"
 )
 
-// Within as many days as a share stands for, every plan has its day.
+// Within as many days as a share stands for, every plan of every workload has its day.
 func TestShare(t *testing.T) {
-	for _, plans := range [][]int{nil, {1}, {1, 2}, {1, 2, 3, 4, 5, 6, 7}} {
-		for _, every := range []int{0, 1, 3, 8} {
-			var met []int
-			for day := range max(1, every) {
-				share := faults.Share(plans, every, time.Date(2026, time.March, 1+day, 0, 0, 0, 0, time.UTC))
-				if len(plans) > 0 && len(share) == 0 {
-					t.Errorf("no plan of %v on day %d, one of %d", plans, day, every)
-				}
-				met = append(met, share...)
-			}
-			slices.Sort(met)
-			if met = slices.Compact(met); !slices.Equal(met, plans) {
-				t.Errorf("one of %d has met %v of %v", every, met, plans)
+	for _, plans := range [][]int{nil, {1}, {1, 2}, {1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}} {
+		for _, every := range []int{0, 1, 3, 8, 16, 64} {
+			for workload := range 9 {
+				checkShare(t, plans, every, workload)
 			}
 		}
+	}
+}
+
+func checkShare(t *testing.T, plans []int, every, workload int) {
+	t.Helper()
+	var met []int
+	for n := range max(1, every) {
+		day := time.Date(2026, time.March, 1+n, 0, 0, 0, 0, time.UTC)
+		if !faults.IsDue(workload, every, day) {
+			continue
+		}
+		share := faults.Share(plans, every, day)
+		if len(plans) > 0 && len(share) == 0 {
+			t.Errorf("no plan of %v on day %d, one of %d", plans, n, every)
+		}
+		met = append(met, share...)
+	}
+	slices.Sort(met)
+	if met = slices.Compact(met); !slices.Equal(met, plans) {
+		t.Errorf("one of %d has met %v of %v in workload %d", every, met, plans, workload)
+	}
+}
+
+// On each day about the share is run that was asked for.
+func TestAShareIsSmall(t *testing.T) {
+	const workloads, every = 24, 64
+	plans := make([]int, 40)
+	run := 0
+	for workload := range workloads {
+		if day := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC); faults.IsDue(workload, every, day) {
+			run += len(faults.Share(plans, every, day))
+		}
+	}
+	if want := workloads * len(plans) / every; run != want {
+		t.Errorf("%d plans of %d are run, want %d", run, workloads*len(plans), want)
 	}
 }

@@ -5,6 +5,7 @@ package promotions_test
 
 import (
 	"testing"
+	"time"
 
 	"espalier.dev/internal/testkit/faults"
 )
@@ -14,6 +15,9 @@ func eachWorkload(t *testing.T, do func(t *testing.T, w workload, number int)) {
 	t.Helper()
 	t.Parallel()
 	for number, w := range workloads {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			do(t, w, number)
@@ -54,6 +58,9 @@ func TestErrors(t *testing.T) {
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	for number, w := range workloads {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		if w.name == "install" {
 			continue // it has nothing to do with anybody outside
 		}
@@ -74,6 +81,9 @@ func TestOutside(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"supersede", "doubt", "notify"} {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
@@ -92,6 +102,9 @@ func TestTargets(t *testing.T) {
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"supersede", "notify"} {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
@@ -114,6 +127,9 @@ func TestFailover(t *testing.T) {
 func TestLostStatus(t *testing.T) {
 	t.Parallel()
 	for number, name := range []string{"merge", "supersede"} {
+		if !faults.IsDue(number, *share, time.Now()) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workloadNamed(t, name)
