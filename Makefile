@@ -75,6 +75,9 @@ TEST_TIMEOUT = 40m
 PACKAGES     = $$((2 * $$(getconf _NPROCESSORS_ONLN)))
 GO_TEST      = GOGC=off GOMEMLIMIT=1GiB ESPALIER_TEST_SHARE=$(CASES) go test -p $(PACKAGES) -vet=off -ldflags='-s -w' $(TEST_FLAGS) -parallel 8 -timeout $(TEST_TIMEOUT)
 
+# The packages that take longest begin first, so that none of them is left alone at the end.
+LONG := ./test/... ./internal/controller/... ./internal/deployer/... ./internal/cli/check ./internal/cli/migrate
+
 # The API server is built first: cold, that takes longer than a test may run. Vet belongs to lint.
 .PHONY: test
 test: ## Run the tests of all modules, except those that need Gitea or Flux, with a small share of the fault sweeps.
@@ -83,7 +86,7 @@ test: ## Run the tests of all modules, except those that need Gitea or Flux, wit
 
 .PHONY: test-packages
 test-packages:
-	go run ./internal/testkit/together env $(GO_TEST) $$(go list ./... | grep -vxF "$$(go list $(SWEEPS))")
+	go run ./internal/testkit/together env $(GO_TEST) $$(go list $(LONG) ./... | awk '!seen[$$0]++' | grep -vxF "$$(go list $(SWEEPS))")
 
 .PHONY: test-sweeps-and-modules
 test-sweeps-and-modules:
