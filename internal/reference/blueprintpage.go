@@ -13,7 +13,7 @@ import (
 const blueprintHeading = `# Blueprints
 
 Every field of ` + "`blueprint.yaml`" + `, and of the files with nested installations that it names. [Write a blueprint](../how-to/blueprints.md) shows
-how to use them, [templates](../templates.md) what its templates can do. This page is made from the comments of the API types by
+how to use them, [templates](../templates.md) what its templates can do. This page is generated from the API types:
 ` + "`go test ./internal/reference -update`" + `.
 
 `
@@ -24,8 +24,9 @@ var blueprintExamples = []struct{ title, file string }{
 	{"Nested installations with data flow", "examples/shop/3-shop.yaml"},
 }
 
-// BlueprintPage returns the page about blueprints for the tree at a root.
-func BlueprintPage(root string) (string, error) {
+// blueprintPage returns the page about blueprints.
+func (p *program) blueprintPage() (string, error) {
+	root := p.root
 	w := &writer{source: &source{root: root, known: map[string]map[string]*declaration{}}, seen: map[name]bool{}}
 	w.WriteString(blueprintHeading)
 	w.WriteString("## Examples\n\n")
@@ -60,10 +61,6 @@ func BlueprintPage(root string) (string, error) {
 		if content, ok := definitions[next.local].(schema); ok {
 			w.WriteString(choices(content))
 		}
-	}
-	p, err := readProgram(root)
-	if err != nil {
-		return "", err
 	}
 	return p.withValues(strings.TrimRight(w.String(), "\n")+"\n", blueprintFolder), nil
 }

@@ -19,14 +19,14 @@ import (
 const commandsHeading = `# Commands
 
 Every command of ` + "`espalier`" + ` with its flags; ` + "`kubectl espalier`" + ` has the same. [Command line](../cli.md) shows how to use them. This
-page is made from the commands by ` + "`make generate`" + `.
+page is generated from the commands: ` + "`make generate`" + `.
 
 `
 
 const configurationHeading = `# Configuration of the controllers
 
 Every flag of ` + "`espalier-controller`" + `. [Install](../install.md) shows where to set them, [operations](../operations.md) which to set.
-This page is made from the flags by ` + "`make generate`" + `.
+This page is generated from the flags: ` + "`make generate`" + `.
 
 `
 
@@ -55,12 +55,12 @@ func CommandsPage(root string, command *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page.WriteString("\n## Connection flags\n\nCommands that speak to a cluster have these, beside their own, and the other connection flags of kubectl.\n\n")
+	page.WriteString("\n## Connection flags\n\nCommands that connect to a cluster have these flags, and the other connection flags of kubectl.\n\n")
 	page.WriteString("| Flag | Value | |\n|---|---|---|\n")
 	for _, f := range connection {
 		fmt.Fprintf(&page, "| %s | %s | %s |\n", f[1], f[2], f[3])
 	}
-	page.WriteString("\n## Exit codes\n\nCommands of others, as `espalier kubectl`, have their own.\n\n| Code | |\n|---|---|\n" + codes)
+	page.WriteString("\n## Exit codes\n\n`espalier kubectl` and `espalier diff` have the exit codes of kubectl.\n\n| Code | |\n|---|---|\n" + codes)
 	for _, c := range all {
 		fmt.Fprintf(&page, "\n## %s\n\n", c.CommandPath())
 		if err := describe(&page, c); err != nil {

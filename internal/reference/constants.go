@@ -41,6 +41,7 @@ type constant struct {
 
 // program is the code of the product, parsed.
 type program struct {
+	root  string
 	files []codeFile
 	// values are the expressions of all constants, by folder and name.
 	values map[name]expression
@@ -60,7 +61,7 @@ type expression struct {
 
 // readProgram parses all that is not a test.
 func readProgram(root string) (*program, error) {
-	p := &program{values: map[name]expression{}}
+	p := &program{root: root, values: map[name]expression{}}
 	for _, folder := range scanned {
 		if err := p.readBelow(root, folder); err != nil {
 			return nil, err
@@ -91,6 +92,9 @@ func (p *program) readBelow(root, folder string) error {
 		syntax, err := parser.ParseFile(token.NewFileSet(), place, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return fmt.Errorf("%s: %w", relative, err)
+		}
+		if ast.IsGenerated(syntax) {
+			return nil
 		}
 		p.files = append(p.files, codeFile{folder: path.Dir(relative), path: relative, syntax: syntax, imports: importsOf(syntax)})
 		return nil

@@ -14,7 +14,7 @@ import (
 
 const eventsHeading = `# Events
 
-Every Event that the controllers record; ` + "`kubectl events`" + ` shows them. Events that repeat are counted. This page is made from the code by
+Every Event that the controllers record; ` + "`kubectl events`" + ` shows them. Repeated events are counted. This page is generated from the code:
 ` + "`go test ./internal/reference -update`" + `.
 
 | Reason | Type | About | |
@@ -34,11 +34,11 @@ const (
 var eventSources = map[string][]event{
 	"internal/loop/announce.go string(last.To)": {{
 		reason: "(the phase)", kind: either, about: "Installation, Execution, TargetSync",
-		text: "The object reached that phase, such as `Progressing`, `Succeeded` or `Failed`; the note says by which way and why. A Warning if it " +
-			"failed, or if something is in the way that somebody has to remove.",
+		text: "The object reached that phase, such as `Progressing`, `Succeeded` or `Failed`; the note says through which phases, and why. A Warning if it " +
+			"failed, or if somebody has to act.",
 	}},
 	`deployer/repair.go "Repaired"`: {{
-		reason: "Repaired", kind: normal, about: "DeployItem", text: "Somebody changed or deleted an object in the target; it is as it was deployed again.",
+		reason: "Repaired", kind: normal, about: "DeployItem", text: "Somebody changed or deleted an object in the target; the deployer restored it.",
 	}},
 	`deployer/repair.go "RepairFailed"`: {{
 		reason: "RepairFailed", kind: warning, about: "DeployItem", text: "Such a repair failed; it is tried again.",
@@ -49,7 +49,7 @@ var eventSources = map[string][]event{
 	"deployer/calls.go reason": {{
 		reason: "(the reason of the error)", kind: warning, about: "DeployItem",
 		text: "Something is in the way: a target or a registry does not answer, refuses the credentials, or does not have what is asked for. " +
-			"[errors.md](errors.md) explains the reasons. Recorded when it begins; the attempt is repeated.",
+			"[errors.md](errors.md) explains the reasons. Recorded when it begins; the deployer retries.",
 	}},
 	"deployer/calls.go d.Why.Code": {{
 		reason: "NoTargetFound", kind: warning, about: "DeployItem", text: "The deploy item waits for a Target that does not exist.",
@@ -99,12 +99,8 @@ var eventSources = map[string][]event{
 	},
 }
 
-// EventsPage returns the page about events for the tree at a root.
-func EventsPage(root string) (string, error) {
-	p, err := readProgram(root)
-	if err != nil {
-		return "", err
-	}
+// eventsPage returns the page about events.
+func (p *program) eventsPage() (string, error) {
 	if err := p.checkEvents(); err != nil {
 		return "", err
 	}

@@ -19,8 +19,8 @@ import (
 
 const kindsHeading = `# Kinds
 
-All kinds that Espalier serves or reads. The pages of the groups list every field. These pages are made from the definitions in
-` + "`config/crd`" + ` by ` + "`go test ./internal/reference -update`" + `; [schemas for editors](../how-to/editors.md) come from the same source.
+All kinds that Espalier serves or reads. The pages of the groups list every field. These pages are generated from the definitions
+in ` + "`config/crd`" + `: ` + "`go test ./internal/reference -update`" + `. [Schemas for editors](../how-to/editors.md) come from the same source.
 
 | Kind | API version | Short names | |
 |---|---|---|---|

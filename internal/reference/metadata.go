@@ -14,8 +14,8 @@ import (
 
 const metadataHeading = `# Annotations, labels and finalizers
 
-Every annotation, label and finalizer that Espalier reads or writes. You set those of the first table; leave the others to the controllers.
-A name that ends in ` + "`/`" + ` is the beginning of one. This page is made from the code by ` + "`go test ./internal/reference -update`" + `.
+Every annotation, label and finalizer that Espalier reads or writes. You set those in the first table; leave the others to the controllers.
+A name that ends in ` + "`/`" + ` is a prefix. This page is generated from the code: ` + "`go test ./internal/reference -update`" + `.
 
 `
 
@@ -129,12 +129,8 @@ var setByUsers = []string{
 // keyOf is one key of metadata.
 type keyOf struct{ sort, key, text string }
 
-// MetadataPage returns the page about annotations, labels and finalizers for the tree at a root.
-func MetadataPage(root string) (string, error) {
-	p, err := readProgram(root)
-	if err != nil {
-		return "", err
-	}
+// metadataPage returns the page about annotations, labels and finalizers.
+func (p *program) metadataPage() (string, error) {
 	keys, err := p.metadataKeys()
 	if err != nil {
 		return "", err

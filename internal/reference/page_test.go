@@ -18,15 +18,28 @@ var update = flag.Bool("update", false, "rewrite the pages in docs/reference")
 
 var root = filepath.Join("..", "..")
 
-// pages returns all pages that this package makes of a tree by itself, by their names in docs/reference.
+// pages returns all that this package makes of a tree by itself, by the places seen from docs/reference.
 func pages(root string) (map[string]string, error) {
 	all, err := KindPages(root)
 	if err != nil {
 		return nil, err
 	}
+	p, err := readProgram(root)
+	if err != nil {
+		return nil, err
+	}
+	onCode := func(page func(*program) (string, error)) func(string) (string, error) {
+		return func(string) (string, error) { return page(p) }
+	}
 	for name, page := range map[string]func(string) (string, error){
-		"provider-configuration.md": Page, "metrics.md": MetricsPage, "annotations.md": MetadataPage, "conditions.md": ConditionsPage,
-		"errors.md": ErrorsPage, "events.md": EventsPage, "blueprint.md": BlueprintPage,
+		"provider-configuration.md":            Page,
+		"metrics.md":                           MetricsPage,
+		"annotations.md":                       onCode((*program).metadataPage),
+		"conditions.md":                        onCode((*program).conditionsPage),
+		"errors.md":                            onCode((*program).errorsPage),
+		"events.md":                            onCode((*program).eventsPage),
+		"blueprint.md":                         onCode((*program).blueprintPage),
+		"../../internal/explain/documented.go": onCode((*program).documentedSource),
 	} {
 		if all[name], err = page(root); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -87,9 +100,10 @@ func TestThePageIsComplete(t *testing.T) {
 }
 
 func TestAMissingTreeIsAnError(t *testing.T) {
-	for _, page := range []func(string) (string, error){
-		Page, MetricsPage, MetadataPage, ConditionsPage, ErrorsPage, EventsPage, BlueprintPage,
-	} {
+	if _, err := readProgram(t.TempDir()); err == nil {
+		t.Error("a tree without code was read")
+	}
+	for _, page := range []func(string) (string, error){Page, MetricsPage} {
 		if text, err := page(t.TempDir()); err == nil {
 			t.Errorf("got %d bytes", len(text))
 		}

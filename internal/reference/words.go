@@ -23,18 +23,18 @@ const (
 	fixAndRetry  = "Fix what the message names, then start a new job: `espalier reconcile ROOT --wait`."
 	fixBlueprint = "Fix the blueprint (`espalier blueprint validate` and `espalier render` find most mistakes without a cluster), " +
 		"then start a new job."
-	fixByItself  = "Fix what the message names. The controller tries again by itself, in growing intervals."
-	fixTarget    = "Fix the Target, the Secret that it refers to, or the rights in its cluster. The attempt is repeated by itself."
-	waitRegistry = "Wait, or check the registry and the network between. The attempt is repeated by itself."
+	fixByItself  = "Fix what the message names. The controllers retry automatically, at growing intervals."
+	fixTarget    = "Fix the Target, the Secret that it refers to, or the rights in its cluster. The controllers retry automatically."
+	waitRegistry = "Wait, or check the registry and the network. The controllers retry automatically."
 	fixPromotion = "Fix what the message names, then run `espalier retry PIPELINE ENVIRONMENT`."
-	reportBug    = "Report it: `espalier bug-report` collects what is needed."
+	reportBug    = "Report it with the output of `espalier bug-report`."
 	newJob       = "Start a new job: `espalier reconcile ROOT --wait`."
 )
 
 // failures are the reasons of errors.
 var failures = []area{
 	{title: "Jobs, data flow and deletion", words: []word{
-		{is: "Error", text: "An error without a reason of its own; the message says what happened.", do: fixByItself},
+		{is: "Error", text: "An unclassified error; the message says what happened.", do: fixByItself},
 		{
 			is:   "PredecessorFailed",
 			text: "A sibling that exports an import of this installation failed.",
@@ -54,7 +54,7 @@ var failures = []area{
 		{
 			is:   "SubObjectNotDeleted",
 			text: "Something below could not be deleted.",
-			do:   "Fix what keeps it; `espalier why` leads to it. Then request a reconcile.",
+			do:   "Fix what blocks the deletion; `espalier why` leads to it. Then request a reconcile.",
 		},
 		{is: "OrphanNotDeleted", text: "An object that the blueprint no longer contains could not be deleted.", do: fixAndRetry},
 		{
@@ -74,7 +74,7 @@ var failures = []area{
 		},
 		{
 			is:   "Standstill",
-			text: "Nothing below goes on by itself, because of what failed there.",
+			text: "Nothing below can continue, because of what failed there.",
 			do:   "Fix what failed below; `espalier why` leads to it.",
 		},
 		{is: "ExportsGone", text: "Objects that this installation exported are gone.", do: newJob},
@@ -159,24 +159,24 @@ var failures = []area{
 		{
 			is:   "ContextNotFound",
 			text: "The Context, or an object that it names, does not exist.",
-			do:   "Create it, or correct `spec.context`. The attempt is repeated by itself.",
+			do:   "Create it, or correct `spec.context`. The controllers retry automatically.",
 		},
 		{is: "ContextInvalid", text: "The Context, or an object that it names, cannot be understood.", do: fixAndRetry},
 		{
 			is:   "ComponentInvalid",
-			text: "The component, or one that it refers to, is no usable component descriptor.",
-			do:   "Correct the component and push it again, then start a new job.",
+			text: "The component, or one that it refers to, is not a usable component descriptor.",
+			do:   "Fix the component and push it again, then start a new job.",
 		},
 		{
 			is:   "ComponentNotFound",
 			text: "The repository does not have the component version.",
-			do:   "Push it, or correct the version. The attempt is repeated by itself.",
+			do:   "Push it, or correct the version. The controllers retry automatically.",
 		},
 		{is: "ResourceInvalid", text: "A reference does not lead to a resource that can be used.", do: fixAndRetry},
 		{
 			is:   "ResourceNotFound",
 			text: "The repository does not have the content of a resource.",
-			do:   "Push it, or correct the reference. The attempt is repeated by itself.",
+			do:   "Push it, or correct the reference. The controllers retry automatically.",
 		},
 		{
 			is:   "RepositoryContextMissing",
@@ -200,7 +200,7 @@ var failures = []area{
 		{
 			is:   "RegistryNotFound",
 			text: "The registry does not have it. It may be pushed later.",
-			do:   "Push it, or correct the reference. The attempt is repeated by itself.",
+			do:   "Push it, or correct the reference. The controllers retry automatically.",
 		},
 		{
 			is:   "RegistryWrongDigest",
@@ -222,7 +222,7 @@ var failures = []area{
 		{
 			is:   "RegistryRateLimited",
 			text: "The registry got too many requests.",
-			do:   "Wait, or use credentials with a higher limit. The attempt is repeated by itself.",
+			do:   "Wait, or use credentials with a higher limit. The controllers retry automatically.",
 		},
 		{is: "RegistryUnavailable", text: "The registry could not be reached, or failed.", do: waitRegistry},
 	}},
@@ -230,30 +230,30 @@ var failures = []area{
 		{
 			is:   "NoTargetFound",
 			text: "The Target of a deploy item does not exist.",
-			do:   "Create the Target, or correct the import. The job then goes on by itself.",
+			do:   "Create the Target, or correct the import. The job then continues.",
 		},
 		{is: "NoCluster", text: "The deploy item names no Target, or one of another type.", do: fixBlueprint},
 		{is: "TargetInvalid", text: "The content of a Target cannot be used.", do: fixTarget},
 		{
 			is:   "TargetAddressRefused",
 			text: "A Target leads to an address that controllers must not dial.",
-			do:   "Use another address, or let an administrator permit it; see [targets](../targets.md).",
+			do:   "Use another address, or ask an administrator to allow it; see [targets](../targets.md).",
 		},
 		{
 			is:   "TargetSecretMissing",
 			text: "The Secret of a Target, or the key in it, does not exist.",
-			do:   "Create the Secret, or correct the Target. The attempt is repeated by itself.",
+			do:   "Create the Secret, or correct the Target. The controllers retry automatically.",
 		},
 		{is: "TargetTokenRefused", text: "The service account of a Target gets no token.", do: fixTarget},
 		{
 			is:   "TargetUnreachable",
 			text: "The cluster of a Target does not answer.",
-			do:   "Check the cluster and the network between: `espalier check`. The attempt is repeated by itself.",
+			do:   "Check the cluster and the network: `espalier check`. The controllers retry automatically.",
 		},
 		{
 			is:   "TargetForbidden",
 			text: "The credentials of a Target may not do it.",
-			do:   "Give them the right that the message names. The attempt is repeated by itself.",
+			do:   "Give them the right that the message names. The controllers retry automatically.",
 		},
 		{is: "TargetRefused", text: "The API server of the target cluster refused an object.", do: fixAndRetry},
 		{
@@ -264,7 +264,7 @@ var failures = []area{
 		{
 			is:   "KindNotServed",
 			text: "The cluster does not know the kind: its custom resource definition is missing.",
-			do:   "Install the definition, or correct the kind. The attempt is repeated by itself.",
+			do:   "Install the definition, or correct the kind. The controllers retry automatically.",
 		},
 		{
 			is:   "ServiceAccountInvalid",
@@ -327,7 +327,7 @@ var failures = []area{
 		{
 			is:   "ContentNotFound",
 			text: "The registry does not have what a container deploy item refers to.",
-			do:   "Push it, or correct the reference. The attempt is repeated by itself.",
+			do:   "Push it, or correct the reference. The controllers retry automatically.",
 		},
 		{is: "ContentInvalid", text: "What a container deploy item refers to cannot be used.", do: fixAndRetry},
 		{is: "PodRefused", text: "The API server refused the pod of a container deploy item.", do: fixAndRetry},
@@ -360,7 +360,7 @@ var failures = []area{
 		{
 			is:   "ObjectNotOurs",
 			text: "An object of that name exists, and the TargetSync did not make it.",
-			do:   "Delete or rename it. The attempt is repeated by itself.",
+			do:   "Delete or rename it. The controllers retry automatically.",
 		},
 		{is: "SynchronisationFailed", text: "The synchronisation failed; the message says why.", do: fixByItself},
 	}},
@@ -376,7 +376,7 @@ var failures = []area{
 		{
 			is:   "KindNotPermitted",
 			text: "`spec.appRef` names a kind that pipelines may not follow.",
-			do:   "Use another kind, or let an administrator permit it with a flag of the controller.",
+			do:   "Use another kind, or ask an administrator to allow it (`--application-kinds`).",
 		},
 		{
 			is:   "EnvironmentNotReady",
@@ -396,7 +396,7 @@ var failures = []area{
 		{
 			is:   "ClusterUnreachable",
 			text: "A cluster does not answer.",
-			do:   "Check the cluster and the network between. The attempt is repeated by itself.",
+			do:   "Check the cluster and the network. The controllers retry automatically.",
 		},
 		{
 			is:   "ClusterNotConnected",
@@ -420,7 +420,7 @@ var failures = []area{
 		{is: "ReadFailed", text: "Something else keeps a cluster from being read; the message says what.", do: fixByItself},
 	}},
 	{title: "Pipelines: promotions", words: []word{
-		{is: "AttemptFailed", text: "An attempt failed with an error that has no reason of its own.", do: fixPromotion},
+		{is: "AttemptFailed", text: "An attempt failed with an unclassified error.", do: fixPromotion},
 		{
 			is:   "RolledBack",
 			text: "The environment went back to an earlier revision.",
@@ -429,7 +429,7 @@ var failures = []area{
 		{
 			is:   "SecretMissing",
 			text: "The Secret with the credentials for the Git server does not exist.",
-			do:   "Create it. The attempt is repeated by itself.",
+			do:   "Create it. The controllers retry automatically.",
 		},
 		{is: "PullRequestLeftOpen", text: "A pull request could not be closed and is left to you.", do: "Close it in the Git server."},
 		{
@@ -440,7 +440,7 @@ var failures = []area{
 		{
 			is:   "InstallationNotFound",
 			text: "The Installation to promote to does not exist.",
-			do:   "Create it, or correct the target. The attempt is repeated by itself.",
+			do:   "Create it, or correct the target. The controllers retry automatically.",
 		},
 		{is: "InstallationNotWritten", text: "The Installation could not be written.", do: fixByItself},
 		{is: "InstallationRefused", text: "The API server refused the change of the Installation.", do: fixPromotion},
@@ -453,13 +453,13 @@ var failures = []area{
 		{
 			is:   "EventNotSent",
 			text: "notification-controller does not answer.",
-			do:   "Check notification-controller. The attempt is repeated by itself.",
+			do:   "Check notification-controller. The controllers retry automatically.",
 		},
 		{is: "EventRefused", text: "notification-controller refused the event.", do: fixByItself},
 		{
 			is:   "ForgeCredentialsRefused",
 			text: "The Git server does not accept the credentials.",
-			do:   "Put a valid token into the Secret. The attempt then starts by itself.",
+			do:   "Put a valid token into the Secret. The controllers then retry automatically.",
 		},
 		{
 			is:   "ForgeForbidden",
@@ -474,16 +474,16 @@ var failures = []area{
 		{is: "ForgeRefused", text: "The Git server does not accept the request; the message says why.", do: fixPromotion},
 		{is: "ForgeMisconfigured", text: "The URL, the credentials or the address are not usable.", do: fixPromotion},
 		{is: "PullRequestExists", text: "Such a pull request exists already.", do: "Nothing: the next attempt finds it."},
-		{is: "ForgeConflict", text: "Something else changed at the same moment.", do: "Nothing: the attempt is repeated by itself."},
+		{is: "ForgeConflict", text: "Something else changed at the same moment.", do: "Nothing: the controllers retry automatically."},
 		{
 			is:   "ForgeRateLimited",
 			text: "The Git server got too many requests.",
-			do:   "Nothing: the attempt is repeated when the server permits it.",
+			do:   "Nothing: the controllers retry when the server allows it.",
 		},
 		{
 			is:   "ForgeUnavailable",
 			text: "The Git server could not be reached, or failed.",
-			do:   "Check the Git server and the network between. The attempt is repeated by itself.",
+			do:   "Check the Git server and the network. The controllers retry automatically.",
 		},
 		{
 			is:   "ForgeUntrusted",
@@ -512,7 +512,7 @@ var failures = []area{
 		{
 			is:   "BranchContended",
 			text: "Others pushed at the same moment, several times in a row.",
-			do:   "Nothing: the attempt is repeated by itself.",
+			do:   "Nothing: the controllers retry automatically.",
 		},
 	}},
 	{title: "Pipelines: refused requests", words: []word{
@@ -561,7 +561,7 @@ var states = []area{
 		{is: "WaitingForQuota", text: "A ResourceQuota of the namespace leaves no room for an object."},
 		{is: "WaitingForDeployer", text: "No deployer has taken the deploy item yet."},
 		{is: "WaitingForReadiness", text: "What was deployed is not ready yet."},
-		{is: "NamespaceTerminating", text: "The namespace is being deleted, and nothing is begun in it any more."},
+		{is: "NamespaceTerminating", text: "The namespace is being deleted; nothing new starts in it."},
 		{is: "NoEffect", text: "Of `BlueprintWarnings`: the blueprint contains something that has no effect."},
 		{is: "FoundOverwrite", text: "Of `ComponentReferenceOverwrite`: a ComponentVersionOverwrites replaced the component."},
 	}},
@@ -584,7 +584,7 @@ var states = []area{
 	{title: "Pipelines: conditions", words: []word{
 		{is: "ReconciliationSucceeded", text: "All targets could be read."},
 		{is: "Promoting", text: "A revision is on its way."},
-		{is: "Starting", text: "The cluster or the application is being connected to. It ends by itself, soon."},
+		{is: "Starting", text: "The cluster or the application is being connected to. This resolves by itself."},
 	}},
 	{title: "What `espalier why` adds", words: []word{
 		{is: "Triggered", text: "The object got its job and has not begun."},

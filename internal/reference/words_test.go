@@ -15,26 +15,30 @@ import (
 func TestWordsThatNoPageExplainsAreFound(t *testing.T) {
 	additions := map[string]struct {
 		code, complaint string
-		page            func(string) (string, error)
+		page            func(*program) (string, error)
 	}{
-		"a reason": {`const ReasonNew = "SomethingNew"`, "SomethingNew", ErrorsPage},
+		"a reason": {`const ReasonNew = "SomethingNew"`, "SomethingNew", (*program).errorsPage},
 		"a reason without a constant": {
-			`func f() error { return failure.NewTerminal(failure.Details{Operation: "A", Reason: "SomethingNew"}, nil) }`, "SomethingNew", ErrorsPage,
+			`func f() error { return failure.NewTerminal(failure.Details{Operation: "A", Reason: "SomethingNew"}, nil) }`, "SomethingNew", (*program).errorsPage,
 		},
 		"a reason that something else may replace": {
-			`func f() any { return failure.Details{Reason: cmp.Or(pod.Reason, "SomethingNew")} }`, "SomethingNew", ErrorsPage,
+			`func f() any { return failure.Details{Reason: cmp.Or(pod.Reason, "SomethingNew")} }`, "SomethingNew", (*program).errorsPage,
 		},
-		"a class of errors":         {`const Strange Class = "ForgeStrange"`, "ForgeStrange", ErrorsPage},
-		"an error code":             {`const ErrorNew ErrorCode = "ERR_NEW"`, "ERR_NEW", ErrorsPage},
-		"a condition":               {`const ConditionNew lsv1alpha1.ConditionType = "SomethingNew"`, "SomethingNew", ConditionsPage},
-		"an annotation, by name":    {`const somethingNew = "espalier.dev/something-new"`, "somethingNew", MetadataPage},
-		"an annotation, by comment": {"const newAnnotation = GroupName + \"/new\"\nconst GroupName = \"espalier.dev\"", "newAnnotation", MetadataPage},
-		"an event":                  {`func f() { k.recorder.Eventf(a, nil, warning, "SomethingNew", "Act", "%s", "note") }`, "SomethingNew", EventsPage},
-		"an event by hand":          {`var e = corev1.Event{Reason: "SomethingNew"}`, "SomethingNew", EventsPage},
+		"a class of errors":         {`const Strange Class = "ForgeStrange"`, "ForgeStrange", (*program).errorsPage},
+		"an error code":             {`const ErrorNew ErrorCode = "ERR_NEW"`, "ERR_NEW", (*program).errorsPage},
+		"a condition":               {`const ConditionNew lsv1alpha1.ConditionType = "SomethingNew"`, "SomethingNew", (*program).conditionsPage},
+		"an annotation, by name":    {`const somethingNew = "espalier.dev/something-new"`, "somethingNew", (*program).metadataPage},
+		"an annotation, by comment": {"const newAnnotation = GroupName + \"/new\"\nconst GroupName = \"espalier.dev\"", "newAnnotation", (*program).metadataPage},
+		"an event":                  {`func f() { k.recorder.Eventf(a, nil, warning, "SomethingNew", "Act", "%s", "note") }`, "SomethingNew", (*program).eventsPage},
+		"an event by hand":          {`var e = corev1.Event{Reason: "SomethingNew"}`, "SomethingNew", (*program).eventsPage},
 	}
 	for name, addition := range additions {
 		t.Run(name, func(t *testing.T) {
-			_, err := addition.page(treeWith(t, addition.code))
+			p, err := readProgram(treeWith(t, addition.code))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = addition.page(p)
 			if err == nil || !strings.Contains(err.Error(), addition.complaint) {
 				t.Errorf("nobody complains about %s", addition.complaint)
 			}

@@ -171,6 +171,9 @@ func (s *site) unreachable() []error {
 
 // empty makes sure that a folder has nothing in it, and removes what an earlier run has written, but nothing else.
 func empty(out string) error {
+	if out == "" {
+		return errors.New("name the folder to write")
+	}
 	entries, err := os.ReadDir(out)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil

@@ -279,6 +279,9 @@ func TestOnlyAnEarlierSiteIsReplaced(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(out, "docs", "old.html")); err == nil {
 		t.Error("a page of the earlier run is still there")
 	}
+	if _, err := build(tree, ""); err == nil {
+		t.Error("a site was written to nowhere")
+	}
 	mine := t.TempDir()
 	put(t, mine, "letter.txt", "dear reader")
 	if _, err := build(tree, mine); err == nil || !strings.Contains(err.Error(), "did not write") {

@@ -48,6 +48,9 @@ func (a answer) print(p display.Printer) error {
 	for _, command := range a.access.Commands(a.node.Namespace(), advice) {
 		lines = append(lines, "  "+command)
 	}
+	if place := explain.Reference(first.Cause()); place != "" {
+		lines = append(lines, "", "See "+place)
+	}
 	return p.Lines(lines...)
 }
 
@@ -119,6 +122,8 @@ type reportedCause struct {
 	// Chain leads from the subject to the cause.
 	Chain []reportedLink `json:"chain"`
 	Next  []string       `json:"next,omitempty"`
+	// Reference is the place in the documentation that explains the cause.
+	Reference string `json:"reference,omitempty"`
 }
 
 type reportedLink struct {
@@ -136,7 +141,10 @@ func (a answer) report() report {
 	r := report{Subject: a.node.View(), Causes: []reportedCause{}}
 	for _, chain := range a.chains {
 		advice := explain.AdviceFor(chain)
-		told := reportedCause{Somebody: advice.Somebody, Hint: advice.Hint, Next: a.access.Commands(a.node.Namespace(), advice)}
+		told := reportedCause{
+			Somebody: advice.Somebody, Hint: advice.Hint, Next: a.access.Commands(a.node.Namespace(), advice),
+			Reference: explain.Reference(chain.Cause()),
+		}
 		for _, link := range chain {
 			told.Chain = append(told.Chain, reportLink(link))
 		}

@@ -35,6 +35,7 @@ func New(env cli.Environment) *cobra.Command {
 to the object that blocks all others: from an installation to its predecessor, to its
 execution, to a deploy item, to what that waits for in its target. The first line names
 that object, the reason and the details; the chain and the commands to run next follow.
+For an error, the last line names the section of the documentation that explains it.
 
 The command calls the same decision functions as the controllers. It changes nothing, and
 its exit code is 0 whatever the answer is.
