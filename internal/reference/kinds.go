@@ -152,6 +152,11 @@ func (t *fieldTable) row(path string, s schema, required bool) {
 		value, _ := json.Marshal(fallback)
 		text += fmt.Sprintf(" Default `%s`.", value)
 	}
+	for _, limit := range limits {
+		if value, has := s[limit[0]]; has {
+			text += fmt.Sprintf(" %s `%v`.", limit[1], value)
+		}
+	}
 	for _, rule := range rulesOf(s) {
 		text += " Rule: " + rule + "."
 	}
@@ -212,7 +217,13 @@ func simpleType(s schema) string {
 	return kind
 }
 
-// rulesOf are the messages of the rules that the API server checks, with the limits beside them.
+// limits are keywords of schemas, and how they are told.
+var limits = [][2]string{
+	{"minimum", "Minimum"}, {"maximum", "Maximum"}, {"minLength", "Minimum length"}, {"maxLength", "Maximum length"},
+	{"minItems", "Minimum number"}, {"maxItems", "Maximum number"}, {"maxProperties", "Maximum number"}, {"pattern", "Pattern"},
+}
+
+// rulesOf are the messages of the rules that the API server checks.
 func rulesOf(s schema) []string {
 	var told []string
 	rules, _ := s["x-kubernetes-validations"].([]any)
