@@ -14,6 +14,7 @@ import (
 	lsv1alpha1 "espalier.dev/api/landscaper/v1alpha1"
 	"espalier.dev/internal/execution"
 	"espalier.dev/internal/run"
+	"espalier.dev/internal/testkit/share"
 )
 
 // lives is how many random lives each property is tried on.
@@ -59,7 +60,11 @@ func (w *world) fails() bool {
 
 // The same execution lives through several jobs with ever other items, failures, crashes and stale views.
 func TestJOB04_JOB70_JOB71_RandomLives(t *testing.T) {
+	cases := share.Of()
 	for seed := range uint64(lives) {
+		if !cases.Try() {
+			continue
+		}
 		w := newWorld(seed, newExecution())
 		for n := range 4 {
 			w.randomWill(w.outcomes)
