@@ -274,6 +274,7 @@ func TestTheWholeTree(t *testing.T) {
 		t.Errorf("after the second job: exit code %d\n%s%s", got.Code, got.Stderr, got.Stdout)
 	}
 	w.compare(foreseen)
+	w.wantGone(foreseen)
 	w.drift()
 }
 
@@ -314,6 +315,36 @@ func (w *world) compare(foreseen string) {
 		if difference := cmp.Diff(want.Object, got.Object); difference != "" {
 			w.Errorf("%s (- foreseen, + become):\n%s", filepath.Base(file), difference)
 		}
+	}
+}
+
+// wantGone looks whether objects are gone that were to be deleted.
+func (w *world) wantGone(foreseen string) {
+	w.Helper()
+	gone := 0
+	files, err := filepath.Glob(filepath.Join(foreseen, "live", "*"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join(foreseen, "next", filepath.Base(file))); err == nil {
+			continue
+		}
+		gone++
+		object := &unstructured.Unstructured{}
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = yaml.Unmarshal(text, &object.Object)
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+		if w.Read(object) {
+			w.Errorf("%s is still there", filepath.Base(file))
+		}
+	}
+	if gone < 10 {
+		w.Errorf("only %d objects were to be deleted", gone)
 	}
 }
 
