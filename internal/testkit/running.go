@@ -62,6 +62,22 @@ func Run(t testing.TB, run func(context.Context) error) (stop func()) {
 	return stop
 }
 
+// Meanwhile does something while the test goes on, which waits for its end by a call of wait: with the test also its context ends, and
+// an answer that is on its way would be lost.
+func Meanwhile(t testing.TB, do func() error) (wait func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := do(); err != nil {
+			t.Errorf("meanwhile: %v", err)
+		}
+	}()
+	wait = func() { <-ended }
+	t.Cleanup(wait)
+	return wait
+}
+
 // ShortGrace is for a manager that may be cut off from its API server: what hangs then gets a second when the manager is stopped.
 func ShortGrace(o *ctrl.Options) {
 	grace := time.Second

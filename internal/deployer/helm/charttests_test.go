@@ -134,7 +134,7 @@ func TestAFailedTestEndsTheJob(t *testing.T) {
 	if err := w.start(); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Run(t, func(context.Context) error {
+	wait := testkit.Meanwhile(t, func() error {
 		again := testkit.Eventually(t, w.server, w.testPod(), testkit.Is("another one", func(p *corev1.Pod) bool { return p.UID != first.UID }))
 		again.Status.Phase = corev1.PodSucceeded
 		return w.server.Client().Status().Update(t.Context(), again)
@@ -142,6 +142,7 @@ func TestAFailedTestEndsTheJob(t *testing.T) {
 	if _, err := w.goOn(); err != nil {
 		t.Fatal(err)
 	}
+	wait()
 	if phase := w.revisions("shop")[0].Hooks[0].LastRun.Phase; phase != release.HookPhaseSucceeded {
 		t.Errorf("the record says of the test that it is %s", phase)
 	}
@@ -155,7 +156,7 @@ func TestTheFailedPodOfAJobIsNamed(t *testing.T) {
 	w := newWorld(t)
 	w.use(withTestJob)
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "check"}}
-	testkit.Run(t, func(context.Context) error {
+	wait := testkit.Meanwhile(t, func() error {
 		made := testkit.Eventually(t, w.server, job, testkit.Is("created", func(*batchv1.Job) bool { return true }))
 		pod := w.testPod()
 		pod.Name, pod.Labels, pod.Spec = "check-x", made.Spec.Template.Labels, made.Spec.Template.Spec
@@ -173,6 +174,7 @@ func TestTheFailedPodOfAJobIsNamed(t *testing.T) {
 		return w.fail(made)
 	})
 	_, err := w.deploy(asking)
+	wait()
 	assertFailure(t, err, failed{reason: "testRelease", terminal: true, contains: []string{
 		"the test Job " + w.namespace + "/check (shop/templates/tests/job.yaml) has failed",
 		"container look of Pod " + w.namespace + "/check-x ended with exit code 4. Its log cannot be read: ",

@@ -4,7 +4,6 @@
 package helm_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,7 +67,7 @@ func TestHelmWaitsForObjectsIfAsked(t *testing.T) {
 				w.succeed("")
 			}
 			w.server.EventuallyWatches(t, "deployments", 0)
-			testkit.Run(t, func(context.Context) error {
+			wait := testkit.Meanwhile(t, func() error {
 				w.server.EventuallyWatches(t, "deployments", 1)
 				if diff := cmp.Diff(c.meanwhile, w.history("shop")); diff != "" {
 					t.Errorf("while it waits: %s", diff)
@@ -78,6 +77,7 @@ func TestHelmWaitsForObjectsIfAsked(t *testing.T) {
 			})
 			w.use(oneConfigMap + webDeployment)
 			w.succeed("helmDeploymentConfig: {" + c.operation + ": " + c.options + "}")
+			wait()
 			if diff := cmp.Diff(c.after, w.history("shop")); diff != "" {
 				t.Error(diff)
 			}
@@ -90,12 +90,13 @@ func TestTheTimeoutOfAnUninstallationHasNoEffect(t *testing.T) {
 	w.use("\n-- templates/one.yaml --\n" + heldConfigMap)
 	w.succeed("helmDeploymentConfig: {uninstall: {wait: true, timeout: 1ms}}")
 	held := w.configMap("one")
-	testkit.Run(t, func(context.Context) error {
+	wait := testkit.Meanwhile(t, func() error {
 		testkit.Eventually(t, w.server, held, testkit.Is("being deleted", func(o *corev1.ConfigMap) bool { return o.DeletionTimestamp != nil }))
 		w.release("one")
 		return nil
 	})
 	w.delete()
+	wait()
 	if diff := cmp.Diff([]string{}, w.content()); diff != "" {
 		t.Error(diff)
 	}
