@@ -154,7 +154,7 @@ func (o *output) sumUp(w io.Writer) {
 	}
 	if o.failed > 0 {
 		text = cmp.Or(strings.Join(parts, ", "), "no change") + " found"
-		text = fmt.Sprintf("Not everything could be compared: %d errors, %s", o.failed, text)
+		text = fmt.Sprintf("Not everything could be compared (errors: %d): %s", o.failed, text)
 	}
 	fmt.Fprintln(w, text+".")
 }

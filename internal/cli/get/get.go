@@ -177,5 +177,5 @@ func nothing(namespace string) string {
 	if namespace == "" {
 		return "There are no installations."
 	}
-	return fmt.Sprintf("There are no installations in namespace %s.", namespace)
+	return fmt.Sprintf("There are no installations in namespace %s. To look in all namespaces, use -A.", namespace)
 }

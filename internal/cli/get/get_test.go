@@ -119,7 +119,7 @@ func TestObjects(t *testing.T) {
 func TestNothing(t *testing.T) {
 	server := testkit.Server(t)
 	got := clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New})
-	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no installations in namespace <namespace>.\n" {
+	if got.Code != cli.ExitOK || got.Stdout != "" || got.Stderr != "There are no installations in namespace <namespace>. To look in all namespaces, use -A.\n" {
 		t.Errorf("%+v", got)
 	}
 	got = clitest.Run(t, server, server.Namespace(t), clitest.Call{Command: get.New, Args: []string{"-o", "json"}})
