@@ -5,8 +5,10 @@ package gitea
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"espalier.dev/internal/gitprovider"
@@ -19,20 +21,22 @@ func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitp
 	if of.HeadCommit == "" {
 		return gitprovider.Checks{}, nil
 	}
-	seen := map[string]bool{}
-	all, complete, err := f.client.AllChecks(func(page int) ([]gitprovider.Check, bool, error) {
+	last := map[string]status{}
+	_, complete, err := f.client.AllChecks(func(page int) ([]gitprovider.Check, bool, error) {
 		statuses, more, err := f.statuses(ctx, of.HeadCommit, page)
-		var checks []gitprovider.Check
 		for _, one := range statuses {
-			if !seen[one.Context] {
-				checks = append(checks, gitprovider.Check{Name: one.Context, State: states[one.Status]})
+			if one.ID >= last[one.Context].ID {
+				last[one.Context] = one
 			}
-			seen[one.Context] = true
 		}
-		return checks, more, err
+		return nil, more, err
 	})
 	if err != nil {
 		return gitprovider.Checks{}, err
+	}
+	var all []gitprovider.Check
+	for _, context := range slices.Sorted(maps.Keys(last)) {
+		all = append(all, gitprovider.Check{Name: context, State: states[last[context].Status]})
 	}
 	checks := f.client.Checks(of, all, "")
 	if !complete {
@@ -41,7 +45,9 @@ func (f *provider) Checks(ctx context.Context, of gitprovider.PullRequest) (gitp
 	return checks, nil
 }
 
+// status is one that was set. The ID of a later one of the same commit is higher.
 type status struct {
+	ID      int64  `json:"id"`
 	Context string `json:"context"`
 	Status  string `json:"status"`
 }
@@ -54,14 +60,15 @@ var states = map[string]gitprovider.ChecksState{
 	"error":   gitprovider.ChecksFailed,
 }
 
-// statuses returns a page of what was said of a commit, the last first.
+// statuses returns a page of what was said of a commit. What was said within a second comes in any order; the order by index, which would
+// be exact, is not the same in all versions.
 func (f *provider) statuses(ctx context.Context, commit string, page int) ([]status, bool, error) {
 	var found []status
 	answer, err := f.client.Do(ctx, rest.Request{
 		Operation: "read the checks of a pull request",
 		Method:    http.MethodGet,
 		Path:      f.path + "/commits/" + url.PathEscape(commit) + "/statuses",
-		Query:     url.Values{"sort": {"highestindex"}, "limit": {strconv.Itoa(pageSize)}, "page": {strconv.Itoa(page)}},
+		Query:     url.Values{"sort": {"recentupdate"}, "limit": {strconv.Itoa(pageSize)}, "page": {strconv.Itoa(page)}},
 		Into:      &found,
 	})
 	return found, err == nil && rest.HasNext(answer.Header), err

@@ -6,7 +6,6 @@ package providers_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -160,11 +159,10 @@ func (f *fake) giteaComment(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// giteaStatuses gives pages of two of all that was said, the last first.
+// giteaStatuses gives pages of two of all that was said. All of it was said within a second, and the last comes last.
 func (f *fake) giteaStatuses(w http.ResponseWriter, r *http.Request) {
-	f.query(r, map[string]string{"sort": "highestindex", "limit": "50", "page": "*"})
-	said := slices.Clone(f.book.byCommit(r.PathValue("commit")).checks)
-	slices.Reverse(said)
+	f.query(r, map[string]string{"sort": "recentupdate", "limit": "50", "page": "*"})
+	said := f.book.byCommit(r.PathValue("commit")).checks
 	from := min(2*(number(f, r.URL.Query().Get("page"))-1), len(said))
 	to := min(from+2, len(said))
 	if to < len(said) {
