@@ -166,6 +166,10 @@ func (r *Repository) Merge(t testing.TB, number int) PullRequest {
 		return refusal.Code == http.StatusMethodNotAllowed && strings.Contains(refusal.Message, "try again")
 	}
 	err := whileBusy(t.Context(), looksForConflicts, func(ctx context.Context) error {
+		// A look at a pull request begins the search for conflicts, if an earlier one was lost to a change of the base in the meantime.
+		if err := r.gitea.Call(ctx, http.MethodGet, r.path("/pulls/%d", number), nil, nil); err != nil {
+			return err
+		}
 		return r.gitea.Call(ctx, http.MethodPost, r.path("/pulls/%d/merge", number), map[string]string{"Do": "merge"}, nil)
 	})
 	if err != nil {
