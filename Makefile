@@ -66,6 +66,7 @@ RACED := ./cmd/espalier-controller ./deployer/... ./internal/approval ./internal
 SWEEPS := ./test/faults ./test/faults/promotions
 SHARE  ?= 64
 CASES  ?= 4
+export CASES
 BUDGET ?= 0
 
 TEST_TIMEOUT = 40m
@@ -109,7 +110,7 @@ test-externals: externals ## Run the tests that need Gitea, Dex or Flux, which a
 .PHONY: test-all
 test-all: SHARE = 1
 test-all: CASES = 1
-test-all: test test-race test-externals optional-node-tests ## Run all tests, with the whole sample of the fault sweeps and under the race detector.
+test-all: test test-race test-externals optional-node-tests optional-browser-tests ## Run all tests, with the whole sample of the fault sweeps and under the race detector.
 
 # Nothing comes out of the test cache here, and each package gets the time that its share of the processors makes of it. The race detector
 # would repeat some of these tests, slowed down in another way, for hours.
@@ -142,6 +143,12 @@ node-tests:
 optional-node-tests:
 	@if tools/node-packages.sh; then $(MAKE) --no-print-directory node-tests; \
 	else echo "the tests that run pods on a real node are left out"; fi
+
+# Likewise for browsers.
+.PHONY: optional-browser-tests
+optional-browser-tests:
+	@if tools/has-npm.sh && tools/chromium.sh; then $(MAKE) --no-print-directory ui-browser && $(MAKE) --no-print-directory ui-journeys UI=no; \
+	else echo "the tests in a browser are left out"; fi
 
 .PHONY: faults
 faults: ## Run the tests that inject crashes and failures at every request, and the seeded bugs; takes hours.

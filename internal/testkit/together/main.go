@@ -15,7 +15,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"espalier.dev/internal/testkit"
 )
@@ -25,7 +27,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: together COMMAND [ARGUMENT...]")
 		os.Exit(2)
 	}
-	err := run(context.Background(), os.Args[1:])
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:])
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() > 0 {
 		os.Exit(ended.ExitCode())
@@ -37,15 +41,17 @@ func main() {
 }
 
 func run(ctx context.Context, command []string) error {
-	dir, err := folder()
+	dir, unlock, err := folder()
 	if err != nil {
-		return err
+		return fmt.Errorf("make a folder for the API server: %w", err)
 	}
+	defer unlock()
 	kubeconfig, stop, err := testkit.Host(ctx, dir)
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = append(os.Environ(), testkit.TogetherVariable+"="+kubeconfig)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
@@ -53,17 +59,25 @@ func run(ctx context.Context, command []string) error {
 }
 
 // folder is the same for each run in a checkout, as long as one follows the other: what go test remembers of a test depends on the
-// variables that the test reads.
-func folder() (string, error) {
+// variables that the test reads. The lock ends with the process, so what a killed one has left is removed.
+func folder() (dir string, unlock func(), err error) {
 	here, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("find the checkout: %w", err)
+		return "", nil, err
 	}
 	hash := sha256.Sum256([]byte(here))
-	dir := filepath.Join(os.TempDir(), "espalier-together-"+hex.EncodeToString(hash[:6]))
-	err = os.Mkdir(dir, 0o700)
-	if errors.Is(err, os.ErrExist) {
-		return os.MkdirTemp("", "espalier-together-")
+	dir = filepath.Join(os.TempDir(), "espalier-together-"+hex.EncodeToString(hash[:6]))
+	lock, err := os.OpenFile(dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", nil, err
 	}
-	return dir, err
+	unlock = func() { _ = lock.Close() }
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		dir, err = os.MkdirTemp("", "espalier-together-") // Somebody else runs at the same time.
+		return dir, unlock, err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", unlock, err
+	}
+	return dir, unlock, os.Mkdir(dir, 0o700)
 }
