@@ -74,11 +74,7 @@ func run(ctx context.Context, opts options) error {
 	if err != nil {
 		return err
 	}
-	forest, namespace, err := opts.access.ReadForest(ctx, opts.names)
-	if err != nil {
-		return err
-	}
-	tops, err := opts.access.Select(forest, namespace, opts.names)
+	tops, err := opts.access.Trees(ctx, opts.names)
 	if err != nil {
 		return err
 	}

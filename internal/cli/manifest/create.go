@@ -157,7 +157,7 @@ func createOne(ctx context.Context, to connect.Connection, object client.Object,
 		return nil, nil
 	}
 	return nil, &cli.Problem{
-		Code: cli.ExitError, What: name + " exists already, with another content: nothing was created", Where: to.Access.Where(object.GetNamespace()), Cause: err,
+		Code: cli.ExitError, What: name + " exists already: nothing was created", Where: to.Access.Where(object.GetNamespace()), Cause: err,
 		Next: []string{
 			"choose another name, or delete the object",
 			"to change it instead, add --dry-run=client -o yaml --show-secrets and pass the output to kubectl apply -f -",
